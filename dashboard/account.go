@@ -7,7 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// userAgentToken is a browser or operating system, with the substring of User-Agent that identifies it.
+// userAgentToken is a browser or operating system and the substring of User-Agent that identifies
+// it.
 type userAgentToken struct{ substr, name string }
 
 // browserTokens returns browsers in order of precedence: the User-Agent of one may also contain the

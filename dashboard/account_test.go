@@ -58,8 +58,8 @@ func TestSignOutWithoutSession(t *testing.T) {
 	}
 }
 
-// TestReturn checks that signing in returns to the requested page, with an issuer or a link, and
-// never to a page chosen by an attacker.
+// TestReturn checks that signing in, whether with an issuer or a link, returns to the requested
+// page and never to one chosen by an attacker.
 func TestReturn(t *testing.T) {
 	s := mustSite(t)
 	wanted := s.by("").get("/explore/26324001000004?x=1").redirects(t)

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// chart is a chart of counts over time or by range: stacked bars, or a line for each series. A table
-// next to it has the same numbers; assets/chart.js reads them from there for tooltips. Coordinates
-// are in the units of its view box.
+// chart is a chart of counts over time or by range: stacked bars, or a line for each series. A
+// table next to it has the same numbers; assets/chart.js reads them from there for tooltips.
+// Coordinates are in the units of its view box.
 type chart struct {
 	ID          string // unique on its page
 	Title       string
@@ -29,7 +29,7 @@ type chart struct {
 type chartStep struct {
 	Label string // in the table
 	Below string // label below the axis; may be empty
-	Wide  bool   // that label only fits on wide screens
+	Wide  bool   // that label fits only on wide screens
 }
 
 // series is one part of every bar.
@@ -59,7 +59,7 @@ func (s series) At(i int) int {
 type axisLabel struct {
 	At    int
 	Label string
-	Wide  bool // only fits on wide screens
+	Wide  bool // fits only on wide screens
 }
 
 // layer is the path of a series: its part of every bar.
@@ -107,8 +107,8 @@ func (p chart) Rows() []row {
 	return rows
 }
 
-// newChart draws series by step as stacked bars. timeUnit is Day, Month or another step; unit is the
-// plural noun for what is counted.
+// newChart draws series by step as stacked bars. timeUnit is Day, Month or another step; unit is
+// the plural noun for what is counted.
 func newChart(id, title, timeUnit, unit string, steps []chartStep, all []series) chart {
 	p := newEmptyChart(id, title, timeUnit, unit, steps, all)
 	top := p.addLevels(maxValue(p.Totals))
@@ -116,7 +116,7 @@ func newChart(id, title, timeUnit, unit string, steps []chartStep, all []series)
 	return p
 }
 
-// newLineChart is newChart with a line for each series.
+// newLineChart is like newChart, but draws a line for each series.
 func newLineChart(id, title, timeUnit, unit string, steps []chartStep, all []series) chart {
 	p := newEmptyChart(id, title, timeUnit, unit, steps, all)
 	p.Lines = true

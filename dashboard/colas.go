@@ -145,8 +145,8 @@ func newLabelImage(img *cola.Image, number int, of labelRow, links recordLinks) 
 	return one
 }
 
-// maxSide is the largest plausible side of an image, in pixels. Larger sizes are errors in the record
-// and would break the layout.
+// maxSide is the largest plausible side of an image, in pixels. Larger sizes are errors in the
+// record and would break the layout.
 const maxSide = 20_000
 
 func newLabelBarcode(b *cola.Barcode, images []cola.Image) labelBarcode {
@@ -161,8 +161,8 @@ func newLabelBarcode(b *cola.Barcode, images []cola.Image) labelBarcode {
 	}
 }
 
-// barcodeHref returns the URL of a search for all labels with a barcode. It uses q if the value looks
-// like a barcode and is not also a TTB ID, otherwise barcode_value.
+// barcodeHref returns the URL of a search for all labels with a barcode. It uses q if the value
+// looks like a barcode and is not also a TTB ID, otherwise barcode_value.
 func barcodeHref(value string) string {
 	if _, isID := cola.ParseTTBID(value); vocabulary.BarcodeShaped(value) && !isID {
 		return allHistory("q", value)

@@ -186,8 +186,8 @@ type pager struct {
 	Previous, Next     string // URLs; may be empty
 }
 
-// newPager returns the pager of a list whose URL has a page parameter. rows is the number of rows on
-// the page.
+// newPager returns the pager of a list whose URL has a page parameter. rows is the number of rows
+// on the page.
 func newPager(u *url.URL, meta cola.PageMeta, rows int) pager {
 	page := meta.Page
 	p := pager{Page: page, Pages: max(1, (meta.Total+meta.PerPage-1)/meta.PerPage), Total: meta.Total}
@@ -250,7 +250,7 @@ func stripHidden(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// singleLine is stripHidden with line breaks and tabs replaced by spaces.
+// singleLine is like stripHidden, but also replaces line breaks and tabs with spaces.
 func singleLine(s string) string {
 	return stripHidden(strings.Map(func(r rune) rune {
 		switch r {
@@ -269,7 +269,7 @@ func capitalize(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// truncate shortens a string to limit characters and an ellipsis.
+// truncate shortens a string that has more than limit characters, and adds an ellipsis.
 func truncate(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s
@@ -282,11 +282,11 @@ func formatDecimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64
 
 // formatValue formats the value of a filter as it is entered in a form.
 func formatValue(value any) string {
-	switch sought := value.(type) {
+	switch v := value.(type) {
 	case string:
-		return sought
+		return v
 	case float64:
-		return strconv.FormatFloat(sought, 'f', -1, 64)
+		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return "true"
 }

@@ -8,7 +8,8 @@ import (
 
 func connectRoutes() []route { return []route{get(connectPath, (*request).connect)} }
 
-// serverName is the name of this server in client settings; keyPlaceholder stands in for an API key.
+// serverName is the name of this server in client settings; keyPlaceholder stands in for an API
+// key.
 const (
 	serverName     = "colaregistry"
 	keyPlaceholder = "YOUR_KEY"
@@ -60,7 +61,7 @@ func (req *request) connect() error {
 
 func (req *request) mcpURL() string { return req.opts.PublicURL + mcpPath }
 
-// assistants returns the ways to connect each assistant: by signing in if possible, and with a key.
+// assistants returns the ways to connect each assistant: by signing in, with a key, or both.
 func (req *request) assistants() []assistant {
 	withKey := req.assistantsWithKey(keyPlaceholder)
 	var list []assistant
@@ -101,7 +102,7 @@ func (req *request) setupsWithKey(key string) []setup {
 	return append(append([]setup{rest}, req.assistantsWithKey(key)...), req.otherClients(key))
 }
 
-// assistantsWithKey returns the settings of each assistant that takes a key.
+// assistantsWithKey returns the settings of each assistant that accepts a key.
 func (req *request) assistantsWithKey(key string) []setup {
 	return []setup{
 		{
@@ -172,7 +173,7 @@ func (req *request) otherClients(key string) setup {
 	}
 }
 
-// assistantsSignedIn returns the settings of each assistant that signs in.
+// assistantsSignedIn returns the settings of each assistant that can sign in.
 func (req *request) assistantsSignedIn() []setup {
 	return []setup{
 		{
@@ -215,7 +216,8 @@ func (req *request) assistantsSignedIn() []setup {
 	}
 }
 
-// settings fills in NAME and the given placeholders in a settings template.
+// settings fills in NAME and the given placeholders in a settings template. It leaves
+// COLAREGISTRY_API_KEY as it is, although it contains the placeholder KEY.
 func settings(text string, pairs ...string) string {
 	return strings.NewReplacer(append([]string{"NAME", serverName, "COLAREGISTRY_API_KEY", "COLAREGISTRY_API_KEY"},
 		pairs...)...).Replace(text)

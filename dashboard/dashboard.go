@@ -1,6 +1,6 @@
-// Package dashboard serves the pages on which account holders see their usage and manage keys, saved
-// searches and connected apps. Pages are rendered on the server and work without JavaScript. Each
-// shows the API call that returns the same data.
+// Package dashboard serves the website: the pages on which account holders search labels, see their
+// usage, and manage keys, saved searches and connected apps. Pages are rendered on the server and
+// work without JavaScript. If the API returns the same data, the page shows the call.
 //
 // A request is handled in three steps:
 //  1. The session cookie identifies the caller. The ledger checks the caller as in the other APIs.
@@ -63,7 +63,7 @@ type Browsers interface {
 	TakeForm(ctx context.Context, token string) (first bool, err error)
 }
 
-// Options configure the dashboard. PublicURL and Logger must be set.
+// Options configures the dashboard. PublicURL and Logger must be set.
 type Options struct {
 	PublicURL  string   // scheme and host of the service, without a trailing slash
 	Hosts      []string // further host names of the service, without ports
@@ -221,7 +221,7 @@ func routes() []route {
 	)
 }
 
-// routePatterns returns the distinct patterns of the routes.
+// routePatterns returns the distinct patterns of the routes and of the assets.
 func routePatterns(table []route) []string {
 	patterns := []string{assetsPath + "{version}/{name}"}
 	for _, r := range table {

@@ -142,7 +142,8 @@ type deliveryPage struct {
 
 func (req *request) deliveryDetail() error { return req.showDelivery(http.StatusOK, "") }
 
-// showDelivery shows the page of a delivery. actionError says why an action failed; it may be empty.
+// showDelivery shows the page of a delivery. actionError says why an action failed; it may be
+// empty.
 func (req *request) showDelivery(status int, actionError string) error {
 	found, state, err := req.svc.Delivery(req.ctx(), req.caller, req.path("id"), "")
 	if err != nil {

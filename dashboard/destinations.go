@@ -120,7 +120,7 @@ func (req *request) destinationRow(d cola.Destination, searches map[string]strin
 	return row
 }
 
-// isOwn reports whether a destination is the one every account has: the account's own email
+// isOwn reports whether a destination is the one that every account has: the account's own email
 // address, for all searches.
 func (req *request) isOwn(d cola.Destination) bool {
 	return d.Kind == cola.KindEmail && !d.SavedSearch.OK &&

@@ -21,7 +21,8 @@ type destinationPage struct {
 	Code        formField // for the code of a pending endpoint's challenge
 }
 
-// destination returns the destination in the path, with the names to describe it and its deliveries.
+// destination returns the destination in the path, with the names to describe it and its
+// deliveries.
 func (req *request) destination() (cola.Destination, nameIndex, error) {
 	found, state, err := req.svc.Destination(req.ctx(), req.caller, req.path("uuid"), "")
 	if err != nil {
@@ -97,11 +98,11 @@ func (req *request) resumeDestination() error {
 
 // setSendEmpty turns messages about runs without matches on or off.
 func (req *request) setSendEmpty() error {
-	typed, err := req.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
-	on := typed.Get("send_empty") == "true"
+	on := form.Get("send_empty") == "true"
 	notice := "This destination no longer gets alerts about runs without new labels."
 	if on {
 		notice = "This destination now also gets alerts about runs without new labels."
@@ -136,12 +137,12 @@ func (req *request) resendConfirmation() error {
 var confirmReader = params.New[cola.DestinationConfirmParams]("this form")
 
 func (req *request) confirmDestination() error {
-	typed, err := req.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
 	changed, state, err := req.svc.ConfirmDestination(req.ctx(), req.caller, req.path("uuid"),
-		confirmReader.Read(confirmReader.Fields(typed), nil))
+		confirmReader.Read(confirmReader.Fields(form), nil))
 	req.recordQuota(state)
 	if cola.CodeOf(err) == cola.CodeNotActive {
 		return req.showDestination(http.StatusConflict, "Too many wrong codes. Send a new challenge.", nil)
@@ -204,11 +205,11 @@ func (req *request) confirmDestinationAction(template, title, method, below stri
 }
 
 func (req *request) rotateSecret() error {
-	typed, err := req.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
-	first, err := req.useFormToken(typed.Get("form"))
+	first, err := req.useFormToken(form.Get("form"))
 	if err != nil {
 		return err
 	}

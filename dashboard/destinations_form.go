@@ -85,15 +85,15 @@ func (req *request) newDestination() error {
 
 // addDestination creates a destination. The secret of a webhook appears only in this response.
 func (req *request) addDestination() error {
-	typed, err := req.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
-	p := newDestinationReader.Read(newDestinationReader.Fields(typed), nil)
+	p := newDestinationReader.Read(newDestinationReader.Fields(form), nil)
 	created, state, err := req.svc.CreateDestination(req.ctx(), req.caller, p)
 	req.recordQuota(state)
 	if err != nil {
-		f := &destinationForm{Values: typed}
+		f := &destinationForm{Values: form}
 		var ok bool
 		if f.Problems, f.Error, ok = formErrors(err); !ok {
 			return err
@@ -102,7 +102,7 @@ func (req *request) addDestination() error {
 		return req.showDestinationForm(web.StatusOf(cola.CodeOf(err)), f)
 	}
 	if created.Secret.OK {
-		return req.showSecret(http.StatusCreated, created, "Webhook added", req.destinationCall(typed))
+		return req.showSecret(http.StatusCreated, created, "Webhook added", req.destinationCall(form))
 	}
 	notice := "Destination added."
 	if created.State == cola.DestinationUnconfirmed {
@@ -141,15 +141,15 @@ func searchOptions(searches registry.SavedSearchNames, chosen, empty string) (op
 const maxOptionName = 60
 
 // destinationCall is the API call that creates the destination.
-func (req *request) destinationCall(typed url.Values) *apiCall {
-	body := map[string]any{"kind": typed.Get("kind"), "address": typed.Get("address")}
-	if typed.Get("address") == "" {
+func (req *request) destinationCall(form url.Values) *apiCall {
+	body := map[string]any{"kind": form.Get("kind"), "address": form.Get("address")}
+	if form.Get("address") == "" {
 		body["address"] = "https://hooks.example.com/labels"
 	}
-	if search := typed.Get("saved_search"); search != "" {
+	if search := form.Get("saved_search"); search != "" {
 		body["saved_search"] = search
 	}
-	if typed.Get("send_empty") == "true" {
+	if form.Get("send_empty") == "true" {
 		body["send_empty"] = true
 	}
 	return req.call(http.MethodPost, destinationsPath, freeCost).with(body)

@@ -23,15 +23,15 @@ func (a noAccounts) Account(context.Context, cola.Caller) (registry.Account, col
 	return registry.Account{}, cola.QuotaState{}, a.err
 }
 
-// brokenSessions is a Browsers that cannot read sessions or, with after, cannot save them.
+// brokenSessions is a Browsers that cannot read sessions or, if saveFails is set, cannot save them.
 type brokenSessions struct {
 	*fakeBrowsers
-	after bool
+	saveFails bool
 }
 
 func (b brokenSessions) Load(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if b.after {
+		if b.saveFails {
 			b.fakeBrowsers.Load(next).ServeHTTP(httptest.NewRecorder(), r)
 		}
 		ShowSessionError(w, r, cola.Unavailable())
@@ -41,7 +41,7 @@ func (b brokenSessions) Load(next http.Handler) http.Handler {
 // resubmitButton is the label of the button that submits a rejected form again.
 const resubmitButton = "Submit again"
 
-// with returns the site with another service and another Browsers.
+// with returns a copy of the site with another service and another Browsers.
 func (s *site) with(svc Service, b Browsers) *site {
 	other := *s
 	other.handler = New(svc, b, Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now})
@@ -100,8 +100,8 @@ func TestPageInOutage(t *testing.T) {
 	back.lacks(t, "code=x", "Try again</a>")
 }
 
-// TestOutageWithoutResubmission checks that the error page offers to resend neither a cross-site form nor
-// a form that was already processed.
+// TestOutageWithoutResubmission checks that the error page does not offer to resend a cross-site
+// form or a form that was already processed.
 func TestOutageWithoutResubmission(t *testing.T) {
 	s := mustSite(t)
 	forged := httptest.NewRequest(http.MethodPost, "/saved-searches/new", strings.NewReader("name=forged"))

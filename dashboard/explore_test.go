@@ -239,8 +239,9 @@ func TestExploreUnknownParameters(t *testing.T) {
 
 var noteLinkPattern = regexp.MustCompile(`</bdi> <a href="(/explore[^"]*)">Did you mean`)
 
-// TestExploreNotes checks that the page says how an ambiguous origin was interpreted and why a search had
-// no results, without naming parameters of the API, and links to the searches that notes suggest.
+// TestExploreNotes checks that the page says how an ambiguous origin was interpreted and why a
+// search had no results, without naming parameters of the API, and links to the searches that notes
+// suggest.
 func TestExploreNotes(t *testing.T) {
 	s := mustSite(t)
 	s.get("/explore?origin=DE").shows(t, http.StatusOK, "Delaware", "DEU")
@@ -417,7 +418,7 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
-// TestReadSearch checks that readSearch recovers any search that searchQuery encodes.
+// TestReadSearch checks that readSearch recovers any search that queryOf encodes.
 func TestReadSearch(t *testing.T) {
 	reader := params.New[cola.SearchParams]("a search")
 	rapid.Check(t, func(t *rapid.T) {

@@ -14,7 +14,7 @@ type feedPage struct {
 
 func (req *request) makeFeed() error {
 	id := req.path("uuid")
-	typed, err := req.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (req *request) makeFeed() error {
 	if err != nil {
 		return err
 	}
-	first, err := req.useFormToken(typed.Get("form"))
+	first, err := req.useFormToken(form.Get("form"))
 	if err != nil {
 		return err
 	}

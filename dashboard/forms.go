@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// Forms whose result is shown only once carry a single-use token, so that submitting them again, for
-// example by reloading the result, creates nothing more. See auth.Browsers.OpenForm.
+// Forms whose result is shown only once carry a single-use token, so that submitting them again,
+// for example by reloading the result, creates nothing more. See auth.Browsers.OpenForm.
 
 // formUsed is the message for an invalid form token: used, expired or unknown.
 const formUsed = "This form was already submitted or has expired. "
@@ -79,7 +79,7 @@ func (req *request) parseForm() (url.Values, error) {
 	return values, nil
 }
 
-// resubmitForm is a form that was rejected before anything was done: the visitor is signed out, the
+// resubmitForm is a form that was rejected before it had any effect: the visitor is signed out, the
 // session could not be read, or the request hit an outage or rate limit.
 type resubmitForm struct {
 	Action string

@@ -208,7 +208,7 @@ func (req *request) key() (keyRow, error) {
 	return req.keyRow(keys[i]), nil
 }
 
-// id returns the number in the path, or 0, which no record has.
+// id returns the ID in the path, or 0, which no record has.
 func (req *request) id() int64 {
 	id, err := strconv.ParseInt(req.path("id"), 10, 64)
 	if err != nil {

@@ -33,8 +33,8 @@ func (e *edge) securityHeaders(next http.Handler) http.Handler {
 func (e *edge) https() bool { return strings.HasPrefix(e.opts.PublicURL, "https://") }
 
 // contentSecurityPolicy returns the Content-Security-Policy. Its form-action allows only this site:
-// browsers also apply it to redirects, and the URLs that an issuer redirects to can't be listed. See
-// redirectExternal.
+// browsers also apply it to redirects, and the URLs that an issuer redirects to can't be listed.
+// See redirectExternal.
 func (e *edge) contentSecurityPolicy() string {
 	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' https: " +
 		originOf(e.opts.PublicURL) +
@@ -96,9 +96,9 @@ func isPrefetch(h http.Header) bool {
 	return false
 }
 
-// rejectEmbedded rejects requests for a page as an image, a frame or another part of a page, or from
-// a script of another origin, because some GETs read the session, store a form token or cost quota.
-// It runs before the session is read. Charged pages have stricter checks; see guardCharge.
+// rejectEmbedded rejects requests for a page as an image, a frame or another part of a page, or
+// from a script of another origin, because some GETs read the session, store a form token or cost
+// quota. It runs before the session is read. Charged pages have stricter checks; see guardCharge.
 func (e *edge) rejectEmbedded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
@@ -140,7 +140,8 @@ func newRateLimiter(now cola.Clock) *rateLimiter {
 	return &rateLimiter{ratelimit.New[limitKey](pageBurst, time.Second/pagesPerSecond, maxLimitKeys, now)}
 }
 
-// take counts a page request of a sign-in or an account, or returns an error if it exceeds the limit.
+// take counts a page request of a sign-in or an account, or returns an error if it exceeds the
+// limit.
 func (p *rateLimiter) take(of limitKey) error {
 	if p.keys.Take(of, 1) == 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 const maxPageSize = 60_000
 
 // checkHTML fails the test unless the page is small, accessible and correctly escaped: every field
-// has a label, IDs are unique, links have allowed schemes, headings are in order, and there are no inline styles or
-// scripts.
+// has a label, IDs are unique, links have allowed schemes, headings are in order, and there are no
+// inline styles or scripts.
 func (a response) checkHTML(t *testing.T) {
 	t.Helper()
 	if len(a.body) > maxPageSize {

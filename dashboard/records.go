@@ -12,9 +12,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// recordLinks turns URLs in records into links and images. The URLs come from third parties, so they
-// may point to pages of this server, and opening such a page could charge the signed-in reader. The
-// only URLs on this server that it allows are those of label images.
+// recordLinks turns URLs in records into links and images. The URLs come from third parties, so
+// they may point to pages of this server, and opening such a page could charge the signed-in
+// reader. The only URLs on this server that it allows are those of label images.
 type recordLinks struct {
 	publicURL string
 	own       []string // hosts where the reader may be signed in; see plainHost

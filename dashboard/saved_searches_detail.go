@@ -89,7 +89,8 @@ func isDue(s *cola.Schedule, now time.Time) bool {
 	return s != nil && !s.PausedBecause.OK && s.NextRunAt.OK && !s.NextRunAt.V.Time().After(now)
 }
 
-// pageURL returns the URL of a list: that of this request, or path if this is the response to a form.
+// pageURL returns the URL of a list: that of this request, or path if this is the response to a
+// form.
 func (req *request) pageURL(path string) *url.URL {
 	if req.http.Method == http.MethodPost {
 		return &url.URL{Path: path}
@@ -115,7 +116,7 @@ func (req *request) resumeSearch() error {
 	return req.setActive(true, "Resumed. The next run covers the time since the last one.")
 }
 
-// setActive pauses the search, or resumes it.
+// setActive pauses or resumes the search.
 func (req *request) setActive(active bool, notice string) error {
 	p := cola.SavedSearchChangeParams{Schedule: &cola.ScheduleChangeParams{Active: cola.Some(active)}}
 	changed, state, err := req.svc.ChangeSavedSearch(req.ctx(), req.caller, req.path("uuid"), p)
@@ -235,7 +236,7 @@ func (req *request) explainSearch() error {
 	})
 }
 
-// verdictText is the verdict in a sentence. The page lists the filters below it.
+// verdictText returns the verdict as a sentence. The page lists the filters below it.
 func verdictText(e cola.Explanation) string {
 	if e.Verdict == cola.VerdictFilters {
 		return "Runs skip this label because it doesn’t match all filters."

@@ -113,7 +113,7 @@ func (f *searchForm) Field(name string) formField {
 	return field
 }
 
-// Sections returns the fields of all filters.
+// Sections returns the sections of the form, which contain the fields of all filters.
 func (f *searchForm) Sections() (sections []formSection) {
 	at := map[string]int{}
 	for _, c := range cola.Filters() {
@@ -153,38 +153,38 @@ func (f *searchForm) has(c cola.Filter) bool {
 }
 
 // changeParams reads the form as a complete replacement: fields missing from the form are removed.
-func changeParams(typed url.Values) cola.SavedSearchChangeParams {
-	p := changeSearchReader.Read(changeSearchReader.Fields(apiFields(typed)), nil)
+func changeParams(form url.Values) cola.SavedSearchChangeParams {
+	p := changeSearchReader.Read(changeSearchReader.Fields(apiFields(form)), nil)
 	if p.Name == "" {
 		p.Problems.Add("name", "Enter a name of 1 to 200 characters.")
 	}
 	if p.Filters == nil {
 		p.Filters = &cola.SavedSearchFilters{}
 	}
-	if typed.Get("schedule.cadence") == "" {
+	if form.Get("schedule.cadence") == "" {
 		p.Schedule, p.Nulls = nil, append(p.Nulls, "schedule")
 	}
 	return p
 }
 
-// apiFields converts the fields of the form to those of the API: the day depends on the cadence, and
-// an unchecked box means false.
-func apiFields(typed url.Values) url.Values {
-	fields := maps.Clone(typed)
+// apiFields converts the fields of the form to those of the API: the day depends on the cadence,
+// and an unchecked box means false.
+func apiFields(form url.Values) url.Values {
+	fields := maps.Clone(form)
 	for _, name := range []string{
 		idempotencyField, previewField, fingerprintField, "schedule.weekday",
 		"schedule.monthday",
 	} {
 		delete(fields, name)
 	}
-	switch typed.Get("schedule.cadence") {
+	switch form.Get("schedule.cadence") {
 	case "":
 		delete(fields, "schedule.active")
 		return fields
 	case cola.CadenceWeekly:
-		fields["schedule.day"] = typed["schedule.weekday"]
+		fields["schedule.day"] = form["schedule.weekday"]
 	case cola.CadenceMonthly:
-		fields["schedule.day"] = typed["schedule.monthday"]
+		fields["schedule.day"] = form["schedule.monthday"]
 	}
 	if strings.Join(fields["schedule.active"], "") == "" {
 		fields.Set("schedule.active", "false")
@@ -194,47 +194,47 @@ func apiFields(typed url.Values) url.Values {
 
 // formValues fills the form with a search.
 func formValues(s cola.SavedSearch) url.Values {
-	typed := url.Values{"name": {s.Name}}
-	fillFilters(typed, s.Filters)
+	form := url.Values{"name": {s.Name}}
+	fillFilters(form, s.Filters)
 	if plan := s.Schedule; plan != nil {
-		typed.Set("schedule.cadence", plan.Cadence)
-		typed.Set("schedule.active", strconv.FormatBool(plan.Active))
+		form.Set("schedule.cadence", plan.Cadence)
+		form.Set("schedule.active", strconv.FormatBool(plan.Active))
 		switch plan.Cadence {
 		case cola.CadenceWeekly:
-			typed.Set("schedule.weekday", strconv.Itoa(plan.Day))
+			form.Set("schedule.weekday", strconv.Itoa(plan.Day))
 		case cola.CadenceMonthly:
-			typed.Set("schedule.monthday", strconv.Itoa(plan.Day))
+			form.Set("schedule.monthday", strconv.Itoa(plan.Day))
 		}
 	}
-	return typed
+	return form
 }
 
-// fillFilters sets the fields of filters that are given.
-func fillFilters(typed url.Values, f cola.SavedSearchFilters) {
+// fillFilters fills in the fields of the filters that are set.
+func fillFilters(form url.Values, f cola.SavedSearchFilters) {
 	all := reflect.ValueOf(f)
 	for _, field := range cola.FieldsOf[cola.SavedSearchFilters]() {
 		switch value := all.FieldByIndex(field.Index).Interface().(type) {
 		case string:
 			if value != "" {
-				typed.Set("filters."+field.Name, value)
+				form.Set("filters."+field.Name, value)
 			}
 		case cola.Opt[float64]:
 			if value.OK {
-				typed.Set("filters."+field.Name, formatDecimal(value.V))
+				form.Set("filters."+field.Name, formatDecimal(value.V))
 			}
 		case cola.Opt[bool]:
 			if value.V {
-				typed.Set("filters."+field.Name, "true")
+				form.Set("filters."+field.Name, "true")
 			}
 		}
 	}
 }
 
-// formFingerprint returns a hash of the name, filters and schedule in a form. It ignores differences
-// in spacing and number formats.
-func formFingerprint(typed url.Values) string {
+// formFingerprint returns a hash of the name, filters and schedule in a form. It ignores
+// differences in spacing and number formats.
+func formFingerprint(form url.Values) string {
 	normalized := url.Values{}
-	for name, values := range apiFields(typed) {
+	for name, values := range apiFields(form) {
 		text := strings.Join(strings.Fields(strings.Join(values, " ")), " ")
 		if number, err := strconv.ParseFloat(text, 64); err == nil &&
 			(strings.HasSuffix(name, "_min") || strings.HasSuffix(name, "_max")) {
@@ -251,7 +251,7 @@ func formFingerprint(typed url.Values) string {
 var exploredReader = params.New[cola.SearchParams]("this page")
 
 // fillFromSearch fills the form from a search with the query parameters of GET /colas. It notes
-// filters that saved searches lack, and ignores unknown parameters.
+// filters that saved searches don't support, and ignores unknown parameters.
 func (f *searchForm) fillFromSearch(query url.Values) {
 	if from := query.Get("from"); from != "" {
 		query, _ = url.ParseQuery(strings.TrimPrefix(from, "?")) // malformed parts are dropped

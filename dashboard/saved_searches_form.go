@@ -38,15 +38,15 @@ func (req *request) newSearch() error {
 
 // saveSearch saves the form, or previews it.
 func (req *request) saveSearch() error {
-	typed, err := req.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
-	f := &searchForm{Values: typed, IdempotencyKey: idempotencyKey(typed)}
-	if typed.Has(previewField) {
+	f := &searchForm{Values: form, IdempotencyKey: idempotencyKey(form)}
+	if form.Has(previewField) {
 		return req.showSearchForm(http.StatusOK, f, nil)
 	}
-	p := newSearchReader.Read(newSearchReader.Fields(apiFields(typed)), nil)
+	p := newSearchReader.Read(newSearchReader.Fields(apiFields(form)), nil)
 	p.IdempotencyKey = f.IdempotencyKey
 	if p.Filters == nil {
 		p.Filters = &cola.SavedSearchFilters{}
@@ -65,8 +65,8 @@ func (req *request) saveSearch() error {
 
 // idempotencyKey returns the key that the form was created with, or a new one if it is missing or
 // invalid. Submitting a form twice with the same key creates one search.
-func idempotencyKey(typed url.Values) string {
-	once := typed.Get(idempotencyField)
+func idempotencyKey(form url.Values) string {
+	once := form.Get(idempotencyField)
 	if strings.Trim(once, idempotencyAlphabet) != "" || once == "" || len(once) > len(idempotencyAlphabet) {
 		return rand.Text()
 	}
@@ -99,7 +99,7 @@ func (req *request) editSearch() error {
 // changeSearch saves a changed search. If the search has changed since the form was opened, it
 // shows the form again first.
 func (req *request) changeSearch() error {
-	typed, err := req.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
@@ -107,15 +107,15 @@ func (req *request) changeSearch() error {
 	if err != nil {
 		return err
 	}
-	f := &searchForm{Values: typed}
+	f := &searchForm{Values: form}
 	f.Fingerprint = f.Text(fingerprintField)
-	if typed.Has(previewField) {
+	if form.Has(previewField) {
 		return req.showSearchForm(http.StatusOK, f, nil)
 	}
 	if f.changedSince(formValues(s)) {
 		return req.showSearchForm(http.StatusConflict, f, nil)
 	}
-	p := changeParams(typed)
+	p := changeParams(form)
 	changed, state, err := req.svc.ChangeSavedSearch(req.ctx(), req.caller, req.path("uuid"), p)
 	req.recordQuota(state)
 	if err != nil {
@@ -128,7 +128,7 @@ func (req *request) changeSearch() error {
 // submitted values. It then updates the fingerprint, so that a second submission is accepted.
 func (f *searchForm) changedSince(now url.Values) bool {
 	mark := formFingerprint(now)
-	// The last condition detects a double submit.
+	// The last condition detects a double submission.
 	if f.Fingerprint == "" || f.Fingerprint == mark || mark == formFingerprint(f.Values) {
 		return false
 	}
@@ -180,8 +180,8 @@ func (f *searchForm) addError(formErr error) (ok bool) {
 // maxWordOptions limits the words in a datalist, to keep the page small.
 const maxWordOptions = 200
 
-// limitWords returns at most maxWordOptions words. It prefers category paths with fewer levels, which
-// are prefixes of the others.
+// limitWords returns at most maxWordOptions words. It prefers category paths with fewer levels,
+// which are prefixes of the others.
 func limitWords(words []string) []string {
 	if len(words) <= maxWordOptions {
 		return words

@@ -54,7 +54,7 @@ func TestConflictingEdits(t *testing.T) {
 				`name="was" value="`+mine.Get("was")+`"`)
 			s.post(path+"/edit", mine).redirects(t)
 			s.get(path).shows(t, http.StatusOK, "Mine")
-			s.post(path+"/edit", with(mine, "was", fingerprint)).redirects(t) // double submit
+			s.post(path+"/edit", with(mine, "was", fingerprint)).redirects(t) // double submission
 			s.post(path+"/delete", nil).redirects(t)
 		})
 	}

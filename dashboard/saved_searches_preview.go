@@ -45,7 +45,7 @@ const (
 
 // previewSearch returns the preview fragment for a form that is being filled in.
 func (req *request) previewSearch() error {
-	typed, err := req.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (req *request) previewSearch() error {
 	if err != nil {
 		return err
 	}
-	_, preview, err := req.preview(typed, words)
+	_, preview, err := req.preview(form, words)
 	if err != nil {
 		return err
 	}
@@ -63,10 +63,10 @@ func (req *request) previewSearch() error {
 // preview counts the matches of a form's filters. words is the vocabulary of labels. For invalid
 // filters it returns the first problem; saving the form lists them all.
 func (req *request) preview(
-	typed url.Values, words registry.Vocabulary,
+	form url.Values, words registry.Vocabulary,
 ) (filters cola.SavedSearchFilters, shown preview, err error) {
 	fields := url.Values{}
-	for name, values := range typed {
+	for name, values := range form {
 		if strings.HasPrefix(name, "filters.") {
 			fields[name] = values
 		}

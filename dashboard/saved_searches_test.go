@@ -298,7 +298,7 @@ func TestSearchRuns(t *testing.T) {
 	s.costs(before, len(firstPage), 0)
 }
 
-// longRuns is a registry with runs that have three pages of labels. If cut is set, the quota truncates
+// longRuns is a registry whose runs have three pages of labels. If cut is set, the quota truncates
 // the pages.
 type longRuns struct {
 	*registry.Service

@@ -66,7 +66,7 @@ type labelCounts struct {
 
 // newTrend builds the table and chart of groups counted by the dimensions. If only the second
 // dimension is a date or range, it becomes the rows. If neither is, the table is a ranking with up
-// to the given number of rows. cut says whether groups are missing at the end.
+// to the given number of rows. cut reports whether groups are missing at the end.
 func newTrend(groups []cola.LabelGroup, dimensions []string, rows int, cut bool) trend {
 	c := labelCounts{axis: dimensions[0], cells: map[[2]string]int{}}
 	t := trend{Title: "Labels by " + dimensionName(dimensions[0]), Head: capitalize(dimensionName(c.axis))}

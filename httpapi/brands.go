@@ -20,7 +20,7 @@ func brandOperations(svc Service) []operation {
 		Description: "Finds the brands whose names are similar to a name, with their labels and permit holders. " +
 			"Highest scores come first, then the brands with the most labels.\n\n" +
 			"All dates and product types are searched. Spellings that differ only in case, accents or punctuation " +
-			"count as one brand. The score depends on the two names only. Counts are exact. The result is not legal " +
+			"count as one brand. The score depends only on the two names. Counts are exact. The result is not legal " +
 			"advice: it covers labels, not trademarks.",
 		Params: reflect.TypeFor[cola.BrandParams](), Sample: "q=Ravin+and+Oak&per_page=2",
 		Response: reflect.TypeFor[brandPage](), Example: exampleBrands(), Rows: reflect.TypeFor[cola.BrandMatch](),

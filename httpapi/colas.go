@@ -74,7 +74,8 @@ func renderColas(p registry.ColaPage, fields []string) result {
 	}
 }
 
-// appendJSON appends the same JSON as encoding/json, but faster, because most requests are searches.
+// appendJSON appends the same JSON as encoding/json, but faster, because most requests are
+// searches.
 func (p colaPage) appendJSON(b []byte) ([]byte, error) {
 	b, err := table{p.Data, p.fields}.appendArray(append(b, `{"data":`...))
 	if err != nil {

@@ -151,8 +151,8 @@ func rejectQuery(raw string, problems *cola.Problems) {
 	problems.Merge(wrong)
 }
 
-// readBody returns the members of the JSON object in the body. form is an example of the object, for
-// error messages.
+// readBody returns the members of the JSON object in the body. form is an example of the object,
+// for error messages.
 func readBody(r *http.Request, media []string, form string) ([]strictjson.Member, error) {
 	if !hasMediaType(media, r.Header) {
 		return nil, &cola.Error{Code: cola.CodeUnsupportedMediaType, Message: mediaTypeMessage(media)}

@@ -114,8 +114,8 @@ func withUUID[R any](
 }
 
 func createDestination(svc Service) operation {
-	type made = cola.DestinationWithSecret
-	do := func(r *http.Request, caller cola.Caller, p cola.DestinationParams) (made, cola.QuotaState, error) {
+	type created = cola.DestinationWithSecret
+	do := func(r *http.Request, caller cola.Caller, p cola.DestinationParams) (created, cola.QuotaState, error) {
 		return svc.CreateDestination(r.Context(), caller, p)
 	}
 	return operation{
@@ -143,12 +143,12 @@ func createDestination(svc Service) operation {
 			Doc:   "Where to send messages. Unknown fields are rejected; null means absent.",
 		},
 		Creates:  true,
-		Response: reflect.TypeFor[dataOf[made]](),
-		Example:  dataOf[made]{exampleNewWebhook()},
+		Response: reflect.TypeFor[dataOf[created]](),
+		Example:  dataOf[created]{exampleNewWebhook()},
 		Cost:     free,
 		Errors:   []string{"InsufficientScope", "DestinationConflict", "UnsupportedMediaType", "AskedTooOften"},
-		call: bodyCall(svc, []string{mediaJSON}, do, func(d made) result {
-			return result{body: jsonBody(dataOf[made]{d}), location: basePath + destinationsPath + "/" + d.UUID}
+		call: bodyCall(svc, []string{mediaJSON}, do, func(d created) result {
+			return result{body: jsonBody(dataOf[created]{d}), location: basePath + destinationsPath + "/" + d.UUID}
 		}),
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// Paths at which directories check that the operator controls the domain.
+// Paths where directories verify that the operator controls the domain.
 const (
 	openAIChallengePath = "/.well-known/openai-apps-challenge"
 	registryAuthPath    = "/.well-known/mcp-registry-auth"

@@ -232,7 +232,8 @@ func exampleSavedSearches() pageOf[cola.SavedSearch] {
 	}
 }
 
-// exampleChangeBody is the request that pauses exampleSavedSearch; the result is examplePausedSearch.
+// exampleChangeBody is the request that pauses exampleSavedSearch; the result is
+// examplePausedSearch.
 func exampleChangeBody() cola.SavedSearchChangeParams {
 	return cola.SavedSearchChangeParams{Schedule: &cola.ScheduleChangeParams{Active: cola.Some(false)}}
 }

@@ -23,7 +23,7 @@ import (
 )
 
 func feedOperations(svc Service) []operation {
-	type made struct {
+	type createdFeed struct {
 		feed   cola.SavedSearchFeed
 		search string
 	}
@@ -39,14 +39,14 @@ func feedOperations(svc Service) []operation {
 			Response: reflect.TypeFor[dataOf[cola.SavedSearchFeed]](),
 			Example:  dataOf[cola.SavedSearchFeed]{exampleFeed()}, Cost: free,
 			Errors: []string{"InsufficientScope"},
-			call: bareCall(svc, func(r *http.Request, c cola.Caller) (m made, state cola.QuotaState, err error) {
-				m.search = pathValue(r, "uuid")
-				m.feed, state, err = svc.CreateFeed(r.Context(), c, m.search)
-				return m, state, err
-			}, func(m made) result { // Location omits the URL's token: it is a secret, and proxies log headers
+			call: bareCall(svc, func(r *http.Request, c cola.Caller) (f createdFeed, state cola.QuotaState, err error) {
+				f.search = pathValue(r, "uuid")
+				f.feed, state, err = svc.CreateFeed(r.Context(), c, f.search)
+				return f, state, err
+			}, func(f createdFeed) result { // Location omits the URL's token: it is a secret, and proxies log headers
 				return result{
-					body:     jsonBody(dataOf[cola.SavedSearchFeed]{m.feed}),
-					location: basePath + savedSearchesPath + "/" + m.search + "/feed",
+					body:     jsonBody(dataOf[cola.SavedSearchFeed]{f.feed}),
+					location: basePath + savedSearchesPath + "/" + f.search + "/feed",
 				}
 			}),
 		},
@@ -64,7 +64,7 @@ func feedOperations(svc Service) []operation {
 	}
 }
 
-// feedPolicy blocks everything in a feed but its text.
+// feedPolicy blocks everything in a feed except its text.
 const feedPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
 // feed returns the latest runs of a saved search as Atom. The token in the path is the credential.
@@ -139,7 +139,8 @@ var feedEntrySource string
 // HTML. encoding/xml escapes the result for XML, and replaces characters that XML can't represent.
 var feedEntry = template.Must(template.New("entry").Parse(feedEntrySource))
 
-// renderFeed writes a feed. A run's entry and its ID never change.
+// renderFeed renders a feed. A run's entry keeps its ID and dates, but shows the current records of
+// its labels.
 func renderFeed(feed registry.Feed) ([]byte, error) {
 	page := atomLink{Rel: "alternate", Type: "text/html", Href: feed.Search.ManageURL}
 	out := atomFeed{

@@ -16,8 +16,8 @@ func fieldNames(row reflect.Type) (names []string) {
 	return names
 }
 
-// sparseCall is listCall for a list with a fields parameter. split returns the parameters of the
-// service and the value of fields; render gets the chosen members of a row, or nil for all.
+// sparseCall is listCall for a list with a fields parameter. split separates the service's
+// parameters from the value of fields; render gets the chosen members of a row, or nil for all.
 func sparseCall[P, Q, R any](
 	row reflect.Type, split func(*P) (q *Q, problems *cola.Problems, fields []string),
 	fetch func(context.Context, cola.Caller, Q) (R, cola.QuotaState, error), render func(R, []string) result,

@@ -21,7 +21,7 @@ const (
 // listMedia returns the media types of lists, preferred ones first.
 func listMedia() []string { return []string{mediaJSON, mediaCSV, mediaNDJSON} }
 
-// Headers for the members that accompany the rows in JSON, in formats whose body has only rows.
+// Headers that replace the other members of the JSON body, in formats whose body has only rows.
 const (
 	totalHeader     = "X-Total-Count"
 	truncatedHeader = "X-Truncated-By-Quota"
@@ -65,9 +65,9 @@ type nextPage struct {
 	number int
 }
 
-// negotiate returns the offered media type with the highest quality in an Accept header, or the
-// first of several. If the header has no valid media range, that is the first one offered. ok is
-// false if the header accepts none of them.
+// negotiate returns the offered media type with the highest quality in an Accept header, the first
+// one in case of a tie. Without a valid media range in the header, it returns the first one
+// offered. ok is false if the header accepts none of them.
 func negotiate(accept string, offered []string) (mediaType string, ok bool) {
 	ranges := parseAccept(accept)
 	if len(ranges) == 0 {
@@ -88,8 +88,8 @@ type mediaRange struct {
 	quality float64
 }
 
-// parseAccept returns the valid media ranges of an Accept header. It ignores their parameters, except
-// for the quality.
+// parseAccept returns the valid media ranges of an Accept header. It ignores their parameters,
+// except for the quality.
 func parseAccept(accept string) (ranges []mediaRange) {
 	for part := range strings.SplitSeq(accept, ",") {
 		pattern, parameters, err := mime.ParseMediaType(part)
@@ -107,8 +107,8 @@ func parseAccept(accept string) (ranges []mediaRange) {
 	return ranges
 }
 
-// quality returns the quality of a media type: that of the most specific range that matches it, or 0
-// if there is none.
+// quality returns the quality of a media type: that of the most specific range that matches it, or
+// 0 if there is none.
 func quality(ranges []mediaRange, mediaType string) (q float64) {
 	group, _, _ := strings.Cut(mediaType, "/")
 	for _, pattern := range []string{mediaType, group + "/*", "*/*"} {

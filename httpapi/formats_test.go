@@ -173,8 +173,8 @@ func checkCSV(t *testing.T, name, content string, columns []string, want []map[s
 	}
 }
 
-// member returns the decoded value of a CSV column: a member of the row, a member of an object in the
-// row, or the values of a member in a list of objects.
+// member returns the decoded value of a CSV column: a member of the row, a member of an object in
+// the row, or the values of a member in a list of objects.
 func member(row map[string]any, column string) any {
 	name, inner, nested := strings.Cut(column, ".")
 	if !nested {
@@ -210,8 +210,8 @@ type oneMember struct {
 	Name cola.Text `json:"name"`
 }
 
-// TestCSVText checks that a CSV reader gets any text back unchanged, except for an apostrophe before
-// text that spreadsheets would run as a formula.
+// TestCSVText checks that a CSV reader gets any text back unchanged, except for an apostrophe
+// before text that spreadsheets would run as a formula.
 func TestCSVText(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[=+@\-\t]?[ ",;\na-z']*`)).Draw(rt, "text")

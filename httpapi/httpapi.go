@@ -2,9 +2,9 @@
 // renders the results.
 //
 // One table of operations mounts the routes and describes them in the OpenAPI document. The
-// reference page at /docs is rendered from that document, so documentation and implementation can't
-// differ. Requests are decoded here rather than by a framework, because the API reports all problems
-// with a request at once, in the same words as the MCP server and the dashboard.
+// reference page at /docs is rendered from that document, so the documentation always matches the
+// implementation. Requests are decoded here rather than by a framework, because the API reports all
+// problems with a request at once, in the same words as the MCP server and the dashboard.
 package httpapi
 
 import (
@@ -28,11 +28,11 @@ import (
 )
 
 // Service contains the operations of the registry that the API uses; *registry.Service implements
-// it. Methods with a caller are for authenticated requests and count toward the rate limit. They
-// return the quota state with errors too, if it is known.
+// it. Methods with a caller are for authenticated requests and, except for Suggest, count toward
+// the rate limit. They return the quota state even with an error, if it is known.
 type Service interface {
-	// Refuse admits a request that the API itself rejects, for free, and returns the rejection, or
-	// another error if the request is not admitted.
+	// Refuse admits a request that the API itself rejects, and returns the rejection, or another
+	// error if the request is not admitted. It is free.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
 	SearchColas(context.Context, cola.Caller, cola.SearchParams) (registry.ColaPage, cola.QuotaState, error)
@@ -142,7 +142,7 @@ type api struct {
 	ops            []operation
 	patterns       map[string]bool // of the routes, in chi's syntax
 	recorder       *web.Recorder
-	imageReads     workQueue // for looking up images in the database
+	imageReads     workQueue // for image lookups in the database
 	imageReadLimit *rate.Limiter
 	drawings       *imageCache
 	files          *imageCache
@@ -274,8 +274,8 @@ func mount(r chi.Router, op *operation, handler http.HandlerFunc) {
 	r.Method(op.Method, op.Path, handler)
 }
 
-// preferLiteralRoute rejects a request whose path is another route's literal path. Even if that route
-// takes other methods, the path never supplies a value for this route's variable.
+// preferLiteralRoute rejects a request whose path is another route's literal path. Even if that
+// route takes other methods, the path never supplies a value for this route's variable.
 func (a *api) preferLiteralRoute(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if path := canonicalRoutePath(r); a.patterns[path] && chi.RouteContext(r.Context()).RoutePattern() != path {

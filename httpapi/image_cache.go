@@ -43,11 +43,11 @@ type imageCache struct {
 
 	mu      sync.Mutex
 	pending map[string]*pendingImage
-	kept    *byteCache
+	cache   *byteCache
 }
 
-// pendingImage is an image that is being drawn or waiting to be drawn. The fields after done are set
-// before done is closed.
+// pendingImage is an image that is being drawn or waiting to be drawn. The fields after done are
+// set before done is closed.
 type pendingImage struct {
 	waiting int // number of waiting requests; like started, guarded by imageCache.mu
 	started bool
@@ -57,11 +57,11 @@ type pendingImage struct {
 	err     error
 }
 
-func newImageCache(running, waiting, keep int) *imageCache {
+func newImageCache(running, waiting, cacheBytes int) *imageCache {
 	return &imageCache{
 		queue:   newWorkQueue(running, waiting),
 		pending: map[string]*pendingImage{},
-		kept:    newByteCache(keep),
+		cache:   newByteCache(cacheBytes),
 	}
 }
 
@@ -69,14 +69,15 @@ func newImageCache(running, waiting, keep int) *imageCache {
 func (d *imageCache) cached(key string) ([]byte, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.kept.get(key)
+	return d.cache.get(key)
 }
 
-// get returns the drawing for a key, calling draw if it is not cached. It fails with CodeUnavailable
-// if the queue is full. A queued drawing is dropped when the last request for it is canceled.
+// get returns the drawing for a key, calling draw if it is not cached. It fails with
+// CodeUnavailable if the queue is full. A queued drawing is dropped when the last request for it is
+// canceled.
 func (d *imageCache) get(ctx context.Context, key string, draw func() ([]byte, error)) ([]byte, error) {
 	d.mu.Lock()
-	if content, ok := d.kept.get(key); ok {
+	if content, ok := d.cache.get(key); ok {
 		d.mu.Unlock()
 		return content, nil
 	}
@@ -99,8 +100,8 @@ func (d *imageCache) get(ctx context.Context, key string, draw func() ([]byte, e
 	}
 }
 
-// start draws in the background. Canceling the first request does not stop it, because others may be
-// waiting for the same drawing.
+// start draws in the background. Canceling the first request does not stop it, because others may
+// be waiting for the same drawing.
 func (d *imageCache) start(ctx context.Context, key string, draw func() ([]byte, error)) *pendingImage {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	one := &pendingImage{cancel: cancel, done: make(chan struct{})}
@@ -134,7 +135,7 @@ func (d *imageCache) finish(key string, one *pendingImage, draw func() ([]byte, 
 	defer d.mu.Unlock()
 	delete(d.pending, key)
 	if one.err == nil {
-		d.kept.add(key, one.content)
+		d.cache.add(key, one.content)
 	}
 	close(one.done)
 }
@@ -221,8 +222,8 @@ func newKnownImages() *knownImages {
 	return &knownImages{lru: lru}
 }
 
-// get returns the cached metadata of an image, or the zero value. recent is true if the database was
-// read within knownTTL.
+// get returns the cached metadata of an image, or the zero value. recent is true if the database
+// was read within knownTTL.
 func (k *knownImages) get(key string) (known knownImage, recent bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -249,7 +250,7 @@ func newWorkQueue(running, waiting int) workQueue {
 	return workQueue{places: make(chan struct{}, running+waiting), slots: make(chan struct{}, running)}
 }
 
-// enter takes a place, to be given back by leave. It returns false if the queue is full.
+// enter takes a place in the queue, until leave. It returns false if the queue is full.
 func (g workQueue) enter() bool {
 	select {
 	case g.places <- struct{}{}:
@@ -261,7 +262,7 @@ func (g workQueue) enter() bool {
 
 func (g workQueue) leave() { <-g.places }
 
-// acquire waits for a slot, to be given back by release.
+// acquire waits for a slot and takes it, until release.
 func (g workQueue) acquire(ctx context.Context) error {
 	select {
 	case g.slots <- struct{}{}:

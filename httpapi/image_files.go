@@ -10,9 +10,10 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// sendFile sends the stored file of an image, or a rendition of it. If the v parameter is the current
-// version of the file, caches may keep the response forever. Otherwise they must revalidate it after
-// an hour, because the image may change. Content-Location is the URL with the current v.
+// sendFile sends the stored file of an image, or a rendition of it. If the v parameter is the
+// current version of the file, caches may keep the response for a year. Otherwise they must
+// revalidate it after an hour, because the image may change. Content-Location is the URL with the
+// current v.
 func (a *api) sendFile(w http.ResponseWriter, r *http.Request, req imageRequest, file registry.ImageFile) {
 	tag, cacheControl := `"`+file.Tag(req.width)+`"`, revalidate
 	if req.version == file.Version() {

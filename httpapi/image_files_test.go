@@ -212,7 +212,7 @@ func TestImageFileQueuesFull(t *testing.T) {
 		size  int
 		want  int
 	}{
-		"reads":        {&imageCache{queue: full, pending: map[string]*pendingImage{}, kept: newByteCache(0)}, 10, 503},
+		"reads":        {&imageCache{queue: full, pending: map[string]*pendingImage{}, cache: newByteCache(0)}, 10, 503},
 		"large images": {newImageCache(1, 1, 0), largeImage + 1, 503},
 		"small images": {newImageCache(1, 1, 0), largeImage, 200},
 	} {

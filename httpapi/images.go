@@ -72,8 +72,8 @@ const (
 	immutable  = "public, max-age=31536000, immutable"
 )
 
-// notModified sets the cache headers of an image. If the client has the current version, it responds
-// with 304 and returns true.
+// notModified sets the cache headers of an image. If the client has the current version, it
+// responds with 304 and returns true.
 func notModified(w http.ResponseWriter, r *http.Request, tag, cacheControl string) bool {
 	h := w.Header()
 	h.Set("Etag", tag)
@@ -103,8 +103,8 @@ func (a *api) sendKnown(w http.ResponseWriter, r *http.Request, req imageRequest
 	return ok
 }
 
-// waitToRead waits for the rate limit of image reads. It fails with CodeUnavailable if the wait would
-// exceed the deadline.
+// waitToRead waits for the rate limit of image reads. It fails with CodeUnavailable if the wait
+// would exceed the deadline.
 func (a *api) waitToRead(ctx context.Context) error {
 	if err := a.imageReadLimit.Wait(ctx); err != nil && ctx.Err() == nil {
 		return cola.Unavailable()

@@ -154,8 +154,8 @@ func testImageTag(t *testing.T) {
 	}
 }
 
-// TestImageQueueFull checks that a full read queue, a wait for the read rate beyond the deadline, and
-// a full drawing queue each return 503.
+// TestImageQueueFull checks that a full read queue, a wait for the read rate beyond the deadline,
+// and a full drawing queue each return 503.
 func TestImageQueueFull(t *testing.T) {
 	slow := rate.NewLimiter(rate.Every(time.Hour), 1)
 	slow.Allow()
@@ -165,7 +165,7 @@ func TestImageQueueFull(t *testing.T) {
 	for name, a := range map[string]*api{
 		"reads":    {imageReads: full, imageReadLimit: rate.NewLimiter(rate.Inf, 1), drawings: newImageCache(1, 1, 0)},
 		"rate":     {imageReads: newWorkQueue(1, 1), imageReadLimit: slow, drawings: newImageCache(1, 1, 0)},
-		"drawings": {imageReads: newWorkQueue(1, 1), imageReadLimit: rate.NewLimiter(rate.Inf, 1), drawings: &imageCache{queue: full, pending: map[string]*pendingImage{}, kept: newByteCache(0)}},
+		"drawings": {imageReads: newWorkQueue(1, 1), imageReadLimit: rate.NewLimiter(rate.Inf, 1), drawings: &imageCache{queue: full, pending: map[string]*pendingImage{}, cache: newByteCache(0)}},
 	} {
 		a.svc, a.opts, a.imageQuery, a.buffers.New = newFake(), Options{}.withDefaults(), newDecoder[imageParams](), newBuffer
 		a.known = newKnownImages()

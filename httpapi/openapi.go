@@ -34,7 +34,7 @@ type documentedOperation struct {
 }
 
 // describe returns the OpenAPI document of the operations. Without a public URL, its server URL is
-// relative. Paths outside of basePath, such as /healthz and /images, are left out, because
+// relative. Paths outside basePath, such as /healthz and /images, are left out, because
 // generators ignore path-level servers.
 func describe(ops []operation, publicURL string) description {
 	s := newComponents()
@@ -233,7 +233,8 @@ func (s components) describeSuccess(o *huma.Operation, op *operation) {
 	}
 }
 
-// describeFormats describes the formats of a list other than JSON, with the rows of the JSON example.
+// describeFormats describes the formats of a list other than JSON, with the rows of the JSON
+// example.
 func (s components) describeFormats(response *huma.Response, op *operation, example any) {
 	rows := reflect.New(reflect.SliceOf(op.Rows))
 	body := struct {

@@ -97,8 +97,8 @@ func (k errorKind) codes() string {
 	return strings.Join(sortedKeys(met), ", ")
 }
 
-// errorKinds returns the errors of operations. The quota headers of a 429, 500 or 503 are not
-// documented, because these responses have them only if the account is known.
+// errorKinds returns the errors of operations. For the general 401, 429, 500 and 503, the quota
+// headers are not documented, because these responses have them only if the account is known.
 func errorKinds() []errorKind {
 	var invalid cola.Problems
 	invalid.Add("per_page", "500 is too large; use 1 to 100.")
@@ -159,8 +159,8 @@ func exampleSuspended() *cola.Error {
 	}
 }
 
-// retryableExamples returns the quotaExamples with a Retry-After header: those of free operations,
-// which don't depend on a monthly quota.
+// retryableExamples returns the quotaExamples that have a Retry-After header. They apply to free
+// operations, which use no monthly quota.
 func retryableExamples() map[string]*cola.Error {
 	examples := quotaExamples()
 	delete(examples, "quota")
@@ -254,7 +254,8 @@ func savedSearchErrors() []errorKind {
 	return slices.Concat(invalidSearchErrors(), searchLimitErrors(), searchRunErrors())
 }
 
-// invalidSearchErrors returns the errors for invalid searches and for callers without the write scope.
+// invalidSearchErrors returns the errors for invalid searches and for callers without the write
+// scope.
 func invalidSearchErrors() []errorKind {
 	var invalid cola.Problems
 	invalid.Add("filters.brand", "Unknown parameter; did you mean filters.brand_name?")

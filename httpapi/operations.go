@@ -135,9 +135,9 @@ func listCall[P, R any](
 	}
 }
 
-// bareCall returns the call of an endpoint without query parameters. A request with a query string is
-// rejected and counts toward the rate limit. fetch gets the request so that it can read path values
-// and headers.
+// bareCall returns the call of an endpoint without query parameters. A request with a query string
+// is rejected and counts toward the rate limit. fetch gets the request so that it can read path
+// values and headers.
 func bareCall[R any](
 	svc Service, fetch func(*http.Request, cola.Caller) (R, cola.QuotaState, error), render func(R) result,
 ) call {

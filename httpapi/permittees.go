@@ -55,8 +55,8 @@ func permitteeOperations(svc Service) []operation {
 	}
 }
 
-// renderPermittees renders a page of permittees with the given members of the rows, or all if fields
-// is nil.
+// renderPermittees renders a page of permittees with the given members of the rows, or all if
+// fields is nil.
 func renderPermittees(p registry.PermitteePage, fields []string) result {
 	return result{
 		body: permitteePage{p.Permittees, p.Pagination, fields},

@@ -96,8 +96,8 @@ func runSavedSearch(svc Service) operation {
 	}
 }
 
-// listUnder returns the call of a list nested under the record in the path. fetch gets the request so
-// that it can read path values.
+// listUnder returns the call of a list nested under the record in the path. fetch gets the request
+// so that it can read path values.
 func listUnder[P, T any](fetch func(*http.Request, cola.Caller, P) (registry.PageList[T], cola.QuotaState, error)) call {
 	d := newDecoder[P]()
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {

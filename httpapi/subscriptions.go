@@ -140,8 +140,8 @@ func subscriptionPage(s registry.Subscription, token, title string) noticePage {
 	return noticePage{title, []string{text}, []button{end}}
 }
 
-// subscriptionTopic describes the messages. It includes the search's name only once the recipient has
-// confirmed, because the account holder could put anything in the name.
+// subscriptionTopic describes the messages. It includes the search's name only once the recipient
+// has confirmed, because the account holder could put anything in the name.
 func subscriptionTopic(s registry.Subscription) string {
 	switch {
 	case s.Search == "":
@@ -175,8 +175,8 @@ func (a *api) writeErrorNotice(w http.ResponseWriter, r *http.Request, err error
 	})
 }
 
-// reportError records an error for the log and calls write with its public form. It is for responses
-// that don't use the JSON error envelope.
+// reportError records an error for the log and calls write with its public form. It is for
+// responses that don't use the JSON error envelope.
 func reportError(w http.ResponseWriter, r *http.Request, err error, write func(*cola.Error)) {
 	if web.IsClientGone(r, err) {
 		w.WriteHeader(web.StatusClientGone)

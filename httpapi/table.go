@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// table is the rows of a list with the members to send.
+// table contains the rows of a list and the names of the members to send.
 type table struct {
 	rows   any      // slice of structs
 	fields []string // names of the members; nil for all
@@ -162,8 +162,8 @@ func appendCell(b []byte, text string, n int) []byte {
 	return append(b, '"')
 }
 
-// text returns a row's value in a cell: empty if it is null or absent, and a list joined with
-// semicolons.
+// text returns the text of a cell. It is empty if the row's value is null or absent; the values of
+// a list are joined with semicolons.
 func (c column) text(row reflect.Value) (text string, err error) {
 	value := row.FieldByIndex(c.index)
 	switch {
@@ -178,8 +178,8 @@ func (c column) text(row reflect.Value) (text string, err error) {
 	return web.InertCell(text), err
 }
 
-// listText joins the values of a member in a list of objects. A null becomes an empty value, so that
-// the columns for the objects' members line up.
+// listText joins the values of a member in a list of objects. A null becomes an empty value, so
+// that the columns for the objects' members line up.
 func (c column) listText(list reflect.Value) (string, error) {
 	texts := make([]string, list.Len())
 	for i := range texts {

@@ -7,7 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// brandArgs are the arguments of check_brand: the parameters of GET /brands and the response format.
+// brandArgs are the arguments of check_brand: the parameters of GET /brands and the response
+// format.
 type brandArgs struct {
 	cola.BrandParams
 	formatArgs

@@ -34,8 +34,8 @@ func TestChatGPTTools(t *testing.T) {
 	}
 }
 
-// TestSearchDocuments checks that search returns the same labels as search_colas across all dates, as
-// documents and at the same cost.
+// TestSearchDocuments checks that search returns the same labels as search_colas across all dates,
+// as documents and at the same cost.
 func TestSearchDocuments(t *testing.T) {
 	f, same := newFake(), newFake()
 	got := call(t, at(ChatGPTPath, mustServe(t, f, io.Discard)), "search", `{"query":"oak"}`)

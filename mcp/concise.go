@@ -15,15 +15,15 @@ var labelSummaryFields = []string{
 	"application_status", "approval_date", "approval_date_estimate", "date_is_estimated",
 }
 
-// permitteeSummaryFields identify a permittee.
+// permitteeSummaryFields identify and summarize a permittee.
 var permitteeSummaryFields = []string{
 	"permit_number", "company_name", "operating_name", "company_state", "permittee_type", "is_active", "colas",
 	"colas_approved",
 	"last_cola_application_date",
 }
 
-// conciseFields names the fields of the concise format by type. Types that are not listed have all of
-// their fields in both formats.
+// conciseFields names the fields of the concise format by type. Other types have the same fields in
+// both formats.
 var conciseFields = map[reflect.Type][]string{
 	reflect.TypeFor[cola.ColaRow](): slices.Concat(labelSummaryFields, []string{"company_name", "abv", "volume_ml"}),
 	reflect.TypeFor[cola.Cola](): slices.Concat(labelSummaryFields, []string{

@@ -99,8 +99,8 @@ func discoveryDocuments(o Options) map[string]http.Handler {
 	}
 }
 
-// publicHost returns the host name in the public URL, or localhost if the URL has an IP address or no
-// host.
+// publicHost returns the host name in the public URL, or localhost if the URL has an IP address or
+// no host.
 func publicHost(publicURL string) string {
 	u, err := url.Parse(publicURL)
 	if err != nil || u.Hostname() == "" {

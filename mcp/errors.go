@@ -15,7 +15,7 @@ import (
 )
 
 // codeRefused is the JSON-RPC code of errors without a more specific code, such as an exhausted
-// quota outside of tool calls. It lies in the range that JSON-RPC reserves for servers.
+// quota outside of tool calls. It is in the range that JSON-RPC reserves for servers.
 const codeRefused = -32000
 
 // rpcError is a JSON-RPC error: an invalid message, or a failed read of a resource or
@@ -59,7 +59,7 @@ func newRPCError(shown *cola.Error, req *request) *rpcError {
 }
 
 // status returns the HTTP status of an error. Errors in the message itself always have an error
-// status; invalid params and unknown methods have one in the newest protocol version only. Other
+// status; invalid params and unknown methods have one only in the newest protocol version. Other
 // errors have status 200 unless httpStatus is set.
 func (e *rpcError) status(modern bool) int {
 	if e.httpStatus != 0 {
@@ -130,8 +130,8 @@ func errorHint(e *cola.Error, t *tool, state cola.QuotaState) string {
 	return ""
 }
 
-// quotaHint returns the hint for an exceeded rate limit, which resets shortly, or for a used-up quota,
-// which doesn't.
+// quotaHint returns the hint for an exceeded rate limit, which resets shortly, or for a used-up
+// quota, which doesn't.
 func quotaHint(e *cola.Error, state cola.QuotaState) string {
 	if e.RetryAfter > 0 {
 		return fmt.Sprintf("Wait %s before calling any tool.", cola.WaitWords(e.RetryAfter))
@@ -161,7 +161,7 @@ func remainingTools(state cola.QuotaState) string {
 
 // handleUnserved completes a message that reached no handler, because it needs none or mcp-go
 // rejected it. It replaces mcp-go's error messages, and counts the message toward the rate limit if
-// its method is a counted one.
+// its method is in countedMethods.
 func (e *edge) handleUnserved(ctx context.Context, req *request, rpcErr *rpcError) {
 	var refusal *cola.Error
 	switch {

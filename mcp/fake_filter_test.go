@@ -32,14 +32,14 @@ func (f *fake) matching(q *cola.Query) (found []cola.ColaSummary) {
 
 // holders returns the permittees that match a search.
 func (f *fake) holders(q *cola.PermitteeSearch) []cola.PermitteeSummary {
-	return kept(f.permittees, func(p cola.PermitteeSummary) bool {
+	return filterRows(f.permittees, func(p cola.PermitteeSummary) bool {
 		return containsFold(p.CompanyName+" "+p.OperatingName, q.Name) && (q.State == "" || string(p.CompanyState) == q.State) && containsFold(p.PermitteeType, q.Type)
 	})
 }
 
 // reported returns the rows of production reports that match a search.
 func (f *fake) reported(q *cola.ProductionReportSearch) []cola.ProductionReport {
-	return kept(f.reports, func(r cola.ProductionReport) bool {
+	return filterRows(f.reports, func(r cola.ProductionReport) bool {
 		return (!q.Year.OK || r.Year == q.Year.V) && (!q.Month.OK || r.MonthNumber == q.Month) && equal(q.Commodity, r.Commodity) &&
 			equal(q.ReportType, r.ReportType) && equal(q.StatisticalGroup, string(r.StatisticalGroup)) &&
 			equal(q.StatisticalDetail, string(r.StatisticalDetail))
@@ -49,10 +49,10 @@ func (f *fake) reported(q *cola.ProductionReportSearch) []cola.ProductionReport 
 // equal reports whether a filter is absent or has the value.
 func equal(filter, value string) bool { return filter == "" || strings.EqualFold(filter, value) }
 
-// kept returns the matching rows.
-func kept[T any](rows []T, wanted func(T) bool) (found []T) {
+// filterRows returns the matching rows.
+func filterRows[T any](rows []T, matches func(T) bool) (found []T) {
 	for _, row := range rows {
-		if wanted(row) {
+		if matches(row) {
 			found = append(found, row)
 		}
 	}

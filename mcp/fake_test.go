@@ -31,7 +31,8 @@ const (
 var errBroken = errors.New("disk full of secrets")
 
 // fake is a Service over a few records. Like the real one, it validates parameters with Normalize,
-// counts each call except Standing toward the rate limit, and charges only for returned records.
+// counts calls toward the rate limit, and charges only for returned records. Unlike the real one,
+// it also counts Suggest.
 type fake struct {
 	notes      []string // added to every response type that has notes
 	labels     []cola.ColaSummary
@@ -49,7 +50,7 @@ type fake struct {
 	used   cola.Used
 	limits cola.Limits
 	spent  int   // requests counted toward the rate limit
-	looks  int   // calls to Standing
+	looks  int   // calls of Standing
 	err    error // error for every call, if set
 	panic  any
 	wait   bool // calls block until canceled
@@ -369,13 +370,15 @@ func rowsFor[T any](ctx context.Context, f *fake, invalid error, rows ...T) (reg
 
 func (f *fake) ProcessingTimes(ctx context.Context, _ cola.Caller, p cola.ProcessingTimeParams) (registry.List[cola.ProcessingTime], cola.QuotaState, error) {
 	q, err := p.Normalize()
-	return rowsFor(ctx, f, err, kept(f.times, func(t cola.ProcessingTime) bool { return equal(q.Commodity, t.Commodity) })...)
+	return rowsFor(ctx, f, err, filterRows(f.times, func(t cola.ProcessingTime) bool {
+		return equal(q.Commodity, t.Commodity)
+	})...)
 }
 
 func (f *fake) FormulaProcessingTimes(ctx context.Context, _ cola.Caller, p cola.FormulaProcessingTimeParams) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error) {
 	q, err := p.Normalize()
 	row := cola.FormulaProcessingTime{Commodity: "Wine", FormulaType: "Formula Approval", SnapshotDate: cola.NewDate(2026, 11, 16)}
-	return rowsFor(ctx, f, err, kept([]cola.FormulaProcessingTime{row}, func(t cola.FormulaProcessingTime) bool {
+	return rowsFor(ctx, f, err, filterRows([]cola.FormulaProcessingTime{row}, func(t cola.FormulaProcessingTime) bool {
 		return equal(q.Commodity, t.Commodity) && equal(q.FormulaType, t.FormulaType)
 	})...)
 }
@@ -421,7 +424,7 @@ func (f *fake) AVAs(ctx context.Context, _ cola.Caller, p cola.AVAParams) (regis
 	q, err := p.Normalize()
 	superseded := f.ava.AVA
 	superseded.AVAID, superseded.ValidEndDate = "alexander_valley_19841123", cola.NewDate(2008, 4, 9)
-	return rowsFor(ctx, f, err, kept([]cola.AVA{superseded, f.ava.AVA}, func(a cola.AVA) bool {
+	return rowsFor(ctx, f, err, filterRows([]cola.AVA{superseded, f.ava.AVA}, func(a cola.AVA) bool {
 		return (!q.Current || a.IsCurrent(cola.DateOf(now))) && containsFold(a.Name, q.Q) && (q.State == "" || slices.Contains(a.States, q.State))
 	})...)
 }

@@ -69,10 +69,10 @@ func (e *edge) missingScope(req *request) cola.Scope {
 	return t.scope
 }
 
-// refuseForScope rejects a call for a missing scope with an HTTP 403. Only this status, not an error
-// result, makes clients ask the account holder for the scope and retry. If the service rejects the
-// call for another reason, such as the rate limit, the call gets the usual error result, and the
-// service isn't called again.
+// refuseForScope rejects a call for a missing scope with an HTTP 403. Only this status, not an
+// error result, makes clients ask the account holder for the scope and retry. If the service
+// rejects the call for another reason, such as the rate limit, the call gets the usual error
+// result, and the service isn't called again.
 func (e *edge) refuseForScope(w http.ResponseWriter, r *http.Request, req *request, scope cola.Scope) {
 	refused := e.execute(r.Context(), cola.MeterNone, func(ctx context.Context, req *request) (cola.QuotaState, error) {
 		return e.svc.Refuse(ctx, req.caller, req.caller.Lacks(scope))
@@ -114,8 +114,8 @@ func displayMethod(method string) string {
 	return method
 }
 
-// refuse rejects a request before it reaches mcp-go. The request doesn't count toward the rate limit;
-// the service is called only for the quota headers.
+// refuse rejects a request before it reaches mcp-go. The request doesn't count toward the rate
+// limit; the service is called only for the quota headers.
 func (e *edge) refuse(w http.ResponseWriter, r *http.Request, req *request, refusal error) {
 	if state, err := e.svc.Standing(web.Detach(r.Context()), req.caller); err != nil {
 		req.state, refusal = state, err
@@ -190,8 +190,7 @@ func (e *edge) respondDirectly(w http.ResponseWriter, r *http.Request, req *requ
 	return true
 }
 
-// logLevels are the log severities that a client may subscribe to, least severe
-// first.
+// logLevels are the log levels that a client may set, least severe first.
 var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
 // setLogLevel answers logging/setLevel. The server neither sends log messages nor declares the

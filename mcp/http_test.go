@@ -99,7 +99,7 @@ var invalidRequests = []struct {
 	{"a response", "POST", `{"jsonrpc":"2.0","id":1,"result":{}}`, "", 400, `"code":-32600`, 0},
 	{"JSON-RPC 1.0", "POST", `{"jsonrpc":"1.0","id":1,"method":"ping"}`, "", 400, `"code":-32600`, 0},
 	{"two methods", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `\"method\"`, 0},
-	{"an unknown member", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `\"method\"`, 0},
+	{"a method in another case", "POST", `{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `\"method\"`, 0},
 	{"two names", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","name":"get_usage"}}`, "", 400, `\"name\"`, 0},
 	{"a name in another case", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","ſname":1,"NAME":"get_usage"}}`, "", 400, `\"name\"`, 0},
 	{"null as id", "POST", `{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `"code":-32600`, 0},
@@ -116,8 +116,8 @@ var invalidRequests = []struct {
 	{"a key in the URL", "POST?api_key=" + testKey, usageCall, "X-API-Key:", 401, `"unauthorized"`, 0},
 }
 
-// TestInvalidRequests checks that each kind of invalid request gets its status and does not reach a
-// tool, and that only calls count toward the rate limit.
+// TestInvalidRequests checks that each kind of invalid request gets the expected status and does
+// not reach a tool, and that only calls and reads count toward the rate limit.
 func TestInvalidRequests(t *testing.T) {
 	for _, tt := range invalidRequests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -210,8 +210,8 @@ func TestFutureRevision(t *testing.T) {
 	}
 }
 
-// TestCountedMessages checks that calls and reads count toward the rate limit, and that messages that
-// clients send automatically do not.
+// TestCountedMessages checks that calls and reads count toward the rate limit, and that messages
+// that clients send automatically do not.
 func TestCountedMessages(t *testing.T) {
 	for method, params := range map[string]string{
 		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`, "ping": "{}",

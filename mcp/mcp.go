@@ -1,14 +1,14 @@
-// Package mcp is the API for assistants: the registry's operations as tools of the Model Context
-// Protocol, over Streamable HTTP on one path and over standard input and output.
+// Package mcp is the API for AI assistants: it serves the registry's operations as tools of the
+// Model Context Protocol, over Streamable HTTP on several paths and over standard input and output.
 //
 // One table defines the tools and their documentation. A tool decodes its arguments into the same
-// parameters as the REST API and calls the same method of package registry, so the two cannot
-// differ. mcp-go implements the protocol itself. This package implements the parts that must not
+// parameters as the REST API and calls the same method of package registry, so the two behave
+// alike. mcp-go implements the protocol itself. This package implements the parts that must not
 // depend on mcp-go: authentication, strict parsing, charging and error messages.
 //
 // The server is stateless: no sessions, no streams, and no per-process state except the message
-// limits. Results are small, because an assistant reads all of a result. Label text in them is
-// untrusted third-party data, kept separate from our own notes.
+// limits. Results are small, because an assistant reads the whole result. Label text in them is
+// untrusted third-party data, and separate from our own notes.
 package mcp
 
 import (
@@ -42,8 +42,8 @@ const (
 var endpoints = []string{Path, ReadOnlyPath, ChatGPTPath}
 
 // Service contains the operations of the registry that this package uses; *registry.Service
-// implements it. Every method but Standing, Rows and Vocabulary counts toward the caller's rate
-// limit. Methods return the quota state with errors too, if it is known.
+// implements it. Every method except Standing, Suggest, Rows and Vocabulary counts toward the
+// caller's rate limit. Methods return the quota state even with an error, if it is known.
 type Service interface {
 	// Standing returns the quota state for messages that count toward no limit, and checks the
 	// credential.
@@ -106,8 +106,7 @@ type Service interface {
 
 	// Rows converts labels that were already charged for to list rows. It reads only memory.
 	Rows([]cola.ColaSummary) []cola.ColaRow
-	// Vocabulary returns the values in use, for completion and the reference
-	// resources.
+	// Vocabulary returns the values in use, for prompts, completion and the reference resources.
 	Vocabulary(context.Context) (registry.Vocabulary, error)
 }
 
@@ -117,7 +116,7 @@ type Authenticator interface {
 	Authenticate(context.Context, http.Header, cola.Channel) (cola.Caller, error)
 }
 
-// Options configure the endpoint. Hosts must be set, or every request is rejected.
+// Options configures the endpoints. Hosts must be set, or every request is rejected.
 type Options struct {
 	PublicURL string        // where callers reach the service; may be empty
 	Version   string        // of the program
@@ -218,7 +217,7 @@ func chain(h http.Handler, wraps ...func(http.Handler) http.Handler) http.Handle
 }
 
 // wellKnown is the path of the protected resource metadata (RFC 9728, section 3) for clients that
-// know only the host. Clients that know the endpoint append its path.
+// know only the host. Clients that know an endpoint append its path.
 const wellKnown = "/.well-known/oauth-protected-resource"
 
 // paths are the paths that this package serves.

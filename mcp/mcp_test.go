@@ -73,8 +73,7 @@ func TestNoMetadata(t *testing.T) {
 	}
 }
 
-// TestChallenge checks that the challenge links to the configured server's
-// metadata.
+// TestChallenge checks that the challenge links to the metadata at the public URL.
 func TestChallenge(t *testing.T) {
 	got := mustReply(t, send(t, oauthServer("https://issuer.example"), "POST", `{}`, "X-API-Key:"))
 	const want = `Bearer realm="colaregistry", resource_metadata="https://registry.example/.well-known/oauth-protected-resource/mcp"`

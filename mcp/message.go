@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
-// Limits on a message. strictjson.MaxValues limits its values.
+// Limits on a message. strictjson.MaxValues limits the number of its values.
 const (
 	maxMessageBytes = 1 << 20  // of a tool call
 	maxOtherBytes   = 64 << 10 // of any other message
@@ -28,9 +28,9 @@ const (
 	messageTooLong = "The message is larger than %d bytes."
 )
 
-// message is one JSON-RPC message. parse rejects ambiguous ones, in which a name appears twice or in
-// the wrong letter case. mcp-go gets the decoded parameters, so it and this package act on the same
-// message.
+// message is one JSON-RPC message. parse rejects ambiguous ones, in which a name appears twice or
+// in the wrong letter case. mcp-go gets the decoded parameters, so it and this package act on the
+// same message.
 type message struct {
 	id              json.RawMessage // nil for a notification
 	method          string
@@ -196,15 +196,15 @@ func wrongType(err *json.UnmarshalTypeError) *rpcError {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		in, name = name[:i], name[i+1:]
 	}
-	wanted := "an object"
+	expected := "an object"
 	if err.Type.Kind() == reflect.String {
-		wanted = "a string"
+		expected = "a string"
 	}
-	return invalidParams("%[2]s.%[1]s must be %[3]s.", name, in, wanted)
+	return invalidParams("%[2]s.%[1]s must be %[3]s.", name, in, expected)
 }
 
-// checkTarget reports requests whose parameters have the right types but can't be used: a cursor for
-// a list that has one page, or a completion without a reference or argument.
+// checkTarget reports requests whose parameters have the right types but can't be used: a cursor
+// for a list that has one page, or a completion without a reference or argument.
 func (m *message) checkTarget() *rpcError {
 	switch m.method {
 	case string(protocol.MethodToolsList), string(protocol.MethodResourcesList),
@@ -260,8 +260,8 @@ func isRequestID(id json.RawMessage) bool {
 	return err == nil && f == math.Trunc(f) && math.Abs(f) < maxID
 }
 
-// strictMembers returns the members of an object. It fails if a name appears twice, or a known name
-// has another letter case.
+// strictMembers returns the members of an object. It fails if a name appears twice, or if a known
+// name is in the wrong letter case.
 func strictMembers(what string, object json.RawMessage) ([]strictjson.Member, *rpcError) {
 	all, ambiguity := strictjson.Unambiguous(object, knownNames[what])
 	switch {

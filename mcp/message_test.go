@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// FuzzParse checks that encoding/json, which ignores the letter case of names, decodes every accepted
-// message to the same values.
+// FuzzParse checks that encoding/json, which ignores the letter case of names, decodes every
+// accepted message to the same values.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"q":1}}}`,
@@ -202,7 +202,7 @@ func TestGoldenMessages(t *testing.T) {
 	checkGolden(t, filepath.Join("testdata", "messages.golden"), []byte(messages.String()))
 }
 
-// nameIn returns the value of the Mcp-Name header for the given parameters.
+// nameIn returns the value of the Mcp-Name header for a message's parameters.
 func nameIn(params string) string {
 	var p struct{ Name, URI any }
 	_ = json.Unmarshal([]byte(params), &p)

@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// originPolicy rejects calls that web pages of other sites make from a visitor's browser, directly or
-// by DNS rebinding. It does not identify callers; credentials do.
+// originPolicy rejects calls that web pages of other sites make from a visitor's browser, directly
+// or by DNS rebinding. It does not identify callers; credentials do.
 type originPolicy struct {
 	hosts   map[string]bool // lower case, without ports
 	origins []string        // lower case
@@ -32,7 +32,7 @@ func newOriginPolicy(hosts, origins []string) originPolicy {
 	return g
 }
 
-// hostName returns the name in a Host header in lower case, without port and trailing dot.
+// hostName returns the name in a Host header in lower case, without the port or a trailing dot.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -273,8 +273,8 @@ func TestMessageBounds(t *testing.T) {
 	}
 }
 
-// TestBridgeLimit checks that an error at the message limit has the ID of the rejected message when it
-// reaches an assistant on standard input.
+// TestBridgeLimit checks that an error at the message limit has the ID of the rejected message when
+// it reaches an assistant on standard input.
 func TestBridgeLimit(t *testing.T) {
 	h := New(newFake(), keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{"localhost"}, Now: stopped})
 	for range messagesPerMinute {
@@ -287,7 +287,8 @@ func TestBridgeLimit(t *testing.T) {
 	}
 }
 
-// BenchmarkParse measures rejecting hostile messages of 1 MiB, and parsing the longest accepted one.
+// BenchmarkParse measures rejecting hostile messages of 1 MiB, and parsing the longest accepted
+// one.
 func BenchmarkParse(b *testing.B) {
 	for name, body := range map[string]string{
 		"members": `{"jsonrpc":"2.0","id":1,"method":"ping","params":{` + strings.Repeat(`"a":0,`, 90_000) + `"b":"` + strings.Repeat("x", 500_000) + `"}}`,

@@ -23,7 +23,7 @@ var protocolVersions = []string{
 }
 
 // isUnsupportedVersion reports whether a client requests an older version that is not supported.
-// mcp-go answers requests for unknown newer versions in the newest one that it supports.
+// For unknown newer versions, mcp-go uses the newest one that it supports.
 func isUnsupportedVersion(revision string) bool {
 	return revision != "" && !protocol.IsModernProtocol(revision) && !slices.Contains(protocolVersions, revision)
 }
@@ -61,7 +61,7 @@ func (e *edge) newProtocol(table []tool) *server.MCPServer {
 			result.ProtocolVersion = protocol.LATEST_LEGACY_PROTOCOL_VERSION
 		}
 	})
-	const listsHold = 5 * 60 * 1000 // milliseconds that clients may cache lists, which only an upgrade changes
+	const listTTL = 5 * 60 * 1000 // milliseconds that clients may cache lists, which only an upgrade changes
 	s := server.NewMCPServer(serverName, e.opts.Version,
 		server.WithTitle(serverTitle),
 		server.WithDescription(serverDescription),
@@ -72,7 +72,7 @@ func (e *edge) newProtocol(table []tool) *server.MCPServer {
 		server.WithPromptCapabilities(false),
 		server.WithCompletions(),
 		server.WithPromptCompletionProvider(completer{e}),
-		server.WithCacheHints(listsHold, protocol.CacheScopePrivate),
+		server.WithCacheHints(listTTL, protocol.CacheScopePrivate),
 		server.WithMethodCacheHints(protocol.MethodResourcesRead, 0, protocol.CacheScopePrivate),
 		server.WithHooks(hooks),
 	)
@@ -151,8 +151,8 @@ func (e *edge) websiteURL() string {
 	return e.opts.PublicURL + "/docs"
 }
 
-// noteLocalLinks adds a note if the result has links that the user may be unable to open, because the
-// public URL is a local address.
+// noteLocalLinks adds a note if the result has links that the user may be unable to open, because
+// the public URL is a local address.
 func (e *edge) noteLocalLinks(a *toolResult) {
 	if web.IsLocalURL(e.opts.PublicURL) && bytes.Contains(a.data, []byte(`"`+e.opts.PublicURL+"/")) {
 		a.note("Links to %s work only on the server's own computer. The operator can set --public-url to a "+

@@ -51,7 +51,7 @@ func getProcessingTimes(
 	v := view{p.detailed(&p.Problems)}
 	kind := cmp.Or(p.Problems.Choice("kind", p.Kind, processingTimesKinds), processingTimesKinds[0])
 	p.checkFilters(kind)
-	filters := p.given(processingTimesFilters[kind])
+	filters := p.filters(processingTimesFilters[kind])
 	switch kind {
 	case "formula":
 		var rows registry.List[cola.FormulaProcessingTime]
@@ -85,13 +85,13 @@ func (p *processingTimesArgs) values() map[string]string {
 // filterValue is a filter of a reference list and its value.
 type filterValue struct{ filter, value string }
 
-// given returns the named filters with their values, in order.
-func (p *processingTimesArgs) given(names []string) (given []filterValue) {
+// filters returns the named filters with their values, in order.
+func (p *processingTimesArgs) filters(names []string) (list []filterValue) {
 	values := p.values()
 	for _, name := range names {
-		given = append(given, filterValue{name, values[name]})
+		list = append(list, filterValue{name, values[name]})
 	}
-	return given
+	return list
 }
 
 // latest returns the argument latest as a filter.
@@ -122,8 +122,8 @@ func (p *processingTimesArgs) checkFilters(kind string) {
 // maxConciseRows limits the rows of an unpaginated list in the concise format.
 const maxConciseRows = 30
 
-// putList writes as many rows of an unpaginated list as fit. If rows are omitted, a note suggests the
-// filters that were not set.
+// putList writes as many rows of an unpaginated list as fit. If rows are omitted, a note suggests
+// the filters that were not set.
 func putList[T any](v view, list registry.List[T], filters []filterValue) (a toolResult) {
 	rows := rowLimiter[T]{view: v}
 	count := rows.limit(list.Rows)

@@ -121,8 +121,8 @@ func (req *request) callRecovered(
 	return work(ctx, req)
 }
 
-// publicError returns the public form of an error, and records it for the log. It makes credential
-// errors HTTP errors; handlers return all others.
+// publicError returns the public form of an error, and records it for the log. Credential errors
+// become HTTP errors; handlers return all others.
 func (req *request) publicError(ctx context.Context, err error) *cola.Error {
 	if err == nil {
 		return nil
@@ -150,8 +150,8 @@ type metrics struct {
 	took  *prometheus.HistogramVec
 }
 
-// newMetrics registers the metrics for these tools; it returns nil without a registerer. Reads of
-// resources and prompts are labeled with their methods.
+// newMetrics registers the metrics of the named tools; it returns nil without a registerer. Reads
+// of resources and prompts are labeled with their methods.
 func newMetrics(registerer prometheus.Registerer, names []string) *metrics {
 	if registerer == nil {
 		return nil

@@ -149,8 +149,8 @@ func (e *edge) resourceHandler(
 	}
 }
 
-// setFailure sets shown, as a JSON-RPC error, as the error to report, unless an HTTP error is already
-// set. It returns the error to report.
+// setFailure records shown as the JSON-RPC error of the message, unless an HTTP error is already
+// recorded. It returns the recorded error.
 func (req *request) setFailure(shown *cola.Error) error {
 	if req.failure == nil {
 		req.failure = newRPCError(shown, req)

@@ -124,8 +124,8 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// TestGoldenPrompts compares the text of each prompt with a golden file. Unknown values are reported to
-// the user first and are not searched for.
+// TestGoldenPrompts compares the text of each prompt with a golden file. Unknown values are
+// reported to the user first and are not searched for.
 func TestGoldenPrompts(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	var texts strings.Builder
@@ -158,8 +158,8 @@ func promptText(t *testing.T, h http.Handler, name, arguments string) string {
 	return messages[0].(map[string]any)["content"].(map[string]any)["text"].(string)
 }
 
-// TestWatchBrand checks that the prompt searches with the parameters of search_colas and proposes the
-// filters of saved searches.
+// TestWatchBrand checks that the prompt searches with the parameters of search_colas and proposes
+// the filters of saved searches.
 func TestWatchBrand(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for _, tt := range [][2]string{

@@ -84,8 +84,8 @@ func (a *toolResult) callResult() *protocol.CallToolResult {
 	}
 }
 
-// Limits on the size of a result. Clients truncate or reject larger ones, and may show both copies of
-// the content to the model.
+// Limits on the size of a result. Clients truncate or reject larger ones, and may show both copies
+// of the content to the model.
 const (
 	maxTokens       = 25_000
 	maxBytes        = maxTokens * 7 / 2 // at three and a half bytes a token
@@ -155,8 +155,8 @@ func (f *rowLimiter[T]) noteTruncation(a *toolResult, given int, state cola.Quot
 	}
 }
 
-// putPage writes a page of a list without a cursor. rows names its records, and call is the call that
-// gets the next page, without its number.
+// putPage writes a page of a list without a cursor. rows names its records, and call is the call
+// that gets the next page, without its number.
 func (f *rowLimiter[T]) putPage(
 	a *toolResult, page []T, at cola.Pagination, state cola.QuotaState, rows, call string,
 ) {
@@ -280,7 +280,7 @@ func sanitizeJSON(b []byte) []byte {
 		}
 		r, n := utf8.DecodeRune(b[i:])
 		if n == 1 && r != utf8.RuneError && r != 0x7f {
-			out = append(out, b[i]) // everything below ' ' is escaped
+			out = append(out, b[i]) // not a control character: JSON escapes those
 		} else if !vocabulary.IsInvisible(r) {
 			out = append(out, b[i:i+n]...)
 		}

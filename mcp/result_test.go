@@ -222,8 +222,8 @@ func TestServiceNotes(t *testing.T) {
 	}
 }
 
-// TestUnknownValuesInSavedSearches checks that a search with an ambiguous country, or with values that
-// no label has, is saved with a note.
+// TestUnknownValuesInSavedSearches checks that a search with an ambiguous country, or with values
+// that no label has, is saved with a note.
 func TestUnknownValuesInSavedSearches(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for filters, want := range map[string]string{
@@ -238,8 +238,8 @@ func TestUnknownValuesInSavedSearches(t *testing.T) {
 	}
 }
 
-// TestUnknownValuesInPrompts checks that prompts name unknown values before the steps and leave them out
-// of the searches.
+// TestUnknownValuesInPrompts checks that prompts name unknown values before the steps and leave
+// them out of the searches.
 func TestUnknownValuesInPrompts(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for _, tt := range []struct {

@@ -77,8 +77,8 @@ func createSavedSearchTool() tool {
 	}, createSavedSearch)
 }
 
-// undescribedFilters returns the filters of a saved search that search_colas describes, and flags whose
-// name says which labels match.
+// undescribedFilters returns the filters of a saved search that search_colas describes, and flags
+// with self-explanatory names.
 func undescribedFilters() []string {
 	names := searchArguments()
 	for _, f := range cola.FieldsOf[cola.SavedSearchFilters]() {

@@ -86,7 +86,8 @@ func checkNotes(t *testing.T, what string, got called, want ...string) {
 	}
 }
 
-// TestUpdateSavedSearch checks that given values change and that absent or null ones do not.
+// TestUpdateSavedSearch checks that values that were sent change, and that absent or null ones do
+// not.
 func TestUpdateSavedSearch(t *testing.T) {
 	filters := cola.SavedSearchFilters{BrandName: "elm", ContainerCan: cola.Some(true)}
 	for arguments, want := range map[string]cola.SavedSearchChangeParams{

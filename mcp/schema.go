@@ -66,8 +66,8 @@ func argumentsOf(set *schemas.Set, t reflect.Type) (all []argument) {
 	return all
 }
 
-// shortened removes sentences about the example, which the schemas of tools omit, and about arrays,
-// which the descriptions of the tools have.
+// shortened removes sentences about examples, which tool schemas omit, and about lists of values,
+// which tool descriptions explain.
 var shortened = strings.NewReplacer("; the example is a placeholder", "", " The example is a placeholder.", "",
 	" With several values, a label needs to match only one.", "")
 
@@ -78,7 +78,7 @@ func (t *tool) inputSchema() json.RawMessage {
 	return mustJSON(append(object{{"type", "object"}}, closedObject(t.input)...))
 }
 
-// closedObject describes an object that has only the given members.
+// closedObject describes an object that allows only the given members.
 func closedObject(members []argument) object {
 	properties, required := object{}, []string{}
 	for i := range members {
@@ -95,7 +95,7 @@ func closedObject(members []argument) object {
 	return append(s, field{"additionalProperties", false})
 }
 
-// publishedSchema returns the argument's schema in the list of tools. It admits every JSON type
+// publishedSchema returns the argument's schema in the list of tools. It allows every JSON type
 // that params.Reader.Values accepts, so that clients that validate don't reject valid calls.
 func (a *argument) publishedSchema() object {
 	s := a.schema
@@ -201,10 +201,11 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// outputSchema describes the structured content of a tool: data with a record, or a list of
-// records, of one of the types, and the members next to it. It names the fields of the records, unless
-// the tool's description does, but omits all types and the fields of the other members, which are in
-// the OpenAPI document, because assistants pay for the tool list with every call.
+// outputSchema describes the structured content of a tool: data, which is a record of one of the
+// types or a list of such records, and the members beside it. It names the fields of the records
+// but not their types, nor the fields of the other members. Assistants pay for the tool list with
+// every call, and the OpenAPI document has the rest. Without types, it omits the fields of the
+// records, too.
 func outputSchema(list bool, beside []string, types ...reflect.Type) object {
 	data := namedFields(types...)
 	if list {
@@ -217,8 +218,8 @@ func outputSchema(list bool, beside []string, types ...reflect.Type) object {
 	return object{{"type", "object"}, {"properties", properties}, {"required", []string{"data"}}}
 }
 
-// namedFields describes an object with the concise fields of all the types, or any object if there are
-// none. {} admits any value.
+// namedFields describes an object with the concise fields of all the types, or any object if there
+// are no types. The schema {} allows any value.
 func namedFields(types ...reflect.Type) object {
 	if len(types) == 0 {
 		return object{{"type", "object"}}
@@ -234,8 +235,8 @@ func namedFields(types ...reflect.Type) object {
 	return object{{"type", "object"}, {"properties", properties}}
 }
 
-// isRecord reports whether a type is a struct of fields, rather than one with a JSON form of its
-// own.
+// isRecord reports whether a type is a struct that is encoded field by field, without its own JSON
+// encoding.
 func isRecord(t reflect.Type) bool {
 	ours := t.PkgPath() == reflect.TypeFor[cola.Cola]().PkgPath() || t.PkgPath() == reflect.TypeFor[tool]().PkgPath()
 	return t.Kind() == reflect.Struct && ours && !strings.HasPrefix(t.Name(), "Opt[")

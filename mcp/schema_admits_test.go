@@ -83,7 +83,8 @@ func TestSchemaAcceptedValues(t *testing.T) {
 	}
 }
 
-// drawn is an argument's value, once in its own type and once in another type that the schema allows.
+// drawn is an argument's value, once in its own type and once in another type that the schema
+// allows.
 type drawn struct{ own, other any }
 
 type absent struct{}

@@ -114,8 +114,8 @@ func checkStrict(t *testing.T, name string, input map[string]any, undescribed []
 	}
 }
 
-// TestToolListSize limits the tool lists, which assistants pay for with every call. Raise the limits
-// only for a good reason.
+// TestToolListSize limits the tool lists, which assistants pay for with every call. Raise the
+// limits only for a good reason.
 func TestToolListSize(t *testing.T) {
 	const average = 2_000
 	for path, limit := range map[string]int{Path: 34_000, ReadOnlyPath: 27_000, ChatGPTPath: 36_000} {

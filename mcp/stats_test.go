@@ -49,8 +49,8 @@ func TestCountLabelsDimensions(t *testing.T) {
 	}
 }
 
-// TestLargestCount checks that groups that exceed the size limit of a response are neither returned
-// nor charged but counted among the others.
+// TestLargestCount checks that groups beyond the size limit of a response are neither returned nor
+// charged, and that others counts them.
 func TestLargestCount(t *testing.T) {
 	f := newFake()
 	f.limits, f.labels = cola.TierPro.Limits(), nil

@@ -20,7 +20,7 @@ import (
 )
 
 // Bridge relays messages between a local assistant, which sends one per line, and the server's
-// endpoint, which takes one per request. Stdio therefore behaves exactly like HTTP, whether the
+// endpoint, which accepts one per request. Stdio therefore behaves exactly like HTTP, whether the
 // endpoint is in this process (see InProcess) or remote.
 type Bridge struct {
 	URL    string       // of the endpoint
@@ -286,8 +286,8 @@ type inputLine struct {
 	err     error
 }
 
-// readLines reads lines in the background, because reads from standard input can't be interrupted. It
-// ends with the input, or at the first line after the context was canceled.
+// readLines reads lines in the background, because reads from standard input can't be interrupted.
+// It ends with the input, or at the first line after the context was canceled.
 func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 	lines := make(chan inputLine)
 	go func() {

@@ -75,8 +75,8 @@ func TestBridge(t *testing.T) {
 	}
 }
 
-// TestBridgeServerErrors checks that an HTTP error from the server becomes an error for the message,
-// with its reason.
+// TestBridgeServerErrors checks that an HTTP error from the server becomes an error for the
+// message, with its reason.
 func TestBridgeServerErrors(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+testKey || r.Header.Get("Content-Type") != "application/json" || !strings.Contains(r.Header.Get("Accept"), "application/json") {
@@ -109,8 +109,8 @@ func TestBridgeServerErrors(t *testing.T) {
 	}
 }
 
-// TestBridgeCancellation checks that a call canceled by the assistant is aborted without a reply and
-// that others continue.
+// TestBridgeCancellation checks that a call canceled by the assistant is aborted without a reply
+// and that others continue.
 func TestBridgeCancellation(t *testing.T) {
 	f := newFake()
 	f.wait = true
@@ -139,8 +139,8 @@ func TestBridgeCancellation(t *testing.T) {
 	}
 }
 
-// TestBridgeStops checks that a bridge ends with its context while input is still open, and ends if
-// its replies are not read.
+// TestBridgeStops checks that Serve returns when its context is canceled, even if the input is
+// still open, and when a response can't be written.
 func TestBridgeStops(t *testing.T) {
 	in, assistant := io.Pipe()
 	defer assistant.Close()

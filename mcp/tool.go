@@ -22,7 +22,7 @@ type tool struct {
 	effect             effect
 	serviceValidates   bool              // the service reports missing arguments
 	describedElsewhere []string          // arguments whose members or values another tool lists
-	undescribed        []string          // arguments and members that another tool or their name describes
+	undescribed        []string          // arguments and members that need no description here
 	defaults           map[string]any    // of arguments, where they differ from REST
 	docs               map[string]string // descriptions of arguments, where they differ from REST
 	output             object            // schema of the structured content
@@ -39,17 +39,17 @@ type effect int
 const (
 	reads   effect = iota
 	creates        // a repeated call may create another record
-	changes        // or deletes; repeating a call has no further effect
+	changes        // changes or deletes; repeating a call has no further effect
 )
 
 // free is the cost of calls that use no quota.
 const free = "free; counts toward the rate limit."
 
-// newTool completes a tool with arguments of type P. ask gets the arguments with their problems,
-// including missing arguments, and lets the service reject them, so that the caller gets all problems
-// at once.
+// newTool completes a tool with arguments of type P. It passes the arguments to handle together
+// with their problems, including missing arguments, so that the service reports all problems at
+// once.
 func newTool[P any](
-	t tool, ask func(ctx context.Context, svc Service, c cola.Caller, p P) (toolResult, cola.QuotaState, error),
+	t tool, handle func(ctx context.Context, svc Service, c cola.Caller, p P) (toolResult, cola.QuotaState, error),
 ) tool {
 	reader := params.New[P]("this tool")
 	t.input = inputArguments[P](&t)
@@ -60,7 +60,7 @@ func newTool[P any](
 				problems.Add(name, "This argument is required.")
 			}
 		}
-		ans, state, err := ask(ctx, svc, req.caller, reader.Read(values, problems))
+		ans, state, err := handle(ctx, svc, req.caller, reader.Read(values, problems))
 		ans.setCharge(t.meter, state)
 		return ans, state, err
 	}
@@ -103,7 +103,7 @@ type formatArgs struct {
 
 var responseFormats = []string{"concise", "detailed"}
 
-// pageArguments are the arguments of pages, in tools in which their names say enough.
+// pageArguments select a page. Tools whose pages need no explanation leave them undescribed.
 var pageArguments = []string{"page", "per_page"}
 
 // detailed reports whether the detailed format was requested. It adds a problem for an unknown

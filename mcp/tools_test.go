@@ -138,8 +138,8 @@ func TestDataAsOf(t *testing.T) {
 	}
 }
 
-// TestNarrowingNotes checks that the note on a truncated list suggests exactly the filters that were
-// not given.
+// TestNarrowingNotes checks that the note on a truncated list suggests exactly the filters that
+// were not given.
 func TestNarrowingNotes(t *testing.T) {
 	f := newFake()
 	f.times = slices.Repeat(f.times, 3000)

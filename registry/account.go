@@ -86,8 +86,8 @@ func readManaged[T any](ctx context.Context, s *Service, c cola.Caller, operatio
 	return found, state, nil
 }
 
-// changeManaged changes data of an account. It returns unknown as the message if the outcome is
-// unknown, and missing if the record does not exist.
+// changeManaged changes data of an account. If the outcome is unknown, it fails with
+// CodeUnavailable and the message unknown; if the record does not exist, it fails with missing.
 func (s *Service) changeManaged(
 	ctx context.Context, operation, unknown string, missing error, work func(ctx context.Context) error,
 ) error {
@@ -121,7 +121,7 @@ func (s *Service) Account(ctx context.Context, c cola.Caller) (Account, cola.Quo
 	})
 }
 
-// SignIn is a session of the account holder in a browser.
+// SignIn is a browser session of the account holder.
 type SignIn struct {
 	ID         int64
 	Via        string // URL of the issuer; empty for a sign-in link
@@ -148,10 +148,9 @@ func (s *Service) SignIns(ctx context.Context, c cola.Caller) ([]SignIn, cola.Qu
 	})
 }
 
-// EndSignIn signs out a browser of the caller's account, starting with its next request. Use
-// sign-out for the caller's own browser. Repeating it is not an error. It fails with CodeNotFound
-// if the sign-in is missing or belongs to another account. After CodeUnavailable the outcome may be
-// unknown.
+// EndSignIn ends a browser session of the caller's account, starting with its next request. Ending
+// it twice is not an error. It fails with CodeNotFound if the sign-in is missing or belongs to
+// another account. After CodeUnavailable the outcome may be unknown.
 func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -164,7 +163,8 @@ func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.
 	})
 }
 
-// EndOtherSignIns signs out all other browsers of the caller's account, and returns their number.
+// EndOtherSignIns ends all browser sessions of the caller's account except the caller's own, and
+// returns how many it ended.
 // After CodeUnavailable the outcome may be unknown.
 func (s *Service) EndOtherSignIns(ctx context.Context, c cola.Caller) (int, cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)

@@ -26,7 +26,7 @@ type Connection struct {
 // IsActive reports whether the app's requests are accepted.
 func (n Connection) IsActive() bool { return n.RevokedAt.IsZero() && !n.Disabled }
 
-// Connections returns the connected apps of the caller's account, revoked ones included, newest
+// Connections returns the connected apps of the caller's account, including revoked ones, newest
 // first.
 func (s *Service) Connections(ctx context.Context, c cola.Caller) ([]Connection, cola.QuotaState, error) {
 	return readManaged(ctx, s, c, "list connected apps",

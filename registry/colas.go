@@ -16,7 +16,7 @@ type ColaPage struct {
 	Colas      []cola.ColaSummary
 	Pagination cola.Pagination
 	Defaults   *cola.DefaultsApplied // nil unless the default date window is active
-	Notes      []string              // meaning of an ambiguous origin, and why few or no labels match
+	Notes      []string              // how the search was interpreted, and why few or no labels match
 	Advice     []Note                // the same notes, with the searches that they suggest
 	DataAsOf   cola.Date             // latest change in TTB's registry that the data includes
 }
@@ -81,8 +81,8 @@ func colaPage(q cola.ColaSearch, charged chargedRows[cola.ColaSummary], total in
 	return page
 }
 
-// Rows returns labels as list rows. It is free: call it only for labels that the caller was charged
-// for.
+// Rows returns labels as list rows. It charges nothing, so call it only for labels that the caller
+// has already been charged for.
 func (s *Service) Rows(labels []cola.ColaSummary) []cola.ColaRow { return s.index.View().Rows(labels) }
 
 // Cola returns all data about a label. White space around the ID is ignored. It costs a detail
@@ -114,8 +114,8 @@ func (s *Service) findCola(ctx context.Context, id string) (cola.Cola, error) {
 	return label, nil
 }
 
-// colaNotFound returns the error for an unknown label. It describes the format of IDs if id does
-// not have it.
+// colaNotFound returns the error for an unknown label. If id is malformed, the error describes the
+// format.
 func colaNotFound(id string) error {
 	hint := " A TTB ID has 14 digits."
 	if len(id) == len("11054001000049") && strings.Trim(id, "0123456789") == "" {
@@ -160,7 +160,7 @@ func (s *Service) absoluteURL(u cola.Text) cola.Text {
 // the charge, so that only returned rows are charged. A nil RowLimit has no limit.
 type RowLimit[T any] func(rows []T) int
 
-// cut returns the rows that fit, and whether that is fewer than all.
+// cut returns the rows that fit, and whether it left any out.
 func (limit RowLimit[T]) cut(rows []T) (kept []T, fewer bool) {
 	if limit == nil {
 		return rows, false

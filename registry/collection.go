@@ -46,7 +46,7 @@ type Collection struct {
 
 	DaysComplete, DaysPending, DaysIncomplete int
 	LabelsQueued, LabelsFailed                int
-	LabelsMissingImages                       int // whose form is stored, but not all images
+	LabelsMissingImages                       int // whose form is stored, but some images are not
 	// Left estimates the time until the pending days and queued labels are done.
 	Left time.Duration
 	// StaleSince is when the newest completed date became older than three working days, or zero.
@@ -91,8 +91,8 @@ func (c *Collection) state(now time.Time) CollectionState {
 }
 
 // isOperator reports whether the caller is an operator: the sign-in proved the account's email
-// address, and that address is an operator's. An account's address alone is no proof, because CLI
-// commands can set any address.
+// address, and that address is an operator's. The account's address alone proves nothing, because
+// CLI commands can set any address.
 func (s *Service) isOperator(c cola.Caller, account store.Account) bool {
 	email := store.FoldEmail(account.Email)
 	return c.Channel == cola.ChannelDashboard && c.Credential.Kind == cola.CredentialSignIn &&
@@ -158,12 +158,13 @@ func (s *Service) ResumeCollection(ctx context.Context, c cola.Caller) (cola.Quo
 	return s.changeCollection(ctx, c, "resume requests", s.store.UnblockSite)
 }
 
-// RetryFailedLabels makes the failed labels pending again.
+// RetryFailedLabels marks the failed labels as pending again.
 func (s *Service) RetryFailedLabels(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	return s.changeCollection(ctx, c, "retry failed labels", s.store.RetryFailedLabels)
 }
 
-// RetryIncompleteDays makes the incomplete days that FetchStatus lists pending again.
+// RetryIncompleteDays marks incomplete days as pending again, but only those that FetchStatus
+// lists.
 func (s *Service) RetryIncompleteDays(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	return s.changeCollection(ctx, c, "retry incomplete days", func(ctx context.Context) error {
 		status, err := s.store.FetchStatus(ctx)

@@ -48,8 +48,8 @@ func (s *Service) Delivery(
 
 // ReplayDelivery resends a delivery of the caller's account, whatever its state, under the same ID.
 // It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
-// delivery is missing or belongs to another account, and with CodeNotActive if its destination is
-// not active.
+// delivery is missing or belongs to another account, with CodeNotActive if its destination is not
+// active, and with CodeQuotaExceeded for too many test messages.
 func (s *Service) ReplayDelivery(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.Delivery, cola.QuotaState, error) {
@@ -78,8 +78,8 @@ func (s *Service) ReplayDelivery(
 	return again, state, nil
 }
 
-// replayError returns the public error of a failed replay: other, unless the destination is not
-// active.
+// replayError returns the public error of a failed replay. It returns other unless err says that
+// the destination is not active.
 func replayError(err, other error) error {
 	if errors.Is(err, store.ErrNotActive) {
 		return cola.Errorf(cola.CodeNotActive,
@@ -89,7 +89,7 @@ func replayError(err, other error) error {
 	return other
 }
 
-// parseDeliveryID parses the number of a delivery.
+// parseDeliveryID parses a delivery ID.
 func parseDeliveryID(id string) (int64, error) {
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || number < 1 || strconv.FormatInt(number, 10) != id {

@@ -22,7 +22,7 @@ func redactDestination(c cola.Caller, d cola.Destination) cola.Destination {
 }
 
 // Destinations returns a page of the destinations of the caller's account, oldest first. It is
-// free. For a caller without the scope cola.ScopeWriteSavedSearches they are redacted.
+// free. They are redacted for a caller without the scope cola.ScopeWriteSavedSearches.
 func (s *Service) Destinations(
 	ctx context.Context, c cola.Caller, p cola.SavedSearchListParams,
 ) (PageList[cola.Destination], cola.QuotaState, error) {
@@ -99,12 +99,12 @@ func (s *Service) destination(
 // CreateDestination adds a destination to the caller's account. It is free and needs the scope
 // cola.ScopeWriteSavedSearches.
 //
-// A new webhook is pending: its endpoint gets only a challenge until it confirms. Its signing
-// secret is never returned again. An email address other than the account's own is unconfirmed: its
-// owner is asked to agree.
+// A new webhook is pending: until its endpoint confirms, it receives only a challenge. Its signing
+// secret is returned only once. An email address other than the account's own is unconfirmed until
+// its owner agrees.
 //
-// It fails with the errors of Normalize, with CodeDestinationLimit, with CodeDestinationExists, and
-// with CodeQuotaExceeded if a limit on confirmation requests is reached. After CodeUnavailable the
+// It fails with the errors of Normalize, CodeDestinationLimit and CodeDestinationExists, and with
+// CodeQuotaExceeded if a limit on confirmation requests is reached. After CodeUnavailable the
 // outcome is unknown.
 func (s *Service) CreateDestination(
 	ctx context.Context, c cola.Caller, p cola.DestinationParams,
@@ -344,8 +344,8 @@ func (s *Service) authorizeDestinationWrite(
 	return d, state, err
 }
 
-// unsupportedError returns the error for an action that a destination does not support, because of
-// its kind or state.
+// unsupportedError returns the error for an action that the kind or state of a destination does not
+// allow.
 func unsupportedError(message string) error {
 	var problems cola.Problems
 	problems.Add("uuid", "%s", message)

@@ -187,32 +187,32 @@ func (s *Service) ReplayDestination(
 // Limits on requests to confirm a destination. Recipients may not know us, so they must not be
 // asked often.
 const (
-	askedWithin = 24 * time.Hour // window of the limits per account and per recipient
-	maxAsked    = 10             // requests per account, to any recipient
+	confirmationWindow  = 24 * time.Hour  // for the limits per account and per recipient
+	maxConfirmations    = 10              // requests per account, to any recipient
+	reasonConfirmations = "confirmations" // value of details.reason
 
 	// An email address gets at most one request an hour from an account, and three a day from all.
-	addressRepeatWindow = time.Hour
-	maxAskedAddress     = 3
+	addressRepeatWindow     = time.Hour
+	maxAddressConfirmations = 3
 
 	// A host gets at most five challenges an hour from an account, and fifty a day from all; see
 	// store.ConfirmationLimits for the exceptions.
-	hostRepeatWindow = time.Hour
-	maxHostRepeats   = 5
-	maxAskedHost     = 50
-	reasonAskLimits  = "confirmations" // value of details.reason
+	hostRepeatWindow     = time.Hour
+	maxHostRepeats       = 5
+	maxHostConfirmations = 50
 )
 
-// confirmationRequest returns a request to confirm a destination of a kind, due now.
+// confirmationRequest returns a request, due now, to confirm a destination of the given kind.
 func (s *Service) confirmationRequest(kind string) store.ConfirmationRequest {
 	l := store.ConfirmationLimits{
 		RepeatWindow:  addressRepeatWindow,
 		MaxRepeats:    1,
-		Window:        askedWithin,
-		MaxPerAccount: maxAsked,
-		MaxPerAddress: maxAskedAddress,
+		Window:        confirmationWindow,
+		MaxPerAccount: maxConfirmations,
+		MaxPerAddress: maxAddressConfirmations,
 	}
 	if kind == cola.KindWebhook {
-		l.RepeatWindow, l.MaxRepeats, l.MaxPerAddress = hostRepeatWindow, maxHostRepeats, maxAskedHost
+		l.RepeatWindow, l.MaxRepeats, l.MaxPerAddress = hostRepeatWindow, maxHostRepeats, maxHostConfirmations
 	}
 	return store.ConfirmationRequest{Due: s.now(), Limits: l}
 }
@@ -229,7 +229,7 @@ func confirmationError(kind string, err error) error {
 	if !ok {
 		return err
 	}
-	return cola.TooMany(reasonAskLimits, 0, reached.Wait, confirmationLimitMessage(kind, reached.Limit))
+	return cola.TooMany(reasonConfirmations, 0, reached.Wait, confirmationLimitMessage(kind, reached.Limit))
 }
 
 func confirmationLimitMessage(kind string, limit store.ConfirmationLimit) string {
@@ -240,12 +240,13 @@ func confirmationLimitMessage(kind string, limit store.ConfirmationLimit) string
 	case limit == store.LimitRepeats:
 		return "The owner of this address was already asked to confirm within the last hour."
 	case limit == store.LimitPerAddress && webhook:
-		return fmt.Sprintf("A host can receive at most %d challenges in 24 hours, across all accounts.", maxAskedHost)
+		return fmt.Sprintf("A host can receive at most %d challenges in 24 hours, across all accounts.",
+			maxHostConfirmations)
 	case limit == store.LimitPerAddress:
 		return fmt.Sprintf("An address can receive at most %d confirmation requests in 24 hours, across all accounts.",
-			maxAskedAddress)
+			maxAddressConfirmations)
 	}
-	return fmt.Sprintf("An account can request at most %d confirmations in 24 hours.", maxAsked)
+	return fmt.Sprintf("An account can request at most %d confirmations in 24 hours.", maxConfirmations)
 }
 
 // confirmUnconfirmed is the message if the outcome of a confirmation is unknown.
@@ -276,7 +277,7 @@ func (s *Service) ConfirmDestination(
 	var refusal error
 	changed, err := s.updateDestination(ctx, d, confirmUnconfirmed, func(d *store.Destination) error {
 		refusal = s.checkCode(d, settled.Code)
-		return nil // a wrong code counts
+		return nil // even for a wrong code, so that the number of tries is stored
 	})
 	if err == nil {
 		err = refusal

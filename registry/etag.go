@@ -51,9 +51,9 @@ func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter,
 	return Tagged[T]{Value: value, ETag: tag}, state, nil
 }
 
-// entityTag returns the entity tag of a record for an account. It proves that the account has read
-// the record. Most of the record is public, so the tag is a MAC keyed with the database's random
-// ID, which is secret and shared by all processes. It is weak because a record has several
+// entityTag returns the entity tag of a record for an account. Sending it proves that the account
+// has read the record. Most of the record is public, so the tag is a MAC keyed with the database's
+// random ID, which is secret and shared by all processes. It is weak because a record has several
 // encodings.
 func (s *Service) entityTag(c cola.Caller, value any) (string, error) {
 	b, err := json.Marshal(value)

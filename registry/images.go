@@ -14,7 +14,7 @@ import (
 )
 
 // LabelOfImage returns the ID of the label that an image belongs to, without reading the database.
-// It fails with CodeNotFound if imageID does not consist of a TTB ID, a hyphen and a number, or if
+// It fails with CodeNotFound if imageID is not a TTB ID, a hyphen and a number, or if
 // the index is built and doesn't have the label.
 func (s *Service) LabelOfImage(imageID string) (cola.TTBID, error) {
 	number, suffix, _ := strings.Cut(imageID, "-")
@@ -79,8 +79,8 @@ func (f ImageFile) Tag(width int) string {
 	return images.Tag(c, images.VariantOf(c, width))
 }
 
-// ImageFile returns the file of an image, without its content. It fails with CodeNotFound if none is
-// stored. Like DrawableImage, it needs no caller.
+// ImageFile returns the file of an image, without its content. It fails with CodeNotFound if none
+// is stored. Like DrawableImage, it requires no authentication.
 func (s *Service) ImageFile(ctx context.Context, imageID string) (ImageFile, error) {
 	if _, err := s.LabelOfImage(imageID); err != nil {
 		return ImageFile{}, err

@@ -85,7 +85,7 @@ type KeyRotationParams struct {
 	Overlap string // how long the old key stays valid: one of KeyOverlaps
 }
 
-// keyOverlap is a choice of how long an old key stays valid.
+// keyOverlap is an option for how long an old key stays valid.
 type keyOverlap struct {
 	words    string
 	duration time.Duration
@@ -96,7 +96,7 @@ func keyOverlaps() []keyOverlap {
 	return []keyOverlap{{"none", 0}, {"1 hour", time.Hour}, {"1 day", day}, {"7 days", 7 * day}, {"30 days", 30 * day}}
 }
 
-// KeyOverlaps lists the choices for how long an old key stays valid.
+// KeyOverlaps lists the options for how long an old key stays valid.
 func KeyOverlaps() []string {
 	var words []string
 	for _, o := range keyOverlaps() {
@@ -122,8 +122,8 @@ func (p KeyRotationParams) normalize() (overlap time.Duration, err error) {
 	return overlap, problems.Err()
 }
 
-// Keys returns the API keys of the caller's account, newest first, revoked and expired ones
-// included.
+// Keys returns the API keys of the caller's account, including revoked and expired ones, newest
+// first.
 func (s *Service) Keys(ctx context.Context, c cola.Caller) ([]Key, cola.QuotaState, error) {
 	return readManaged(ctx, s, c, "list keys", func(ctx context.Context, state cola.QuotaState) ([]Key, error) {
 		keys, err := s.store.Keys(ctx, c.Account)
@@ -178,7 +178,7 @@ func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (Ne
 
 // RotateKey replaces a key of the caller's account with a new one. The old key stays valid for the
 // overlap, but not beyond its own expiry. The new key has the same name and, if the old one
-// expires, the same lifetime, from now on. It fails with CodeNotFound if the key is missing or
+// expires, the same lifetime, starting now. It fails with CodeNotFound if the key is missing or
 // belongs to another account, with CodeNotActive for an invalid key, and with CodeKeyLimit if the
 // account has MaxKeys other valid keys or has created too many in the last 24 hours. Of two
 // concurrent rotations without an overlap, one fails with CodeNotActive; with an overlap, both

@@ -43,7 +43,7 @@ func newMetrics(registerer prometheus.Registerer, s *Service) *metrics {
 	return m
 }
 
-// observeSearch records a query that started at start and has just finished.
+// observeSearch records a query that started at start and ends now.
 func (m *metrics) observeSearch(c searchClass, start time.Time) {
 	if m != nil {
 		m.searches[c].Inc()
@@ -119,7 +119,7 @@ func classifyText(text string) searchClass {
 // indexCollector exports metrics of the index and the follower. It reads them only when scraped.
 type indexCollector struct {
 	service *Service
-	facts   []indexMetric
+	metrics []indexMetric
 }
 
 // indexMetric is one metric, read from an indexState.
@@ -147,7 +147,7 @@ func newIndexCollector(s *Service) *indexCollector {
 }
 
 func (c *indexCollector) add(kind prometheus.ValueType, name, help string, read func(*indexState) float64) {
-	c.facts = append(c.facts, indexMetric{prometheus.NewDesc("colaregistry_"+name, help, nil, nil), kind, read})
+	c.metrics = append(c.metrics, indexMetric{prometheus.NewDesc("colaregistry_"+name, help, nil, nil), kind, read})
 }
 
 // addIndex adds the metrics of the index.
@@ -219,8 +219,8 @@ func unixSeconds(t time.Time) float64 {
 
 // Describe implements prometheus.Collector.
 func (c *indexCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, f := range c.facts {
-		ch <- f.desc
+	for _, m := range c.metrics {
+		ch <- m.desc
 	}
 }
 
@@ -229,7 +229,7 @@ func (c *indexCollector) Collect(ch chan<- prometheus.Metric) {
 	s := c.service
 	seen := s.followed.snapshot() // before the view, so that the view is never behind the stats
 	view := s.index.View()
-	m := &indexState{
+	state := &indexState{
 		Stats:            view.Stats(),
 		followerSnapshot: seen,
 		coverage:         view.Coverage(s.today()),
@@ -237,8 +237,8 @@ func (c *indexCollector) Collect(ch chan<- prometheus.Metric) {
 		ready:            s.ready.Load() && !s.draining.Load(),
 		now:              time.Now(),
 	}
-	for _, f := range c.facts {
-		ch <- prometheus.MustNewConstMetric(f.desc, f.kind, f.read(m))
+	for _, m := range c.metrics {
+		ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(state))
 	}
 }
 

@@ -13,11 +13,11 @@ import (
 	"github.com/colaregistry/colaregistry/search"
 )
 
-// fewLabels is the total below which a search has notes on labels outside its dates or with unknown
-// fields.
+// fewLabels is the total below which notes mention labels outside the search's dates or with
+// unknown fields.
 const fewLabels = 20
 
-// Note is a remark on the results of a search. If a changed search is likely to find more, Search is
+// Note explains the results of a search. If a modified search is likely to find more, Search is
 // that search and Action names it.
 type Note struct {
 	Text    string // the whole note, for callers of the API
@@ -34,7 +34,7 @@ func noteTexts(notes []Note) []string {
 	return texts
 }
 
-// suggest adds the search that results from changing p. It starts at the first page.
+// suggest adds a search to n: p with a change, from the first page.
 func (n *Note) suggest(action string, p *cola.SearchParams, change func(*cola.SearchParams)) {
 	changed := *p
 	changed.Page, changed.Cursor = cola.Opt[int]{}, ""
@@ -62,8 +62,8 @@ func newNotes(texts ...string) (notes []Note) {
 }
 
 // searchNotes returns notes on a search: how an ambiguous origin and operators were interpreted; if
-// few labels match, which labels are left out because of their dates or unknown fields; and if none match,
-// possible reasons.
+// few labels match, how many are left out because of their dates or unknown fields; and if none
+// match, possible reasons.
 func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) []Note {
 	notes := newNotes(vocabulary.OriginNote(p.Origin, q.Domestic), operatorNote(p.Q, total))
 	if total < fewLabels {
@@ -95,9 +95,9 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 // minNearBrand is the minimum score of a brand that a note suggests.
 const minNearBrand = 80
 
-// brandNote suggests the brand that is most similar to the text of a search, or to its brand name if
-// it has no text. ok is false if there is none with labels to find, or if the name is a single word
-// that has a note already.
+// brandNote suggests the brand that is most similar to the text of a search, or to its brand name
+// if it has no text. ok is false if labels have the name itself, if no similar brand has labels,
+// and for a single word that already has a note.
 func brandNote(view *search.View, p *cola.SearchParams, q cola.Query, noted bool) (n Note, ok bool) {
 	name, field := q.Text, func(p *cola.SearchParams) *string { return &p.Q }
 	if name == "" {
@@ -110,7 +110,7 @@ func brandNote(view *search.View, p *cola.SearchParams, q cola.Query, noted bool
 	var alone cola.SearchParams
 	*field(&alone) = name
 	if countMatches(view, cola.Query{Text: alone.Q, BrandName: alone.BrandName}) > 0 {
-		return n, false // other filters exclude the labels
+		return n, false // labels have the name, but other filters exclude them
 	}
 	similar := view.Brands(cola.BrandSearch{Name: name, MinScore: minNearBrand, Page: 1, PerPage: 1}).Rows
 	if len(similar) == 0 || !cola.AcceptsText(similar[0].BrandName) {
@@ -130,8 +130,8 @@ func brandNote(view *search.View, p *cola.SearchParams, q cola.Query, noted bool
 // maxCombinationNotes limits the notes on filters that exclude all labels together.
 const maxCombinationNotes = 3
 
-// combinationNotes returns notes on filters without which labels match, the ones with the most labels
-// first. It never suggests a search without the keywords.
+// combinationNotes returns notes on filters that can be removed to find labels, most labels first.
+// It never suggests removing the keywords.
 func combinationNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch) []Note {
 	type exclusion struct {
 		noun    string
@@ -245,9 +245,9 @@ func dateNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, tota
 // maxWordNotes limits the notes on words of one search.
 const maxWordNotes = 5
 
-// wordNotes returns a note on each word and prefix of the text that no label has, and on each word of
-// the brand name that no brand has, with the most similar one. A text or brand name without any word
-// gets a single note instead.
+// wordNotes returns a note on each word or prefix of the text that no label has, and on each word
+// of the brand name that no brand has. Each suggests the most similar known word. A text or brand
+// name without any word gets a single note instead.
 func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
 	add := func(finding, word, near, star string, query func(text string) cola.Query, field func(*cola.SearchParams) *string) {
 		n := newNote(fmt.Sprintf("%s %s.", finding, cola.Quoted(word)))
@@ -295,8 +295,9 @@ var (
 	exclusion = regexp.MustCompile(`^-\pL`) // unlike the name -196
 )
 
-// operatorNote returns a note if a text seems to have operators, which searches don't support, and ""
-// otherwise. AND changes nothing, and the name TRICK OR TREAT is no operation if labels match.
+// operatorNote returns a note if a text seems to contain operators, which searches don't support,
+// and "" otherwise. AND needs no note, because every word must occur anyway. In an all-caps text
+// that labels match, NOT and OR are part of a name, such as TRICK OR TREAT.
 func operatorNote(text string, total int) string {
 	const every = "Searches have no operators: every word must occur. "
 	words := strings.Fields(quotation.ReplaceAllString(text, " quoted "))
@@ -319,7 +320,7 @@ func operatorNote(text string, total int) string {
 // replaceWord replaces a word in a text, ignoring case.
 func replaceWord(text, word, with string) string {
 	whole := regexp.MustCompile(`(?i)(^|[^\pL\pN])` + regexp.QuoteMeta(word) + `($|[^\pL\pN])`)
-	// A separator belongs to the match before it, so a word that follows itself needs a second pass.
+	// A match consumes the separator after it, so adjacent occurrences need a second pass.
 	for range 2 {
 		text = whole.ReplaceAllString(text, "${1}"+strings.ReplaceAll(with, "$", "$$")+"${2}")
 	}
@@ -357,8 +358,8 @@ func countMatches(view *search.View, q cola.Query) int {
 	return view.Search(cola.ColaSearch{Query: q, Page: 1}).Total
 }
 
-// unknownFieldNotes returns a note for each field that is unknown for labels that match all other
-// filters.
+// unknownFieldNotes returns a note for each filtered field that is unknown for labels that match
+// all other filters.
 func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
 	all := slices.DeleteFunc(cola.Filters(), func(f cola.Filter) bool { return !f.Unknown })
 	for _, f := range all {
@@ -479,7 +480,7 @@ func didYouMean(near string, ok bool) string {
 // listFilter is a filter of a reference list and its value.
 type listFilter struct{ name, value string }
 
-// noCombination is the note on filters whose values all exist.
+// noCombination is the note if every filter value exists, but in different rows.
 const noCombination = "Each filter alone has matching rows, but no row matches all of them."
 
 // maxListedWords limits the values that a note lists.

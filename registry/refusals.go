@@ -46,8 +46,8 @@ func (l recordingLedger) Precheck(q quota.Request) (cola.QuotaState, error) {
 	return state, err
 }
 
-// refusalReason returns the reason for a refusal for the usage report; ok is false if the report
-// does not list it.
+// refusalReason returns the reason that the usage report lists for a refusal. ok is false if the
+// report does not list it.
 //
 // Refusals in the dashboard are listed only for exhausted quotas and rate limits, because its pages
 // already show that a browser was signed out or the account is suspended.

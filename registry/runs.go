@@ -149,9 +149,9 @@ func runsError(err error, id string) error {
 	return storeError(err, "read runs of a saved search")
 }
 
-// RunSavedSearch makes a search of the caller's account run within about a minute, with or without
-// a schedule, and returns the search. The run is manual: messages about it give the count and a
-// link, and feeds don't name its labels.
+// RunSavedSearch requests a run of a search of the caller's account, which starts within about a
+// minute, and returns the search. The search needs no schedule. The run is manual: messages about
+// it give the count and a link, and feeds don't name its labels.
 //
 // It is free, needs the scope cola.ScopeWriteSavedSearches, and counts toward
 // cola.MaxDailyManualRuns unless the search is already due. It fails with CodeNotFound if the

@@ -60,14 +60,13 @@ func (s *Service) CreateSavedSearch(
 	return created, state, err
 }
 
-// SavedSearchNotes returns notes on the filters of a saved search: how an ambiguous country was
-// interpreted, and which words no label has yet. It is not metered: call it for an admitted
-// request.
+// SavedSearchNotes returns Vocabulary.SavedSearchNotes for the current index. It is not metered:
+// call it only for an admitted request.
 func (s *Service) SavedSearchNotes(f cola.SavedSearchFilters) []string {
 	return vocabularyOf(s.index.View()).SavedSearchNotes(f)
 }
 
-// idempotencyOf returns the identity by which a repeated request is recognized.
+// idempotencyOf returns the key that identifies repetitions of a request.
 func idempotencyOf(c cola.Caller, key string, search cola.SavedSearch) store.Once {
 	once := store.Once{Fingerprint: search.Fingerprint()}
 	switch {
@@ -157,8 +156,7 @@ func activeLimitError(err error, instead string) error {
 func searchLimitError(limit int) error {
 	refusal := cola.Errorf(cola.CodeWatchlistLimit,
 		"The account has reached the maximum of %d saved searches. Delete one first: GET /saved-searches lists them, "+
-			"DELETE "+
-			"/saved-searches/{uuid} deletes one.", limit)
+			"DELETE /saved-searches/{uuid} deletes one.", limit)
 	refusal.Details = map[string]any{"limit": limit}
 	return refusal
 }
@@ -274,8 +272,7 @@ func (s *Service) authorizeSearchWrite(
 	return authorizeWrite(ctx, s, c, id, parseSearchID)
 }
 
-// authorizeWrite admits a caller who changes a record, and returns the record's key, as parsed by
-// parse.
+// authorizeWrite admits a caller who changes a record, and returns the parsed ID of the record.
 func authorizeWrite[K any](
 	ctx context.Context, s *Service, c cola.Caller, id string, parse func(id string) (K, error),
 ) (found K, state cola.QuotaState, err error) {

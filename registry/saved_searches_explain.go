@@ -55,8 +55,8 @@ func (s *Service) explain(
 	return e, nil
 }
 
-// explainFilters compares the label of an explanation with all filters together, and with each
-// alone.
+// explainFilters tests the label of an explanation against all filters together, and against each
+// one alone.
 func explainFilters(e *cola.Explanation, view *search.View, filters cola.SavedSearchFilters) {
 	one := view.Subset([]cola.TTBID{e.TTBID})
 	met := func(f cola.SavedSearchFilters) bool { return len(view.Matches(f.AsQuery(), one)) > 0 }
@@ -196,7 +196,8 @@ func (v verdict) approved() string {
 	return date
 }
 
-// tooOld returns the message for an approval before the window that starts on a day.
+// tooOld returns the message for a label that was too old even for the late labels of a run whose
+// dates begin at from.
 func (v verdict) tooOld(from cola.Date) string {
 	return fmt.Sprintf("It was approved on %v and reached the registry on %v. The run that covered that time "+
 		"included late labels only if they were approved in the previous %d days (on or after %v), so it "+

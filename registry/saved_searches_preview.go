@@ -11,7 +11,7 @@ import (
 // dashboardLabelsOnly is the error for callers outside the dashboard who ask for labels.
 const dashboardLabelsOnly = "Only the dashboard shows labels in previews and runs. Use POST /saved-searches/preview for counts, or list matches and look up labels."
 
-// PreviewPage is a preview with the first of the labels that it counts, newest first.
+// PreviewPage is a preview with the newest of the labels that it counts.
 type PreviewPage struct {
 	cola.SavedSearchPreview
 	Labels   []cola.ColaSummary
@@ -113,22 +113,22 @@ func (s *Service) SavedSearchNames(ctx context.Context, c cola.Caller) (SavedSea
 	if err != nil {
 		return SavedSearchNames{}, state, err
 	}
-	var kept []cola.SavedSearch
+	var searches []cola.SavedSearch
 	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
-		kept, _, err = s.store.SavedSearches(ctx, c.Account, 0, cola.MaxSavedSearches)
+		searches, _, err = s.store.SavedSearches(ctx, c.Account, 0, cola.MaxSavedSearches)
 		return err
 	})
 	if err != nil {
 		return SavedSearchNames{}, state, storeError(err, "list saved searches")
 	}
-	roll := SavedSearchNames{Names: make([]SearchName, len(kept))}
-	for i := range kept {
-		roll.Names[i] = SearchName{kept[i].UUID, kept[i].Name}
-		if plan := kept[i].Schedule; plan != nil && plan.Active {
-			roll.Active++
+	list := SavedSearchNames{Names: make([]SearchName, len(searches))}
+	for i := range searches {
+		list.Names[i] = SearchName{searches[i].UUID, searches[i].Name}
+		if plan := searches[i].Schedule; plan != nil && plan.Active {
+			list.Active++
 		}
 	}
-	return roll, state, nil
+	return list, state, nil
 }
 
 // SendsMail reports whether messages to email addresses are sent, by this process or another one.

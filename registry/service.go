@@ -1,16 +1,16 @@
-// Package registry implements the operations of the registry. The REST API, the MCP endpoint and the
-// dashboard decode requests into the same parameters and call the same methods, so they can't
-// differ.
+// Package registry implements the operations of the registry. The REST API, the MCP endpoint and
+// the dashboard decode requests into the same parameters and call the same methods, so they behave
+// alike.
 //
 // Methods that serve a caller take the cola.Caller and return its quota state with the result, and
 // with an error if the state is known (QuotaState.Known). A metered method:
 //
 //  1. normalizes the parameters,
 //  2. does the work,
-//  3. has the ledger admit and charge the request,
+//  3. asks the ledger to admit and charge the request,
 //  4. returns the result.
 //
-// A free method usually has the ledger admit the request before it does the work.
+// A free method usually asks the ledger to admit the request before it does the work.
 //
 // Errors that are not a *cola.Error are internal errors.
 package registry
@@ -199,9 +199,9 @@ func quotaRequest(c cola.Caller, m cola.Meter, units int) quota.Request {
 	}
 }
 
-// precheck rejects requests before any work on them: until the index is built, or if the caller's
-// window is full. The cost is not known yet, so it treats a request from the dashboard as free; the
-// charge decides.
+// precheck rejects a request before any work on it if the index is not built yet or the caller's
+// rate-limit window is full. It treats dashboard requests as free, because their cost is not known
+// yet; the charge decides.
 func (s *Service) precheck(c cola.Caller) (cola.QuotaState, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return cola.QuotaState{}, err
@@ -231,7 +231,7 @@ func storeError(err error, operation string) error {
 // today returns the current day in UTC.
 func (s *Service) today() cola.Date { return cola.DateOf(s.now().UTC()) }
 
-// pageCount returns how many pages of a size hold total records.
+// pageCount returns the number of pages that total records fill.
 func pageCount(total, perPage int) int { return (total + perPage - 1) / perPage }
 
 const (

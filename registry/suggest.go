@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	suggestionsPerSecond = 20     // of an account, in each process
-	suggestionBurst      = 60     // at once
+	suggestionsPerSecond = 20     // per account and process
+	suggestionBurst      = 60     // requests at once
 	maxSuggestionLimits  = 20_000 // accounts remembered
 )
 
@@ -66,9 +66,9 @@ func (s *Service) Suggest(
 	return found, state, nil
 }
 
-// admitSuggestion checks the credential and counts the request toward the suggestion limit. A
-// rejection has the state of the account's latest request, so that a client in a tight loop doesn't
-// cost a transaction per request.
+// admitSuggestion checks the credential and counts the request toward the suggestion limit. With a
+// rejection it returns the state of the account's latest request, so that a client in a tight loop
+// doesn't cost a transaction per request.
 func (s *Service) admitSuggestion(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	wait := s.suggests.Take(c.Account, 1)
 	if wait > 0 {

@@ -41,7 +41,7 @@ type Usage struct {
 	DetailViews, ListRecords, Requests int
 }
 
-// add counts a row of the ledger.
+// add adds a row of the ledger.
 func (u *Usage) add(d store.DayUsage) {
 	u.Requests += d.Requests
 	switch d.Meter {
@@ -85,7 +85,7 @@ const (
 	RefusedBurst       = "burst"              // too many requests within a minute
 	RefusedDetailViews = "detail_views"       // the month's detail views were used up
 	RefusedListRecords = "list_records"       // the month's list records were used up
-	RefusedScope       = "insufficient_scope" // an app lacked a permission
+	RefusedScope       = "insufficient_scope" // an app lacked a scope
 	RefusedCredential  = "credential_ended"   // the key, app or sign-in was revoked or has expired
 	RefusedSuspended   = "account_suspended"
 )
@@ -179,7 +179,7 @@ func (r usageData) usedInMonth(month cola.Period) cola.Used {
 	return cola.Used{}
 }
 
-// usageSource groups usage.
+// usageSource is the channel and credential that usage came through.
 type usageSource struct {
 	channel    cola.Channel
 	credential cola.Credential

@@ -98,7 +98,7 @@ func (w Vocabulary) Origins() []string {
 	return names
 }
 
-// HasOrigin reports whether any label has an origin that word stands for.
+// HasOrigin reports whether any label has an origin that word refers to.
 func (w Vocabulary) HasOrigin(word string) bool { return w.hasOrigins(vocabulary.OriginNames(word)) }
 
 // HasUSState reports whether any label is from the given US state, written as in a saved search's

@@ -32,7 +32,7 @@
 
     let timer, request, active = -1;
 
-    // canSuggest reports whether the server has suggestions for the text: short lists don't need any.
+    // canSuggest reports whether to ask the server. Categories and origins are suggested without text, too.
     const canSuggest = () => /[\p{L}\p{N}]/u.test(input.value) || ["category", "origin"].includes(input.dataset.suggest);
 
     function close() {
