@@ -23,6 +23,7 @@ type Filter struct {
 	Label   string // of its field in forms
 	Hint    string // accepted values, if not clear from Label
 	Phrase  string // phrase for people; %s is the value
+	Whole   string // phrase for a whole brand in quotes; %s is the brand
 	Noun    string // record field it compares
 
 	// Unknown is true if the field is unknown for some labels. The filter never matches those.
@@ -101,8 +102,8 @@ var filters = indexed([]Filter{
 		Noun: "status", Phrase: "status %s", Label: "Status", Unknown: true, field: "Status", broad: true,
 	},
 	{
-		Section: "Keywords and names", Param: "brand_name", Saved: []string{"brand_name"}, Noun: "brand name", Phrase: "brand contains “%s”",
-		Label: "Brand name contains", field: "BrandName", fold: vocabulary.FoldText, unfolded: true,
+		Section: "Keywords and names", Param: "brand_name", Saved: []string{"brand_name"}, Noun: "brand name", Phrase: "brand contains “%s”", Whole: "brand is “%s”",
+		Label: "Brand name contains", Hint: `Use "quotes" for the whole name.`, field: "BrandName", fold: vocabulary.FoldText, unfolded: true,
 	},
 	{
 		Section: "Keywords and names", Param: "brand_similar_to", Saved: []string{"brand_similar_to"}, Noun: "brand name",
@@ -219,7 +220,12 @@ func SavedFilter(name string) (f *Filter, word string, ok bool) {
 }
 
 // Describe phrases the filter with a value.
-func (f *Filter) Describe(value string) string { return strings.ReplaceAll(f.Phrase, "%s", value) }
+func (f *Filter) Describe(value string) string {
+	if brand, ok := WholeBrand(value); ok && f.Whole != "" {
+		return strings.ReplaceAll(f.Whole, "%s", brand)
+	}
+	return strings.ReplaceAll(f.Phrase, "%s", value)
+}
 
 // Condition is a filter of a search and its value, formatted for people.
 type Condition struct {

@@ -24,7 +24,7 @@ const MaxSavedSearches = 1_000
 // SavedSearchFilters are the filters of a saved search. Empty values and false booleans are absent.
 type SavedSearchFilters struct {
 	Query               string       `json:"query,omitzero" doc:"Full-text search, as in the label search's q parameter." maxLength:"200" example:"barrel aged"`
-	BrandName           string       `json:"brand_name,omitzero" doc:"Part of the brand name, any case." maxLength:"200" example:"oak"`
+	BrandName           string       `json:"brand_name,omitzero" doc:"Part of the brand name, any case; in \"quotes\", the whole name." maxLength:"200" example:"oak"`
 	BarcodeValue        string       `json:"barcode_value,omitzero" doc:"Main barcode; spaces and hyphens are ignored." maxLength:"200" example:"036000291452"`
 	ApplicationStatus   string       `json:"application_status,omitzero" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval." example:"approved"`
 	TypeMaltBeverage    Opt[bool]    `json:"type_malt_beverage,omitzero" doc:"Malt beverages." example:"false"`

@@ -39,7 +39,7 @@ type SearchParams struct {
 	Origin                 string       `json:"origin" doc:"Origin or country: name, adjective, US state code or ISO 3166 code, any case. A code that is both a state and a country is read as the state; the response's notes say so. A country includes its parts: american also finds labels from Kentucky." maxLength:"200" example:"french"`
 	DomesticOrImported     string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
 	Status                 string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; default: all statuses. expired, surrendered and revoked search all dates." example:"approved"`
-	BrandName              string       `json:"brand_name" doc:"Part of the brand name, any case. Words match as in q." maxLength:"200" example:"oak"`
+	BrandName              string       `json:"brand_name" doc:"Part of the brand name, any case. Words match as in q. In \"quotes\", the whole name." maxLength:"200" example:"oak"`
 	BrandSimilarTo         string       `json:"brand_similar_to" doc:"Labels of brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
 	BrandFirstSeenFrom     Date         `json:"brand_first_seen_from" format:"date" doc:"Labels of brands whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
 	PermitNumber           string       `json:"permit_number" doc:"Exact permit number of the applicant. The example is a placeholder." maxLength:"200" example:"NJ-I-721"`
@@ -72,7 +72,7 @@ type Query struct {
 	OriginNames  []string // places as returned by PlaceOf, upper case, any of; nil matches all
 	Domestic     string   // Domestic, Imported or empty
 	Status       string
-	BrandName    string // part of the brand name, trimmed
+	BrandName    string // part of the brand name, trimmed; in quotes, a whole brand (see WholeBrand)
 	SimilarTo    string // brand name that brands are similar to, trimmed
 	PermitNumber string // exact, upper case
 	PermitPart   string // part of the permit number, any case (saved searches)

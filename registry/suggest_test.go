@@ -28,6 +28,9 @@ func TestSuggestionsAreFilters(t *testing.T) {
 		return list.Meta.Total, err
 	}
 	counts := map[string]func(v cola.Suggestion) (int, error){
+		cola.SuggestBrand: func(v cola.Suggestion) (int, error) {
+			return labels(cola.SearchParams{BrandName: `"` + v.Value + `"`})
+		},
 		cola.SuggestCompany: func(v cola.Suggestion) (int, error) {
 			return labels(cola.SearchParams{PermitNumber: v.PermitNumber})
 		},
@@ -49,7 +52,7 @@ func TestSuggestionsAreFilters(t *testing.T) {
 		},
 	}
 	for field, count := range counts {
-		q := map[string]string{cola.SuggestCompany: "v", cola.SuggestAppellation: "v"}[field]
+		q := map[string]string{cola.SuggestBrand: "r", cola.SuggestCompany: "v", cola.SuggestAppellation: "v"}[field]
 		found, _, err := w.Suggest(t.Context(), c, cola.SuggestParams{Field: field, Q: q, Limit: cola.Some(10)})
 		if err != nil || len(found.Values) < 2 || found.Notes != nil {
 			t.Fatalf("Suggest(%s) = %+v, %v, want at least two values", field, found, err)

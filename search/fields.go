@@ -54,7 +54,7 @@ type textField struct {
 var textFields = [textColumns]textField{
 	colBrand: {
 		read:      func(r *cola.IndexRecord) string { return r.Summary.BrandName },
-		contains:  func(q *cola.Query) string { return q.BrandName },
+		contains:  brandPart,
 		fold:      text.FoldName,
 		unionCost: maxUnionCost,
 	},
@@ -98,6 +98,14 @@ var textFields = [textColumns]textField{
 		read:  func(r *cola.IndexRecord) string { return r.AddressState },
 		anyOf: func(q *cola.Query) []string { return only(q.AddressState) },
 	},
+}
+
+// brandPart returns the part of a brand name that a query asks for; none if it asks for a whole brand.
+func brandPart(q *cola.Query) string {
+	if _, ok := cola.WholeBrand(q.BrandName); ok {
+		return ""
+	}
+	return q.BrandName
 }
 
 // only returns the condition that a field has a value; nil for the empty string.

@@ -102,7 +102,7 @@ func (h *harness) savedFilter(f *cola.SavedSearchFilters) {
 	case 0:
 		f.Query = pick(h.draws, "oak", "OA*", "036000291452", h.id().String(), h.permit())
 	case 1:
-		f.BrandName = pick(h.draws, "a", "o", "-", "OAK")
+		f.BrandName = pick(h.draws, "a", "o", "-", "OAK", `"oak"`)
 	case 2:
 		f.BarcodeValue = h.barcode()
 	case 3:

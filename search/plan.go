@@ -20,6 +20,7 @@ type query struct {
 	phrases  []text.Phrase       // of the text, unless lookup is by ID
 	contains [textColumns]string // parts of values, folded
 	names    []text.Phrase       // ways to read the part of the brand name
+	brand    string              // key of the whole brand, or empty
 	similar  *similar.Query      // brand name that brands are similar to, or nil
 	category string              // resolved
 
@@ -41,7 +42,11 @@ func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
 			return r, false
 		}
 	}
-	r.names = text.ParseName(q.BrandName)
+	if brand, ok := cola.WholeBrand(q.BrandName); !ok {
+		r.names = text.ParseName(q.BrandName)
+	} else if r.brand = text.BrandKey(brand); r.brand == "" {
+		return r, false
+	}
 	if q.SimilarTo != "" {
 		r.similar = similar.NewQuery(text.BrandKey(q.SimilarTo), similar.All)
 	}
@@ -118,7 +123,7 @@ func newPlan(q *query, i int, seg *segmentView, sc *postings.Scratch) *plan {
 	}
 	p.span = postings.BlocksOf(p.lo, p.hi)
 	for _, step := range []func(*query, int){
-		p.addText, p.addFields, p.addPermit, p.addCategories, p.addBarcode, p.addKnownDate,
+		p.addText, p.addFields, p.addBrand, p.addPermit, p.addCategories, p.addBarcode, p.addKnownDate,
 		p.addSimilarBrands, p.addFirstSeen,
 	} {
 		if step(q, i); p.empty {
@@ -259,6 +264,18 @@ func (p *plan) addValues(index *valueIndex, fold func(string) string, values []s
 	}
 }
 
+// addBrand adds the condition on the whole brand.
+func (p *plan) addBrand(q *query, _ int) {
+	if q.brand == "" {
+		return
+	}
+	lists := p.emptyLists()
+	if k, ok := p.seg.brands.keys.Find(q.brand); ok {
+		lists = p.seg.appendBrand(lists, k)
+	}
+	p.addLists(lists)
+}
+
 // addPermit adds the condition on the permit number.
 func (p *plan) addPermit(q *query, _ int) {
 	if q.PermitNumber != "" {
@@ -333,9 +350,7 @@ func (p *plan) addSimilarBrands(q *query, _ int) {
 	}
 	lists := p.emptyLists()
 	for _, b := range p.seg.similarBrands(q.similar, cola.DefaultMinScore, p.scratch) {
-		for _, spelling := range p.seg.brands.spellings(b.brand) {
-			lists = append(lists, p.seg.texts.DocsOf(colBrand, spelling))
-		}
+		lists = p.seg.appendBrand(lists, b.brand)
 	}
 	p.addLists(lists)
 }

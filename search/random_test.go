@@ -235,7 +235,9 @@ func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 
 // filter sets one random filter.
 func (d *draws) filter(q *cola.Query) {
-	switch d.IntN(19) {
+	switch d.IntN(20) {
+	case 19:
+		q.BrandName = `"` + d.name(2) + `"`
 	case 18:
 		q.PermitteeFirstSeen = d.date()
 	case 17:

@@ -60,13 +60,19 @@
       said.textContent = input.value;
     }
 
+    // valueOf returns the text that accepting a suggestion enters. In quotes, a brand is the whole name.
+    function valueOf(v) {
+      const quoted = `"${v.value}"`;
+      return "quote" in input.dataset && quoted.length <= input.maxLength ? quoted : v.permit_number || v.value;
+    }
+
     function show(values) {
       active = -1;
       input.removeAttribute("aria-activedescendant");
       list.replaceChildren(...values.map((v, i) => {
         const option = document.createElement("li");
         option.id = list.id + "-" + i;
-        option.dataset.value = v.permit_number || v.value;
+        option.dataset.value = valueOf(v);
         option.setAttribute("role", "option");
         option.setAttribute("aria-selected", "false");
         const name = element("bdi", v.value);
