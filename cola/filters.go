@@ -72,6 +72,10 @@ var filters = indexed([]Filter{
 		Noun: "product type", Phrase: "%s", Label: "Product type", field: "ProductTypes",
 	},
 	{
+		Section: "Product", Param: "class", Saved: []string{"class"}, Noun: "class/type", Phrase: "class/type %s",
+		Label: "Class/type", Hint: "Whole name, such as Table Red Wine.", Unknown: true, field: "Class", fold: vocabulary.FoldText,
+	},
+	{
 		Section: "Product", Param: "category", Saved: []string{"derived_beer", "derived_wine", "derived_liquor"},
 		Kind: ListFilter, Words: vocabulary.CategoryRoots(), Group: GroupCategory,
 		Noun: "category", Phrase: "category %s", Label: "Category", Unknown: true, field: "Categories",
@@ -128,8 +132,9 @@ var filters = indexed([]Filter{
 		Label: "Permit number contains", Hint: "Such as CA-W.", field: "PermitPart",
 	},
 	{
-		Section: "Place", Saved: []string{"applicant_us_state"}, Noun: "applicant’s state", Phrase: "applicant in %s",
-		Label: "Applicant’s US state", Hint: "Name or two-letter code.", field: "AddressState", normalize: (*Problems).stateCode,
+		Section: "Place", Param: "applicant_state", Saved: []string{"applicant_us_state"}, Noun: "applicant’s state", Phrase: "applicant in %s",
+		Label: "Applicant’s US state", Hint: "Name or two-letter code.", field: "AddressState",
+		normalize: (*Problems).State, normalizeSaved: (*Problems).stateCode,
 	},
 	{
 		Section: "Identifiers and status", Param: "barcode_value", Saved: []string{"barcode_value"}, Noun: "barcode", Phrase: "barcode %s",

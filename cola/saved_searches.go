@@ -59,6 +59,7 @@ type SavedSearchFilters struct {
 	Appellation         string       `json:"appellation,omitzero" doc:"Appellation, including areas inside it." maxLength:"200" example:"Napa Valley"`
 	EstimatedDates      string       `json:"estimated_dates,omitzero" enum:"exclude" doc:"exclude leaves out labels whose approval date is only estimated." example:"exclude"`
 	BrandSimilarTo      string       `json:"brand_similar_to,omitzero" doc:"Labels of brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
+	Class               string       `json:"class,omitzero" doc:"Exact class/type name, any case." maxLength:"200" example:"TABLE RED WINE"`
 }
 
 // ScheduleParams is the schedule of a saved search, as sent.

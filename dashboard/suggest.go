@@ -14,7 +14,7 @@ const suggestionsPath = explorePath + "/suggestions"
 // suggestFields maps the parameters of a search to the kind of values that their fields suggest.
 var suggestFields = map[string]string{
 	"brand_name": cola.SuggestBrand, "permit_number": cola.SuggestCompany, "derived_subcategory": cola.SuggestCategory,
-	"origin": cola.SuggestOrigin, "appellation": cola.SuggestAppellation,
+	"class": cola.SuggestClass, "origin": cola.SuggestOrigin, "appellation": cola.SuggestAppellation,
 }
 
 // suggestionList is the response of suggestionsPath, as in the API.

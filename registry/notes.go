@@ -221,6 +221,8 @@ func valueNotes(view *search.View, p *cola.SearchParams) (notes []Note) {
 	add(finding, near, func(changed *cola.SearchParams) { changed.Origin = near })
 	path, nearPath := words.unknownCategory(p.DerivedSubcategory)
 	add(path, nearPath, func(changed *cola.SearchParams) { changed.DerivedSubcategory = nearPath })
+	class, nearClass := unknownValue("class/type", p.Class, view.KnowsClass)
+	add(class, nearClass, func(changed *cola.SearchParams) { changed.Class = nearClass })
 	grape, nearGrape := unknownValue("grape variety", p.Grape, view.KnowsGrape)
 	add(grape, nearGrape, func(changed *cola.SearchParams) { changed.Grape = nearGrape })
 	area, nearArea := unknownValue("appellation", p.Appellation, view.KnowsAppellation)

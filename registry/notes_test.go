@@ -85,6 +85,7 @@ func TestSearchNotes(t *testing.T) {
 		"no such combination": {cola.SearchParams{Q: "hapax", Grape: "zinfandel"}, []string{"2 labels match every filter except the grape variety."}},
 		"a similar brand":     {cola.SearchParams{Q: "ginger hack"}, []string{`No label contains "hack".`, `The brand "GINGER'S HAWK" has a similar name. Did you mean GINGER'S HAWK (1 label)?`}},
 		"a compound":          {cola.SearchParams{BrandName: "gingers hawk"}, nil},
+		"a misspelled class":  {cola.SearchParams{Class: "table red wime"}, []string{"Did you mean TABLE RED WINE?"}},
 		"no such place":       {cola.SearchParams{Appellation: "Napa Vally"}, []string{"Did you mean napa valley?"}},
 		"unknown provenance":  {cola.SearchParams{Q: "hapax", DomesticOrImported: "imported"}, []string{"the domestic or imported status is unknown"}},
 	} {

@@ -2,6 +2,7 @@ package registry_test
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -36,6 +37,9 @@ func TestSuggestionsAreFilters(t *testing.T) {
 		},
 		cola.SuggestCategory: func(v cola.Suggestion) (int, error) {
 			return labels(cola.SearchParams{DerivedSubcategory: v.Value})
+		},
+		cola.SuggestClass: func(v cola.Suggestion) (int, error) {
+			return labels(cola.SearchParams{Class: strings.ToLower(v.Value)})
 		},
 		cola.SuggestAppellation: func(v cola.Suggestion) (int, error) {
 			return labels(cola.SearchParams{Appellation: v.Value})

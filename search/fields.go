@@ -12,7 +12,7 @@ import (
 
 // snapshotMagic identifies the columns of a snapshot and the analysis of their text. Change it
 // whenever they change; older snapshots are then rejected and the index is rebuilt.
-const snapshotMagic = "colaidxa"
+const snapshotMagic = "colaidxb"
 
 // snapshotFormat returns the first string in a snapshot, which identifies its format version. It
 // includes the version of the category table, because a column has values derived from it.
@@ -59,7 +59,10 @@ var textFields = [textColumns]textField{
 		unionCost: maxUnionCost,
 	},
 	colProduct: {read: func(r *cola.IndexRecord) string { return string(r.Summary.ProductName) }},
-	colClass:   {read: func(r *cola.IndexRecord) string { return string(r.Summary.ClassName) }},
+	colClass: {
+		read:  func(r *cola.IndexRecord) string { return string(r.Summary.ClassName) },
+		anyOf: func(q *cola.Query) []string { return only(q.Class) },
+	},
 	colPermit: { // whole permit numbers are found by permitOrder
 		read:      func(r *cola.IndexRecord) string { return r.Summary.PermitNumber },
 		contains:  func(q *cola.Query) string { return q.PermitPart },

@@ -98,7 +98,9 @@ func (h *harness) savedFilter(f *cola.SavedSearchFilters) {
 			*options[h.IntN(len(options))] = cola.Some(h.chance(90))
 		}
 	}
-	switch h.IntN(13) {
+	switch h.IntN(14) {
+	case 13:
+		f.Class = pick(h.draws, "beer", "TABLE RED WINE", "wine")
 	case 0:
 		f.Query = pick(h.draws, "oak", "OA*", "036000291452", h.id().String(), h.permit())
 	case 1:

@@ -365,7 +365,7 @@ func (r *registry) matches(q *cola.Query, l *cola.IndexRecord, aliases map[strin
 		(q.OriginNames == nil || slices.Contains(q.OriginNames, placeOf(l))) &&
 		is(q.Domestic, l.DomesticOrImported) && is(q.Status, string(s.ApplicationStatus)) &&
 		r.hasBrand(q.BrandName, s.BrandName) && hasPart(q.PermitPart, s.PermitNumber) &&
-		is(q.PermitNumber, s.PermitNumber) && is(q.AddressState, strings.ToUpper(l.AddressState)) &&
+		(q.Class == "" || strings.EqualFold(q.Class, string(s.ClassName))) && is(q.PermitNumber, s.PermitNumber) && is(q.AddressState, strings.ToUpper(l.AddressState)) &&
 		(q.Barcode == "" || l.MainBarcode != "" && vocabulary.SameBarcode(q.Barcode, l.MainBarcode)) &&
 		(q.From == 0 || effective(s) != 0 && effective(s) >= q.From) &&
 		(q.To == 0 || effective(s) != 0 && effective(s) <= q.To) &&

@@ -235,7 +235,9 @@ func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 
 // filter sets one random filter.
 func (d *draws) filter(q *cola.Query) {
-	switch d.IntN(20) {
+	switch d.IntN(21) {
+	case 20:
+		q.Class = pick(d, "table red wine", "BEER", "Table", "STRAIGHT BOURBON WHISKY")
 	case 19:
 		q.BrandName = `"` + d.name(2) + `"`
 	case 18:

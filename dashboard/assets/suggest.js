@@ -33,7 +33,7 @@
     let timer, request, active = -1;
 
     // canSuggest reports whether the server has suggestions for the text: short lists don't need any.
-    const canSuggest = () => /[\p{L}\p{N}]/u.test(input.value) || ["category", "origin"].includes(input.dataset.suggest);
+    const canSuggest = () => /[\p{L}\p{N}]/u.test(input.value) || ["category", "origin", "class"].includes(input.dataset.suggest);
 
     function close() {
       clearTimeout(timer);
