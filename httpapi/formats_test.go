@@ -392,6 +392,20 @@ func TestOtherHeaders(t *testing.T) {
 	}
 }
 
+// TestGroupColumns checks that the columns of counts are in the order of group_by, and that counts by
+// period have a column that marks partial ones.
+func TestGroupColumns(t *testing.T) {
+	for by, want := range map[string]string{
+		"status,product_type": "status,product_type,count", "product_type,status": "product_type,status,count",
+		"permit,year": "permit,company_name,year,count,partial",
+	} {
+		resp := get(t, mustServe(t, newFake(), io.Discard), "/api/v1/colas/stats?group_by="+by, "Accept: text/csv")
+		if header, _, _ := strings.Cut(mustRead(t, resp), "\r\n"); header != want {
+			t.Errorf("group_by=%s: columns %s, want %s", by, header, want)
+		}
+	}
+}
+
 // TestExposedListHeaders checks that scripts of other origins can read the headers of lists.
 func TestExposedListHeaders(t *testing.T) {
 	resp := get(t, mustServe(t, newFake(), io.Discard), "/api/v1/colas", "Origin: https://app.example", "Accept: text/csv")

@@ -174,7 +174,7 @@ func (d *draws) text() (q string, want []text.Phrase) {
 			query = strings.Join(p.Words, " ") + "*"
 			p.Words = sequenceOf(strings.Join(p.Words, " ")) // single letters may have become initials
 		}
-		if p.Exact = len(p.Words) > 1 || d.chance(20); p.Exact {
+		if p.Exact = strings.Contains(query, " ") || d.chance(20); p.Exact {
 			query = `"` + query + `"`
 		}
 		want = append(want, p)
