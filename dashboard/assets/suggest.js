@@ -31,9 +31,10 @@
     }
 
     let timer, request, active = -1;
+    const kinds = input.dataset.suggest.split(" "); // fields of the endpoint
 
     // canSuggest reports whether the server has suggestions for the text: short lists don't need any.
-    const canSuggest = () => /[\p{L}\p{N}]/u.test(input.value) || ["category", "origin", "class"].includes(input.dataset.suggest);
+    const canSuggest = () => /[\p{L}\p{N}]/u.test(input.value) || ["category", "origin", "class"].includes(kinds[0]);
 
     function close() {
       clearTimeout(timer);
@@ -78,7 +79,8 @@
         const name = element("bdi", v.value);
         const count = element("span", v.count.toLocaleString("en-US"), "n");
         count.append(element("span", v.count === 1 ? " label" : " labels", "unseen"));
-        option.append(name, " ", ...(v.permit_number ? [element("bdi", v.permit_number, "soft"), " "] : []), count);
+        const detail = v.permit_number || (kinds.length > 1 ? "Brand" : "");
+        option.append(name, " ", ...(detail ? [element("bdi", detail, "soft"), " "] : []), count);
         return option;
       }));
       const opens = list.hidden;
@@ -94,13 +96,15 @@
       request?.abort();
       if (!canSuggest()) return close();
       const current = request = new AbortController();
-      const query = new URLSearchParams({ field: input.dataset.suggest, q: input.value, limit: 8 });
       try {
-        const response = await fetch("/explore/suggestions?" + query, { signal: current.signal, redirect: "error" });
-        if (!response.ok) throw response;
-        const { data } = await response.json();
+        const lists = await Promise.all(kinds.map(async (field) => {
+          const query = new URLSearchParams({ field, q: input.value, limit: kinds.length > 1 ? 5 : 8 });
+          const response = await fetch("/explore/suggestions?" + query, { signal: current.signal, redirect: "error" });
+          if (!response.ok) throw response;
+          return (await response.json()).data;
+        }));
         if (current.signal.aborted || document.activeElement !== input) return;
-        show(data);
+        show(lists.flat());
         then?.();
       } catch {
         if (!current.signal.aborted) close(); // refused or offline: the field works without suggestions
