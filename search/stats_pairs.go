@@ -157,6 +157,9 @@ func (c *groupCounter) eachPair(groups, counts []uint32, yield func(foundGroup))
 		c.distinct++
 		yield(foundGroup{[2]uint32{g, of}, n})
 	}
+	if len(groups) == 0 {
+		return
+	}
 	if c.fitsTable(len(groups)) {
 		for i, row := range c.tabulate(groups) {
 			for of, n := range row {
