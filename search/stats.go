@@ -19,7 +19,7 @@ type GroupCounts struct {
 // bands lowest first, and other values by their number of labels, then alphabetically. Labels without
 // a period or band are last. cola.CountSearch describes which groups of two dimensions are returned.
 func (v *View) CountGroups(s cola.CountSearch) GroupCounts {
-	return v.countGroups(&s, countLimits{cells: 1 << 20, sorted: 400_000, ranked: 250_000, groups: cola.MaxGroups})
+	return v.countGroups(&s, countLimits{cells: 1 << 20, sorted: 400_000, ranked: 200_000, groups: cola.MaxGroups})
 }
 
 func (v *View) countGroups(s *cola.CountSearch, limits countLimits) GroupCounts {
