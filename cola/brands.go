@@ -27,6 +27,24 @@ func Similarities() []string {
 	}
 }
 
+// WholeBrand returns the brand that a value of brand_name stands for if it is in quotes: the filter
+// then matches only this brand, in any spelling. ok is false for a part of a name.
+func WholeBrand(value string) (brand string, ok bool) {
+	runes := []rune(strings.TrimSpace(value))
+	last := len(runes) - 1
+	if last < 1 || !vocabulary.IsQuote(runes[0]) || !vocabulary.IsQuote(runes[last]) {
+		return "", false
+	}
+	return strings.TrimSpace(string(runes[1:last])), true
+}
+
+// QuoteBrand returns the value of brand_name that stands for a whole brand. ok is false if the brand
+// is too long for a parameter or has characters that no parameter accepts.
+func QuoteBrand(brand string) (value string, ok bool) {
+	value = `"` + brand + `"`
+	return value, AcceptsText(value)
+}
+
 // MaxBrandHolders is the maximum number of permits that a BrandMatch lists.
 const MaxBrandHolders = 5
 

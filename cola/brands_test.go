@@ -73,3 +73,31 @@ func TestBrandParamProblems(t *testing.T) {
 		}
 	}
 }
+
+// TestQuoteBrand checks that quoting a brand is the inverse of reading a quoted one.
+func TestQuoteBrand(t *testing.T) {
+	for brand, accepted := range map[string]bool{
+		"RAVEN & OAK": true, `"Q"`: true, "“É”": true, strings.Repeat("é", 198): true,
+		strings.Repeat("é", 199): false, "A\nB": false,
+	} {
+		value, ok := QuoteBrand(brand)
+		if got, whole := WholeBrand(" " + value); ok != accepted || !whole || got != brand {
+			t.Errorf("%q: quoted %q, %t; read %q, %t", brand, value, ok, got, whole)
+		}
+	}
+	for _, part := range []string{"", `"`, `"oak`, "oak”", `x "oak"`} {
+		if brand, ok := WholeBrand(part); ok {
+			t.Errorf("WholeBrand(%q) = %q, want a part", part, brand)
+		}
+	}
+}
+
+// TestDescribeBrand checks the phrases of a part of a brand name and of a whole brand.
+func TestDescribeBrand(t *testing.T) {
+	f, _ := FilterOf("brand_name")
+	for value, want := range map[string]string{"oak": "brand contains “oak”", `"RAVEN & OAK"`: "brand is “RAVEN & OAK”"} {
+		if got := f.Describe(value); got != want {
+			t.Errorf("Describe(%s) = %s, want %s", value, got, want)
+		}
+	}
+}

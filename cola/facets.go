@@ -2,7 +2,6 @@ package cola
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -45,7 +44,7 @@ type FacetValue struct {
 func (p SearchParams) Choose(facet, value string) SearchParams {
 	p = p.Without(facet)
 	if facet == FacetYear {
-		if first, last, ok := daysOfYear(value); ok {
+		if first, last, ok := daysOfPeriod(value); ok {
 			p.ApprovalDateFrom, p.ApprovalDateTo, p.DateRange = first, last, ""
 		}
 		return p
@@ -99,7 +98,7 @@ func (p SearchParams) Toggle(facet, value string) SearchParams {
 // places. Categories are compared without resolving aliases.
 func (p SearchParams) Chosen(facet, value string) bool {
 	if facet == FacetYear {
-		first, last, ok := daysOfYear(value)
+		first, last, ok := daysOfPeriod(value)
 		return ok && p.ApprovalDateFrom == first && p.ApprovalDateTo == last
 	}
 	f, ok := facetFilter(facet)
@@ -181,13 +180,4 @@ func (p SearchParams) FacetSearch(now time.Time) (FacetSearch, error) {
 // sameWord compares two values of a fixed list as Normalize does.
 func sameWord(a, b string) bool {
 	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
-}
-
-// daysOfYear returns the first and last day of a year of up to four digits.
-func daysOfYear(year string) (first, last Date, ok bool) {
-	n, err := strconv.ParseUint(year, 10, 16)
-	if err != nil || n < 1 || n > 9999 {
-		return 0, 0, false
-	}
-	return NewDate(int(n), time.January, 1), NewDate(int(n), time.December, 31), true
 }

@@ -18,7 +18,7 @@ var filterNames = [...]string{
 	"permit_number_text", "applicant_us_state", "abv_min", "abv_max", "volume_unit", "volume_min", "volume_max",
 	"container_bottle", "container_can", "container_keg", "container_box", "container_cask", "container_pouch", "container_pod",
 	"container_carton", "container_bag", "container_jug", "grape", "appellation", "estimated_dates",
-	"brand_similar_to",
+	"brand_similar_to", "class",
 }
 
 // FilterNames returns the names of all filters, in the order of the bits of a FilterSet.

@@ -23,6 +23,7 @@ type Filter struct {
 	Label   string // of its field in forms
 	Hint    string // accepted values, if not clear from Label
 	Phrase  string // phrase for people; %s is the value
+	Whole   string // phrase for a whole brand in quotes; %s is the brand
 	Noun    string // record field it compares
 
 	// Unknown is true if the field is unknown for some labels. The filter never matches those.
@@ -71,6 +72,10 @@ var filters = indexed([]Filter{
 		Noun: "product type", Phrase: "%s", Label: "Product type", field: "ProductTypes",
 	},
 	{
+		Section: "Product", Param: "class", Saved: []string{"class"}, Noun: "class/type", Phrase: "class/type %s",
+		Label: "Class/type", Hint: "Whole name, such as Table Red Wine.", Unknown: true, field: "Class", fold: vocabulary.FoldText,
+	},
+	{
 		Section: "Product", Param: "category", Saved: []string{"derived_beer", "derived_wine", "derived_liquor"},
 		Kind: ListFilter, Words: vocabulary.CategoryRoots(), Group: GroupCategory,
 		Noun: "category", Phrase: "category %s", Label: "Category", Unknown: true, field: "Categories",
@@ -101,8 +106,8 @@ var filters = indexed([]Filter{
 		Noun: "status", Phrase: "status %s", Label: "Status", Unknown: true, field: "Status", broad: true,
 	},
 	{
-		Section: "Keywords and names", Param: "brand_name", Saved: []string{"brand_name"}, Noun: "brand name", Phrase: "brand contains “%s”",
-		Label: "Brand name contains", field: "BrandName", fold: vocabulary.FoldText, unfolded: true,
+		Section: "Keywords and names", Param: "brand_name", Saved: []string{"brand_name"}, Noun: "brand name", Phrase: "brand contains “%s”", Whole: "brand is “%s”",
+		Label: "Brand name contains", Hint: `Use "quotes" for the whole name.`, field: "BrandName", fold: vocabulary.FoldText, unfolded: true,
 	},
 	{
 		Section: "Keywords and names", Param: "brand_similar_to", Saved: []string{"brand_similar_to"}, Noun: "brand name",
@@ -127,8 +132,9 @@ var filters = indexed([]Filter{
 		Label: "Permit number contains", Hint: "Such as CA-W.", field: "PermitPart",
 	},
 	{
-		Section: "Place", Saved: []string{"applicant_us_state"}, Noun: "applicant’s state", Phrase: "applicant in %s",
-		Label: "Applicant’s US state", Hint: "Name or two-letter code.", field: "AddressState", normalize: (*Problems).stateCode,
+		Section: "Place", Param: "applicant_state", Saved: []string{"applicant_us_state"}, Noun: "applicant’s state", Phrase: "applicant in %s",
+		Label: "Applicant’s US state", Hint: "Name or two-letter code.", field: "AddressState",
+		normalize: (*Problems).State, normalizeSaved: (*Problems).stateCode,
 	},
 	{
 		Section: "Identifiers and status", Param: "barcode_value", Saved: []string{"barcode_value"}, Noun: "barcode", Phrase: "barcode %s",
@@ -219,7 +225,12 @@ func SavedFilter(name string) (f *Filter, word string, ok bool) {
 }
 
 // Describe phrases the filter with a value.
-func (f *Filter) Describe(value string) string { return strings.ReplaceAll(f.Phrase, "%s", value) }
+func (f *Filter) Describe(value string) string {
+	if brand, ok := WholeBrand(value); ok && f.Whole != "" {
+		return strings.ReplaceAll(f.Whole, "%s", brand)
+	}
+	return strings.ReplaceAll(f.Phrase, "%s", value)
+}
 
 // Condition is a filter of a search and its value, formatted for people.
 type Condition struct {

@@ -24,7 +24,7 @@ const MaxSavedSearches = 1_000
 // SavedSearchFilters are the filters of a saved search. Empty values and false booleans are absent.
 type SavedSearchFilters struct {
 	Query               string       `json:"query,omitzero" doc:"Full-text search, as in the label search's q parameter." maxLength:"200" example:"barrel aged"`
-	BrandName           string       `json:"brand_name,omitzero" doc:"Part of the brand name, any case." maxLength:"200" example:"oak"`
+	BrandName           string       `json:"brand_name,omitzero" doc:"Part of the brand name, any case; in \"quotes\", the whole name." maxLength:"200" example:"oak"`
 	BarcodeValue        string       `json:"barcode_value,omitzero" doc:"Main barcode; spaces and hyphens are ignored." maxLength:"200" example:"036000291452"`
 	ApplicationStatus   string       `json:"application_status,omitzero" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval." example:"approved"`
 	TypeMaltBeverage    Opt[bool]    `json:"type_malt_beverage,omitzero" doc:"Malt beverages." example:"false"`
@@ -59,6 +59,7 @@ type SavedSearchFilters struct {
 	Appellation         string       `json:"appellation,omitzero" doc:"Appellation, including areas inside it." maxLength:"200" example:"Napa Valley"`
 	EstimatedDates      string       `json:"estimated_dates,omitzero" enum:"exclude" doc:"exclude leaves out labels whose approval date is only estimated." example:"exclude"`
 	BrandSimilarTo      string       `json:"brand_similar_to,omitzero" doc:"Labels of brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
+	Class               string       `json:"class,omitzero" doc:"Exact class/type name, any case." maxLength:"200" example:"TABLE RED WINE"`
 }
 
 // ScheduleParams is the schedule of a saved search, as sent.

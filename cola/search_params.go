@@ -34,16 +34,18 @@ type SearchParams struct {
 	Decoded
 	Q                      string       `json:"q" doc:"Text in the TTB ID, brand, product, class, permit number, or applicant or company name. Every word must match. Plurals match singulars, \"and\" matches &, and ABC matches A.B.C. \"Quotes\" match adjacent words as written; a trailing * matches a prefix. A 14-digit TTB ID finds that label. 8 to 14 digits, ignoring spaces and hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
 	ProductType            []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Product type. With several values, a label needs to match only one." example:"wine"`
+	Class                  string       `json:"class" doc:"Exact class/type name, any case." maxLength:"200" example:"TABLE RED WINE"`
 	Category               []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Top level of the category path. With several values, a label needs to match only one." example:"Wine"`
 	DerivedSubcategory     string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Former paths with a published alias work too." maxLength:"200" example:"Wine > Red Wine"`
 	Origin                 string       `json:"origin" doc:"Origin or country: name, adjective, US state code or ISO 3166 code, any case. A code that is both a state and a country is read as the state; the response's notes say so. A country includes its parts: american also finds labels from Kentucky." maxLength:"200" example:"french"`
 	DomesticOrImported     string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
 	Status                 string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; default: all statuses. expired, surrendered and revoked search all dates." example:"approved"`
-	BrandName              string       `json:"brand_name" doc:"Part of the brand name, any case. Words match as in q." maxLength:"200" example:"oak"`
+	BrandName              string       `json:"brand_name" doc:"Part of the brand name, any case. Words match as in q. In \"quotes\", the whole name." maxLength:"200" example:"oak"`
 	BrandSimilarTo         string       `json:"brand_similar_to" doc:"Labels of brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
 	BrandFirstSeenFrom     Date         `json:"brand_first_seen_from" format:"date" doc:"Labels of brands whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
 	PermitNumber           string       `json:"permit_number" doc:"Exact permit number of the applicant. The example is a placeholder." maxLength:"200" example:"NJ-I-721"`
 	PermitteeFirstSeenFrom Date         `json:"permittee_first_seen_from" format:"date" doc:"Labels of permits whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
+	ApplicantState         string       `json:"applicant_state" doc:"Applicant's US state: code or name." example:"CA"`
 	BarcodeValue           string       `json:"barcode_value" doc:"Exact main barcode; spaces and hyphens are ignored. The example is a placeholder." maxLength:"200" example:"0 36000 29145 2"`
 	ApprovalDateFrom       Date         `json:"approval_date_from" format:"date" doc:"Earliest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-01-01"`
 	ApprovalDateTo         Date         `json:"approval_date_to" format:"date" doc:"Latest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-12-31"`
@@ -67,16 +69,17 @@ type SearchParams struct {
 type Query struct {
 	Text         string   // q, trimmed; the index analyzes it
 	ProductTypes []string // any of; empty matches all
+	Class        string   // whole name of the class/type, any case
 	Categories   []string // roots, any of; empty matches all
 	CategoryPath string   // path prefix, normalized; the index resolves aliases
 	OriginNames  []string // places as returned by PlaceOf, upper case, any of; nil matches all
 	Domestic     string   // Domestic, Imported or empty
 	Status       string
-	BrandName    string // part of the brand name, trimmed
+	BrandName    string // part of the brand name, trimmed; in quotes, a whole brand (see WholeBrand)
 	SimilarTo    string // name that the brand must be similar to, trimmed
 	PermitNumber string // exact, upper case
 	PermitPart   string // part of the permit number, any case (saved searches)
-	AddressState string // applicant's state, two letters, upper case (saved searches)
+	AddressState string // applicant's state, two letters, upper case
 	Barcode      string // main barcode, as sent
 	From, To     Date   // effective dates, inclusive; zero is open. Either excludes undated labels
 	NoEstimates  bool   // excludes labels whose date is an estimate

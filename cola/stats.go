@@ -12,7 +12,9 @@ import (
 const (
 	maxDimensions = 2
 	defaultTop    = 30
-	maxTop        = 1000
+
+	// MaxGroups is the maximum number of groups in a response.
+	MaxGroups = 1000
 
 	// GroupsPerRecord is the number of groups that cost one list record.
 	GroupsPerRecord = 50
@@ -63,7 +65,7 @@ func HasOwnOrder(dimension string) bool {
 // SearchParams and the dimensions to count by.
 type CountParams struct {
 	GroupBy []string `json:"group_by" required:"true" enum:"year,quarter,month,product_type,class,category,subcategory,category_path,origin,status,container,permit,state,brand,appellation,abv,volume,brand_first_seen_year,permittee_first_seen_year" doc:"One or two dimensions." example:"year"`
-	Top     Opt[int] `json:"top" minimum:"1" maximum:"1000" default:"30" doc:"Maximum number of groups to return." example:"10"`
+	Top     Opt[int] `json:"top" minimum:"1" maximum:"1000" default:"30" doc:"Maximum number of groups; with a date or range and another dimension, of the other one's values." example:"10"`
 	SearchParams
 
 	// Counts have no pages and a fixed order. These fields hide the ones of SearchParams.
@@ -71,18 +73,36 @@ type CountParams struct {
 }
 
 // CountSearch is a normalized request for counts.
+//
+// If one of two dimensions has its own order, such as the year, and the other is ranked by its number
+// of labels, the former is the axis. The result has all groups of the Top values with the most labels,
+// or fewer values if they have more than MaxGroups groups. It is ordered by the first dimension, then
+// by the second. If neither dimension has its own order, the result has the Top groups with the most
+// labels. In all other cases, it has the first Top groups.
 type CountSearch struct {
 	ColaSearch
 	GroupBy []string // one or two of Dimensions
-	Top     int      // maximum number of groups
+	Top     int      // maximum number of groups or, with an axis, of values
 }
+
+// Axis returns the axis, or "" if there is none.
+func (s *CountSearch) Axis() string {
+	own := slices.DeleteFunc(slices.Clone(s.GroupBy), func(by string) bool { return !HasOwnOrder(by) })
+	if len(s.GroupBy) == maxDimensions && len(own) == 1 {
+		return own[0]
+	}
+	return ""
+}
+
+// Ranked reports whether groups are ordered by their number of labels.
+func (s *CountSearch) Ranked() bool { return !slices.ContainsFunc(s.GroupBy, HasOwnOrder) }
 
 // Normalize returns the request, or a validation Error that lists all problems.
 func (p CountParams) Normalize(now time.Time) (CountSearch, error) {
 	problems := p.Decoded.problems()
 	s := CountSearch{
 		GroupBy: problems.dimensions("group_by", p.GroupBy),
-		Top:     problems.integer("top", p.Top, defaultTop, 1, maxTop),
+		Top:     problems.integer("top", p.Top, defaultTop, 1, MaxGroups),
 	}
 	p.Problems = *problems
 	search, err := p.SearchParams.Normalize(now)
@@ -148,12 +168,36 @@ type LabelGroup struct {
 	BrandFirstSeenYear     Opt[Text] `json:"brand_first_seen_year,omitzero" nullable:"true" doc:"Year in which the first label of the brand was approved." example:"2024"`
 	PermitteeFirstSeenYear Opt[Text] `json:"permittee_first_seen_year,omitzero" nullable:"true" doc:"Year in which the first label of the permit was approved." example:"2019"`
 	Count                  int       `json:"count" minimum:"1" doc:"Number of labels." example:"1204"`
+	Partial                bool      `json:"partial,omitempty" doc:"true if the search's dates, or today, cover only part of the period; otherwise absent." example:"true"`
 }
 
 // OtherGroups are the groups that a response leaves out.
 type OtherGroups struct {
 	Groups Opt[int] `json:"groups" nullable:"true" minimum:"0" doc:"Number of groups; null if two dimensions have too many pairs of values to count." example:"112"`
 	Labels int      `json:"labels" minimum:"0" doc:"Number of labels in them." example:"3310"`
+
+	Breakdown []OtherLabels `json:"breakdown,omitempty" nullable:"false" doc:"Labels by period or range, if only one of two dimensions is one."`
+}
+
+// OtherLabels are the labels with a value of a dimension that are in none of the returned groups.
+type OtherLabels struct {
+	Value   Text `json:"value" nullable:"true" doc:"Period or range." example:"2025"`
+	Count   int  `json:"count" minimum:"1" doc:"Number of labels." example:"310"`
+	Partial bool `json:"partial,omitempty" doc:"As in data." example:"true"`
+}
+
+// BreakDown sets Breakdown to the labels of each value of the axis that are not in groups. totals has
+// all labels of each value.
+func (o *OtherGroups) BreakDown(axis string, totals []OtherLabels, groups []LabelGroup) {
+	in := map[Text]int{}
+	for _, g := range groups {
+		in[g.Get(axis)] += g.Count
+	}
+	for _, t := range totals {
+		if t.Count -= in[t.Value]; t.Count > 0 {
+			o.Breakdown = append(o.Breakdown, t)
+		}
+	}
 }
 
 // Leave adds all but the first n groups to o and returns the first n.

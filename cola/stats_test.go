@@ -129,8 +129,52 @@ func TestLeave(t *testing.T) {
 	groups := []LabelGroup{{Count: 5}, {Count: 3}, {Count: 1}}
 	for known, want := range map[Opt[int]]Opt[int]{Some(4): Some(6), {}: {}} {
 		others := OtherGroups{Groups: known, Labels: 10}
-		if kept := others.Leave(groups, 1); len(kept) != 1 || others != (OtherGroups{Groups: want, Labels: 14}) {
+		if kept := others.Leave(groups, 1); len(kept) != 1 || !cmp.Equal(others, OtherGroups{Groups: want, Labels: 14}) {
 			t.Errorf("others after leaving two groups = %+v, kept %v", others, kept)
+		}
+	}
+}
+
+// TestDaysOfPeriod checks the first and the last day of periods.
+func TestDaysOfPeriod(t *testing.T) {
+	for period, want := range map[string]string{
+		"2024": "2024-01-01 2024-12-31", "2024-Q1": "2024-01-01 2024-03-31", "2024-Q4": "2024-10-01 2024-12-31",
+		"2024-02": "2024-02-01 2024-02-29", "2025-12": "2025-12-01 2025-12-31", "9999": "9999-01-01 9999-12-31",
+		"": "", "0": "", "12345": "", "2024-": "", "2024-13": "", "2024-00": "", "2024-Q0": "", "2024-Q5": "", "2024-Q255": "", "x-01": "",
+	} {
+		first, last, ok := daysOfPeriod(period)
+		if got := strings.TrimSpace(first.String() + " " + last.String()); got != want || ok != (want != "") {
+			t.Errorf("%q: %q, %t, want %q", period, got, ok, want)
+		}
+	}
+}
+
+// TestIsPartial checks which periods the dates of a search or today cover only in part.
+func TestIsPartial(t *testing.T) {
+	today := NewDate(2026, 11, 24)
+	for name, tt := range map[string]struct {
+		from, to Date
+		partial  string // years
+	}{
+		"all dates":   {0, 0, "2026 2027"},
+		"whole years": {NewDate(2024, 1, 1), NewDate(2025, 12, 31), ""},
+		"last year":   {NewDate(2025, 11, 24), today, "2024 2025 2026"},
+		"one day off": {NewDate(2024, 1, 2), NewDate(2025, 12, 30), "2024 2025"},
+		"future":      {NewDate(2024, 1, 1), NewDate(2027, 1, 1), "2026 2027"},
+	} {
+		s := CountSearch{GroupBy: []string{ByClass, ByYear}}
+		s.From, s.To = tt.from, tt.to
+		var partial []string
+		for _, year := range []Text{"", "2024", "2025", "2026", "2027"} {
+			g := LabelGroup{}
+			g.Set(ByYear, year)
+			g.Set(ByClass, "2020")
+			if s.IsPartial(&g, today) && (tt.to == 0 || year <= Text(tt.to.String()[:4])) {
+				partial = append(partial, string(year))
+			}
+		}
+		if got := strings.Join(partial, " "); got != tt.partial {
+			t.Errorf("%s: partial years %q, want %q", name, got, tt.partial)
 		}
 	}
 }

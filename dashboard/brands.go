@@ -154,11 +154,20 @@ func (req *request) brandReport(p cola.BrandParams, found registry.BrandPage) *b
 // maxSoughtName is the maximum length of a brand name in a search, in characters.
 const maxSoughtName = 200
 
+// brandSearch returns the brand_name that finds a brand. A name that can't be in quotes is truncated
+// instead: the search also finds longer names.
+func brandSearch(brand string) string {
+	if value, ok := cola.QuoteBrand(brand); ok {
+		return value
+	}
+	runes := []rune(brand)
+	return string(runes[:min(len(runes), maxSoughtName)])
+}
+
 // newBrandRow prepares a brand. types are the product types in the check's filter.
 func newBrandRow(m *cola.BrandMatch, types []string) brandRow {
 	name := func(s string) string { return truncate(singleLine(s), maxShownName) }
-	brand := []rune(m.BrandName) // truncated below: a search also finds longer names
-	search := cola.SearchParams{BrandName: string(brand[:min(len(brand), maxSoughtName)]), ProductType: types}
+	search := cola.SearchParams{BrandName: brandSearch(m.BrandName), ProductType: types}
 	r := brandRow{
 		Name: name(m.BrandName), Similarity: similarityName(m.Similarity), Score: m.Score, Types: m.ProductTypes,
 		Labels: m.Colas, First: m.FirstApproval, Last: m.LastApproval, MoreHolders: m.TotalHolders - len(m.Holders),

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -30,6 +31,8 @@ type chartStep struct {
 	Label string // in the table
 	Below string // label below the axis; may be empty
 	Wide  bool   // that label fits only on wide screens
+
+	Partial bool // only part of the time span is counted
 }
 
 // series is one part of every bar.
@@ -62,8 +65,8 @@ type axisLabel struct {
 	Wide  bool // fits only on wide screens
 }
 
-// layer is the path of a series: its part of every bar.
-type layer struct{ Class, Path string }
+// layer is the path of a series: its part of every bar. Partial steps have a path of their own.
+type layer struct{ Class, Path, Partial string }
 
 // The view box of a chart and the position of the bars in it. Text is about 13 units high; the
 // style sheet enlarges it on small screens.
@@ -112,7 +115,7 @@ func (p chart) Rows() []row {
 func newChart(id, title, timeUnit, unit string, steps []chartStep, all []series) chart {
 	p := newEmptyChart(id, title, timeUnit, unit, steps, all)
 	top := p.addLevels(maxValue(p.Totals))
-	p.Layers = layersOf(all, len(steps), top)
+	p.Layers = layersOf(all, steps, top)
 	return p
 }
 
@@ -126,7 +129,7 @@ func newLineChart(id, title, timeUnit, unit string, steps []chartStep, all []ser
 	}
 	top := p.addLevels(highest)
 	for _, s := range all {
-		p.Layers = append(p.Layers, layer{s.Class, linePath(s, len(steps), top)})
+		p.Layers = append(p.Layers, layer{Class: s.Class, Path: linePath(s, len(steps), top)})
 	}
 	return p
 }
@@ -193,6 +196,11 @@ func (m axisLabel) Line() string { return fmt.Sprintf("M%d %dH%d", barsLeft, m.A
 // Empty reports whether all values are 0.
 func (p chart) Empty() bool { return maxValue(p.Totals) == 0 }
 
+// Partial reports whether bars of partial steps are drawn. Lines don't show them.
+func (p chart) Partial() bool {
+	return slices.ContainsFunc(p.Layers, func(l layer) bool { return l.Partial != "" })
+}
+
 // Named reports whether the series have names to show.
 func (p chart) Named() bool { return len(p.Series) > 1 || len(p.Series) == 1 && p.Series[0].Name != "" }
 
@@ -243,22 +251,26 @@ func maxValue(values []int) (result int) {
 
 // layersOf draws the bars. Each series starts where the one below it ends, so rounding leaves no
 // gaps.
-func layersOf(all []series, steps, top int) []layer {
-	below := make([]int, steps)
+func layersOf(all []series, steps []chartStep, top int) []layer {
+	below := make([]int, len(steps))
 	layers := make([]layer, len(all))
 	for n, s := range all {
-		var path strings.Builder
+		var whole, partial strings.Builder
 		for i := range below {
 			from, to := barHeight(below[i], top), barHeight(below[i]+s.At(i), top)
 			below[i] += s.At(i)
 			if to > from {
-				x := stepX(i, steps)
-				gap := max(1, (stepX(i+1, steps)-x)/6)
-				width := stepX(i+1, steps) - x - 2*gap
-				fmt.Fprintf(&path, "M%d %dh%dv-%dh-%dz", x+gap, barsBottom-from, width, to-from, width)
+				x := stepX(i, len(steps))
+				gap := max(1, (stepX(i+1, len(steps))-x)/6)
+				width := stepX(i+1, len(steps)) - x - 2*gap
+				path := &whole
+				if steps[i].Partial {
+					path = &partial
+				}
+				fmt.Fprintf(path, "M%d %dh%dv-%dh-%dz", x+gap, barsBottom-from, width, to-from, width)
 			}
 		}
-		layers[n] = layer{s.Class, path.String()}
+		layers[n] = layer{s.Class, whole.String(), partial.String()}
 	}
 	return layers
 }

@@ -75,8 +75,11 @@ func (req *request) searchResults(p cola.SearchParams, r registry.ExploreResult)
 		SaveURL: strings.TrimSuffix(searchesPath+"/new?"+queryOf(bare).Encode(), "?"), Cost: listCost(req.quota),
 	}
 	f.TrendsURL = trendsOf(bare, r.Defaults != nil)
-	if bare.BrandName != "" {
-		f.CheckURL = brandsURL(url.Values{"q": {bare.BrandName}})
+	if name := bare.BrandName; name != "" {
+		if brand, ok := cola.WholeBrand(name); ok {
+			name = brand
+		}
+		f.CheckURL = brandsURL(url.Values{"q": {name}})
 	}
 	f.Pager = searchPager(p, at, len(r.Colas), f.Cut)
 	if len(r.Colas) == 0 && at.Total > 0 {
@@ -168,11 +171,11 @@ func filterChips(p cola.SearchParams, address func(url.Values) string) []filterC
 	values := queryOf(p)
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
 		for _, value := range values[f.Name] {
-			condition, ok := p.Condition(f.Name, truncate(singleLine(value), maxShownName))
+			condition, ok := p.Condition(f.Name, singleLine(value))
 			if !ok || condition.Kind == cola.UnitFilter { // the volume bounds show the unit
 				continue
 			}
-			chips = append(chips, filterChip{condition.String(), address(withoutValue(values, f.Name, value))})
+			chips = append(chips, filterChip{truncate(condition.String(), maxShownName), address(withoutValue(values, f.Name, value))})
 		}
 	}
 	return chips

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -63,7 +62,6 @@ func (req *request) trends(reader *params.Reader[cola.CountParams]) error {
 	for i, dimension := range counted.params.GroupBy {
 		counted.params.GroupBy[i] = strings.ToLower(dimension)
 	}
-	dimensions := slices.Clone(counted.params.GroupBy)
 	rows := limitGroups(&counted.params)
 	counts, state, err := req.svc.CountColas(req.ctx(), req.caller, counted.params)
 	req.recordQuota(state)
@@ -80,7 +78,7 @@ func (req *request) trends(reader *params.Reader[cola.CountParams]) error {
 	p.Notes = noteLinks(counts.Advice, func(search url.Values) string {
 		return trendsURL(withDimensions(search, counted.values))
 	})
-	p.Result = req.trendResult(counted, dimensions, rows, counts)
+	p.Result = req.trendResult(counted, rows, counts)
 	return req.show(http.StatusOK, "trends", page{
 		Title: p.Result.Title + " · Trends", Data: p,
 		Call: req.call(http.MethodGet, "/colas/stats?"+queryOf(counted.params).Encode(),
@@ -112,29 +110,21 @@ func countPrice() price {
 const (
 	defaultRanking = 30
 	maxRanking     = 100
-	maxGroups      = 1000 // the API's limit
 )
 
 // limitGroups adapts the parameters of a count to the page. It returns the maximum number of rows in
-// a ranking, which the top parameter sets on the page.
-//
-//   - A count by date, by range or by two dimensions requests as many groups as the API allows.
-//   - If only the first of two dimensions is a date or range, they are swapped. If there are then too
-//     many groups, those of the values with the most labels are still complete.
+// a ranking, which the top parameter sets on the page. Other counts request as many groups as the API
+// allows.
 func limitGroups(p *cola.CountParams) (rows int) {
 	rows = defaultRanking
 	if p.Top.OK {
 		rows = p.Top.V
 	}
 	if rows > maxRanking {
-		p.Problems.Add("top", "Show up to %d here, or up to %s groups with the API.", maxRanking, count(maxGroups))
+		p.Problems.Add("top", "Show up to %d here, or up to %s groups with the API.", maxRanking, count(cola.MaxGroups))
 	}
-	dimensions := p.GroupBy
-	if ranking := len(dimensions) == 1 && !cola.HasOwnOrder(dimensions[0]); !ranking && rows > 0 {
-		p.Top = cola.Some(maxGroups)
-	}
-	if len(dimensions) == 2 && cola.HasOwnOrder(dimensions[0]) && !cola.HasOwnOrder(dimensions[1]) {
-		p.GroupBy = []string{dimensions[1], dimensions[0]}
+	if ranking := len(p.GroupBy) == 1 && !cola.HasOwnOrder(p.GroupBy[0]); !ranking && rows > 0 {
+		p.Top = cola.Some(cola.MaxGroups)
 	}
 	return rows
 }
@@ -154,12 +144,12 @@ type trendResult struct {
 
 // trendResult prepares the result of a count.
 func (req *request) trendResult(
-	counted queryParams[cola.CountParams], dimensions []string, rows int, counts registry.ColaCounts,
+	counted queryParams[cola.CountParams], rows int, counts registry.ColaCounts,
 ) *trendResult {
 	p := counted.params.SearchParams
 	address := func(search url.Values) string { return trendsURL(withDimensions(search, counted.values)) }
 	r := &trendResult{
-		trend: newTrend(counts.Groups, dimensions, rows, counts.Others.Labels > 0), Total: counts.Total,
+		trend: newTrend(counts.Groups, counted.params.GroupBy, rows, counts.Others), Total: counts.Total,
 		DataAsOf: counts.DataAsOf, Cut: counts.Truncated, Chips: filterChips(p, address),
 		LabelsURL: exploreURL(queryOf(p)), Cost: listCost(req.quota),
 	}
@@ -167,8 +157,30 @@ func (req *request) trendResult(
 		r.Since = counts.Defaults.DateFrom
 		p.DateRange = cola.AllDates
 		r.AllURL = address(queryOf(p))
+		p.ApprovalDateFrom, p.ApprovalDateTo, p.DateRange = r.Since, r.Since.AddDays(cola.DefaultWindowDays), ""
 	}
+	r.linkRows(p)
 	return r
+}
+
+// linkRows links each row to the search for its labels, unless there is no such search. The search
+// states the dates of p, because a status can change the default ones. Long tables have no links, to
+// keep the page small.
+func (r *trendResult) linkRows(p cola.SearchParams) {
+	if len(r.Rows) > maxRanking {
+		return
+	}
+	for i := range r.Rows {
+		row, search, ok := &r.Rows[i], p, true
+		for _, dimension := range r.by {
+			if ok {
+				search, ok = search.Within(dimension, row.group.Get(dimension))
+			}
+		}
+		if ok && row.Total > 0 {
+			row.LabelsURL = exploreURL(queryOf(search))
+		}
+	}
 }
 
 // LeftOut returns the number of labels that the table doesn't include.

@@ -20,10 +20,12 @@ import (
 // the values of the second dimension, if there is one.
 type trend struct {
 	Title   string
-	Head    string // heading of the first column
+	by      []string // dimensions of the rows
+	Head    string   // heading of the first column
 	Columns []series
 	Rows    []trendRow
 	Shown   int    // number of labels in the table
+	Partial bool   // some rows are partial periods
 	Chart   *chart // nil for a ranking
 }
 
@@ -31,7 +33,10 @@ type trend struct {
 type trendRow struct {
 	Label, Detail string
 	full          string // untruncated label, for the CSV file
+	group         cola.LabelGroup
+	Partial       bool   // the search covers only part of the period
 	Href          string // page of a permittee; may be empty
+	LabelsURL     string // search for the labels; may be empty
 	Counts        []int  // by column; empty without a second dimension
 	Total         int
 	Bar           []barPart // of a ranking
@@ -59,42 +64,51 @@ const (
 
 // labelCounts holds the number of labels by one or two dimensions.
 type labelCounts struct {
-	axis, split string // dimensions of the rows and columns; split may be empty
+	by          []string // dimensions of the rows: one, or both in a ranking of pairs
+	split       string   // dimension of the columns; may be empty
 	rows, names []cola.LabelGroup
-	cells       map[[2]string]int // by value of axis and split
+	cells       map[[2]string]int // by value of by and split
+	others      map[string]int    // labels of each row in no group
 }
 
-// newTrend builds the table and chart of groups counted by the dimensions. If only the second
-// dimension is a date or range, it becomes the rows. If neither is, the table is a ranking with up
-// to the given number of rows. cut reports whether groups are missing at the end.
-func newTrend(groups []cola.LabelGroup, dimensions []string, rows int, cut bool) trend {
-	c := labelCounts{axis: dimensions[0], cells: map[[2]string]int{}}
-	t := trend{Title: "Labels by " + dimensionName(dimensions[0]), Head: capitalize(dimensionName(c.axis))}
+// newTrend builds the table and chart of groups counted by the dimensions. If one is a date or range,
+// it becomes the rows. If neither of two is, the rows are the values of the first, with all of their
+// labels, or else pairs. Only a ranking is limited to a number of rows.
+func newTrend(groups []cola.LabelGroup, dimensions []string, rows int, others cola.OtherGroups) trend {
+	c := labelCounts{by: dimensions[:1], cells: map[[2]string]int{}, others: map[string]int{}}
+	t := trend{Title: "Labels by " + dimensionNames(dimensions)}
 	if len(dimensions) == 2 {
 		c.split = dimensions[1]
-		t.Title += " and " + dimensionName(c.split)
-		if cola.HasOwnOrder(c.split) && !cola.HasOwnOrder(c.axis) {
-			c.axis, c.split = c.split, c.axis
-			t.Head = capitalize(dimensionName(c.axis))
-		}
-		if cut {
-			groups = withoutLast(groups, c.sortedFirst())
+		switch axis, split := cola.HasOwnOrder(dimensions[0]), cola.HasOwnOrder(dimensions[1]); {
+		case !axis && split:
+			c.by, c.split = dimensions[1:], dimensions[0]
+		case others.Labels == 0:
+		case axis && split:
+			groups = withoutLast(groups, dimensions[0])
+		case !axis:
+			c.by, c.split = dimensions, ""
 		}
 	}
-	c.add(groups)
-	if cola.HasOwnOrder(c.axis) {
+	t.by, t.Head = c.by, capitalize(dimensionNames(c.by))
+	c.add(groups, others.Breakdown)
+	ranking := !cola.HasOwnOrder(c.by[0])
+	if !ranking {
 		c.sortAxis()
 	}
-	columns := c.columns(!cut)
+	columns := c.columns()
 	for i := range c.rows {
-		t.Rows = append(t.Rows, c.row(&c.rows[i], columns))
+		r := c.row(&c.rows[i], columns)
+		t.Rows, t.Partial = append(t.Rows, r), t.Partial || r.Partial
+	}
+	if ranking {
+		slices.SortStableFunc(t.Rows, func(a, b trendRow) int { return cmp.Compare(b.Total, a.Total) })
+		t.Rows = t.Rows[:min(len(t.Rows), rows)]
 	}
 	t.addColumns(columns)
-	if !cola.HasOwnOrder(c.axis) {
-		t.Rows = t.Rows[:min(len(t.Rows), rows)]
+	if ranking {
 		t.addBars()
 	} else {
-		t.addChart(c.axis)
+		t.addChart(c.by[0])
 	}
 	for _, r := range t.Rows {
 		t.Shown += r.Total
@@ -102,12 +116,13 @@ func newTrend(groups []cola.LabelGroup, dimensions []string, rows int, cut bool)
 	return t
 }
 
-// sortedFirst returns the dimension by which the service sorts groups first; see limitGroups.
-func (c *labelCounts) sortedFirst() string {
-	if cola.HasOwnOrder(c.axis) && !cola.HasOwnOrder(c.split) {
-		return c.split
+// dimensionNames returns the display names of dimensions, as part of a sentence.
+func dimensionNames(dimensions []string) string {
+	names := make([]string, len(dimensions))
+	for i, d := range dimensions {
+		names[i] = dimensionName(d)
 	}
-	return c.axis
+	return strings.Join(names, " and ")
 }
 
 // withoutLast removes the groups with the last value of a dimension, because some of that value's
@@ -124,44 +139,66 @@ func withoutLast(groups []cola.LabelGroup, dimension string) []cola.LabelGroup {
 	return groups[:whole]
 }
 
-// add adds groups. Rows and columns are in the order of their first group.
-func (c *labelCounts) add(groups []cola.LabelGroup) {
-	rows, names := map[string]bool{}, map[string]bool{}
+// rowOf returns the values of a group that determine its row.
+func (c *labelCounts) rowOf(g *cola.LabelGroup) string {
+	row := string(g.Get(c.by[0]))
+	if len(c.by) > 1 {
+		row += "\x00" + string(g.Get(c.by[1]))
+	}
+	return row
+}
+
+// add adds groups and the labels in no group. Rows and columns are in the order of their first group.
+func (c *labelCounts) add(groups []cola.LabelGroup, others []cola.OtherLabels) {
+	rows, names := map[string]int{}, map[string]bool{} // place of each row from 1
+	addRow := func(g cola.LabelGroup) (row string) {
+		if row = c.rowOf(&g); rows[row] == 0 {
+			c.rows = append(c.rows, g)
+			rows[row] = len(c.rows)
+		}
+		at := &c.rows[rows[row]-1]
+		at.Partial = at.Partial || g.Partial
+		return row
+	}
 	for _, g := range groups {
-		row, name := string(g.Get(c.axis)), ""
+		row, name := addRow(g), ""
 		if c.split != "" {
 			name = string(g.Get(c.split))
-		}
-		if !rows[row] {
-			rows[row], c.rows = true, append(c.rows, g)
 		}
 		if !names[name] {
 			names[name], c.names = true, append(c.names, g)
 		}
 		c.cells[[2]string{row, name}] += g.Count
 	}
+	for _, o := range others {
+		g := cola.LabelGroup{Partial: o.Partial}
+		g.Set(c.by[0], o.Value)
+		c.others[addRow(g)] = o.Count
+	}
 }
 
 // sortAxis sorts the rows by date or range, with unknown ones last, and adds periods without labels.
 func (c *labelCounts) sortAxis() {
-	value := func(g cola.LabelGroup) string { return string(g.Get(c.axis)) }
-	unknown := slices.IndexFunc(c.rows, func(g cola.LabelGroup) bool { return value(g) == "" })
+	axis := c.by[0]
+	value := func(g cola.LabelGroup) string { return string(g.Get(axis)) }
 	var last []cola.LabelGroup
-	if unknown >= 0 {
+	if unknown := slices.IndexFunc(c.rows, func(g cola.LabelGroup) bool { return value(g) == "" }); unknown >= 0 {
 		last = []cola.LabelGroup{c.rows[unknown]}
 		c.rows = slices.Delete(c.rows, unknown, unknown+1)
 	}
-	if isRange(c.axis) {
+	if isRange(axis) {
 		slices.SortFunc(c.rows, func(a, b cola.LabelGroup) int {
 			return cmp.Compare(lowerBound(value(a)), lowerBound(value(b)))
 		})
 	} else if len(c.rows) > 0 {
 		slices.SortFunc(c.rows, func(a, b cola.LabelGroup) int { return strings.Compare(value(a), value(b)) })
-		periods := periodsBetween(c.axis, value(c.rows[0]), value(c.rows[len(c.rows)-1]))
-		c.rows = c.rows[:0]
-		for _, period := range periods {
+		counted := c.rows
+		c.rows = nil
+		for _, period := range periodsBetween(axis, value(counted[0]), value(counted[len(counted)-1])) {
 			var g cola.LabelGroup
-			g.Set(c.axis, cola.Text(period))
+			if g.Set(axis, cola.Text(period)); value(counted[0]) == period {
+				g, counted = counted[0], counted[1:]
+			}
 			c.rows = append(c.rows, g)
 		}
 	}
@@ -200,11 +237,12 @@ func periodsBetween(dimension, first, last string) (all []string) {
 type column struct {
 	name   string
 	values []string
+	others bool // includes the labels in no group
 }
 
 // columns returns a column for each of the second dimension's values with the most labels. The other
-// values share one column, which is left out if groups are missing.
-func (c *labelCounts) columns(complete bool) []column {
+// values share one column, with the labels in no group.
+func (c *labelCounts) columns() []column {
 	if c.split == "" {
 		return []column{{values: []string{""}}}
 	}
@@ -216,16 +254,16 @@ func (c *labelCounts) columns(complete bool) []column {
 		return cmp.Compare(totals[string(b.Get(c.split))], totals[string(a.Get(c.split))])
 	})
 	named, rest := c.names, []cola.LabelGroup(nil)
-	if len(named) > maxSeries && complete {
+	if len(named) > maxSeries || len(named) == maxSeries && len(c.others) > 0 {
 		named, rest = named[:maxSeries-1], named[maxSeries-1:]
 	}
 	var all []column
-	for i := range named[:min(len(named), maxSeries)] {
+	for i := range named {
 		label, _ := groupLabel(&named[i], c.split)
-		all = append(all, column{label, []string{string(named[i].Get(c.split))}})
+		all = append(all, column{name: label, values: []string{string(named[i].Get(c.split))}})
 	}
-	if rest != nil {
-		other := column{name: otherName}
+	if len(rest) > 0 || len(c.others) > 0 {
+		other := column{name: otherName, others: true}
 		for _, g := range rest {
 			other.values = append(other.values, string(g.Get(c.split)))
 		}
@@ -236,16 +274,25 @@ func (c *labelCounts) columns(complete bool) []column {
 
 // row returns the row of a group.
 func (c *labelCounts) row(g *cola.LabelGroup, columns []column) trendRow {
-	r := trendRow{}
-	r.full, r.Detail = groupLabel(g, c.axis)
+	r := trendRow{group: *g, Partial: g.Partial}
+	var labels []string
+	for _, by := range c.by {
+		label, detail := groupLabel(g, by)
+		labels, r.Detail = append(labels, label), cmp.Or(r.Detail, detail)
+	}
+	r.full = strings.Join(labels, " · ")
 	r.Label = truncate(r.full, maxShownName)
-	if c.axis == cola.ByPermit && r.Detail != "" {
+	if r.Detail != "" {
 		r.Href = permitHref(string(g.Permit.V))
 	}
+	row := c.rowOf(g)
 	for _, one := range columns {
 		n := 0
 		for _, name := range one.values {
-			n += c.cells[[2]string{string(g.Get(c.axis)), name}]
+			n += c.cells[[2]string{row, name}]
+		}
+		if one.others {
+			n += c.others[row]
 		}
 		if r.Total += n; c.split != "" {
 			r.Counts = append(r.Counts, n)
@@ -319,7 +366,7 @@ func (t *trend) addChart(axis string) {
 	var steps []chartStep
 	for _, r := range t.Rows {
 		if r.Label != unknownName {
-			steps = append(steps, chartStep{Label: r.Label})
+			steps = append(steps, chartStep{Label: r.Label, Partial: r.Partial})
 		}
 	}
 	var all []series

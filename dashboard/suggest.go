@@ -11,10 +11,12 @@ import (
 // suggestionsPath serves the suggestions of form fields to assets/suggest.js.
 const suggestionsPath = explorePath + "/suggestions"
 
-// suggestFields maps the parameters of a search to the kind of values that their fields suggest.
+// suggestFields maps the parameters of a search to the kinds of values that their fields suggest,
+// separated by spaces.
 var suggestFields = map[string]string{
+	"q":          cola.SuggestBrand + " " + cola.SuggestCompany,
 	"brand_name": cola.SuggestBrand, "permit_number": cola.SuggestCompany, "derived_subcategory": cola.SuggestCategory,
-	"origin": cola.SuggestOrigin, "appellation": cola.SuggestAppellation,
+	"class": cola.SuggestClass, "origin": cola.SuggestOrigin, "appellation": cola.SuggestAppellation,
 }
 
 // suggestionList is the response of suggestionsPath, as in the API.

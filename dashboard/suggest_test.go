@@ -17,8 +17,14 @@ import (
 func TestSuggestions(t *testing.T) {
 	s := mustSite(t)
 	before, form := s.used(), s.get("/explore")
-	for parameter, field := range suggestFields {
-		form.shows(t, http.StatusOK, `name="`+parameter+`"`, `data-suggest="`+field+`"`)
+	kinds := map[string]bool{}
+	for parameter, fields := range suggestFields {
+		form.shows(t, http.StatusOK, `name="`+parameter+`"`, `data-suggest="`+fields+`"`)
+		for field := range strings.FieldsSeq(fields) {
+			kinds[field] = true
+		}
+	}
+	for field := range kinds {
 		got := s.get(suggestionsPath + "?limit=3&q=a&field=" + field)
 		want, _, err := s.registry.Suggest(t.Context(), s.browsers.callers[s.as],
 			cola.SuggestParams{Field: field, Q: "a", Limit: cola.Some(3)})

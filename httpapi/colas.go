@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
@@ -14,13 +15,14 @@ type colaPage struct {
 	DefaultsApplied *cola.DefaultsApplied `json:"defaults_applied,omitempty" doc:"Present only if the default date window was applied."`
 	Notes           []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was interpreted, or why few or no labels match. Omitted if empty." example:"[\"DE was interpreted as Delaware; for Germany, use germany or DEU.\"]"`
 
-	fields []string // members of the rows to send; nil for all
+	fields   []string       // members of the rows to send; nil for all of Data
+	extended []cola.ColaRow // the rows of Data with more members, if fields has one of those; otherwise nil
 }
 
 // colaParams are the parameters of GET /colas: the search and the members to return.
 type colaParams struct {
 	cola.SearchParams
-	Fields []string `json:"fields" enum:"ttb_id,brand_name,product_name,product_type,class_name,origin_name,permit_number,application_status,approval_date,approval_date_estimate,date_is_estimated,image_count,has_barcode" doc:"Members of the rows to return, instead of all. Rows then lack other members, even required ones. A cursor works with any fields." example:"ttb_id,brand_name,approval_date"`
+	Fields []string `json:"fields" enum:"ttb_id,brand_name,product_name,product_type,class_name,origin_name,permit_number,application_status,approval_date,approval_date_estimate,date_is_estimated,image_count,has_barcode,company_name,abv,volume_ml" doc:"Members of the rows to return, instead of the default ones. Rows then lack other members, even required ones. company_name, abv (percent) and volume_ml (milliliters) are only returned if selected; null if unknown. A cursor works with any fields." example:"ttb_id,brand_name,approval_date"`
 }
 
 func colaOperations(svc Service) []operation {
@@ -39,10 +41,10 @@ func colaOperations(svc Service) []operation {
 			Meter: cola.MeterListRecords,
 			Cost: "One list record per label returned. If your quota has fewer list records left, the page is " +
 				"truncated to that number.",
-			call: sparseCall(reflect.TypeFor[cola.ColaSummary](),
+			call: sparseCall(reflect.TypeFor[cola.ColaRow](),
 				func(p *colaParams) (*cola.SearchParams, *cola.Problems, []string) {
 					return &p.SearchParams, &p.Problems, p.Fields
-				}, svc.SearchColas, renderColas),
+				}, svc.SearchColas, func(p registry.ColaPage, fields []string) result { return renderColas(svc, p, fields) }),
 		},
 		{
 			ID: "getCola", Path: "/colas/{ttb_id}", Tag: tagColas, Summary: "Get one label",
@@ -62,22 +64,36 @@ func colaOperations(svc Service) []operation {
 	}
 }
 
-// renderColas renders a page of labels with the given members of the rows, or all if fields is nil.
-func renderColas(p registry.ColaPage, fields []string) result {
+// renderColas renders a page of labels with the given members of the rows, or those of
+// cola.ColaSummary if fields is nil.
+func renderColas(svc Service, p registry.ColaPage, fields []string) result {
 	next := nextPage{cursor: p.Pagination.NextCursor}
+	page := colaPage{Data: p.Colas, Pagination: p.Pagination, DefaultsApplied: p.Defaults, Notes: p.Notes, fields: fields}
+	summary := fieldNames(reflect.TypeFor[cola.ColaSummary]())
+	if slices.ContainsFunc(fields, func(name string) bool { return !slices.Contains(summary, name) }) {
+		page.extended = svc.Rows(p.Colas)
+	}
 	return result{
-		body: colaPage{p.Colas, p.Pagination, p.Defaults, p.Notes, fields},
+		body: page,
 		list: list{
-			rows: table{p.Colas, fields}, total: p.Pagination.Total, next: next, defaults: p.Defaults, notes: p.Notes,
+			rows: page.rows(), total: p.Pagination.Total, next: next, defaults: p.Defaults, notes: p.Notes,
 			truncated: p.Pagination.TruncatedByQuota,
 		},
 	}
 }
 
+// rows returns the rows to send.
+func (p colaPage) rows() table {
+	if p.extended != nil {
+		return table{p.extended, p.fields}
+	}
+	return table{p.Data, p.fields}
+}
+
 // appendJSON appends the same JSON as encoding/json, but faster, because most requests are
 // searches.
 func (p colaPage) appendJSON(b []byte) ([]byte, error) {
-	b, err := table{p.Data, p.fields}.appendArray(append(b, `{"data":`...))
+	b, err := p.rows().appendArray(append(b, `{"data":`...))
 	if err != nil {
 		return b, err
 	}

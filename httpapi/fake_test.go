@@ -147,6 +147,13 @@ func (f *fake) SearchColas(_ context.Context, _ cola.Caller, p cola.SearchParams
 	}, f.charge(cola.MeterListRecords, 1), nil
 }
 
+func (f *fake) Rows(labels []cola.ColaSummary) (rows []cola.ColaRow) {
+	for _, l := range labels {
+		rows = append(rows, cola.ColaRow{ColaSummary: l, CompanyName: "KNOWN", ABV: cola.Some(12.5)})
+	}
+	return rows
+}
+
 func (f *fake) CountColas(_ context.Context, _ cola.Caller, p cola.CountParams) (registry.ColaCounts, cola.QuotaState, error) {
 	state, err := f.admit()
 	if err != nil {

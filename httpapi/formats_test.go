@@ -392,6 +392,20 @@ func TestOtherHeaders(t *testing.T) {
 	}
 }
 
+// TestGroupColumns checks that the columns of counts are in the order of group_by, and that counts by
+// period have a column that marks partial ones.
+func TestGroupColumns(t *testing.T) {
+	for by, want := range map[string]string{
+		"status,product_type": "status,product_type,count", "product_type,status": "product_type,status,count",
+		"permit,year": "permit,company_name,year,count,partial",
+	} {
+		resp := get(t, mustServe(t, newFake(), io.Discard), "/api/v1/colas/stats?group_by="+by, "Accept: text/csv")
+		if header, _, _ := strings.Cut(mustRead(t, resp), "\r\n"); header != want {
+			t.Errorf("group_by=%s: columns %s, want %s", by, header, want)
+		}
+	}
+}
+
 // TestExposedListHeaders checks that scripts of other origins can read the headers of lists.
 func TestExposedListHeaders(t *testing.T) {
 	resp := get(t, mustServe(t, newFake(), io.Discard), "/api/v1/colas", "Origin: https://app.example", "Accept: text/csv")
@@ -406,9 +420,13 @@ func TestExposedListHeaders(t *testing.T) {
 // sparseLists are the paths with a fields parameter.
 var sparseLists = map[string]struct {
 	row, params reflect.Type
+	more        map[string]any // members that are only returned if selected
 }{
-	"/colas":      {reflect.TypeFor[cola.ColaSummary](), reflect.TypeFor[colaParams]()},
-	"/permittees": {reflect.TypeFor[cola.PermitteeSummary](), reflect.TypeFor[permitteeParams]()},
+	"/colas": {
+		reflect.TypeFor[cola.ColaRow](), reflect.TypeFor[colaParams](),
+		map[string]any{"company_name": "KNOWN", "abv": 12.5, "volume_ml": nil},
+	},
+	"/permittees": {reflect.TypeFor[cola.PermitteeSummary](), reflect.TypeFor[permitteeParams](), nil},
 }
 
 // TestFields checks that fields selects members in every format, and accepts exactly the members
@@ -422,6 +440,12 @@ func TestFields(t *testing.T) {
 			t.Errorf("%s: fields has the enum %s, want %s", path, f.Tag.Get("enum"), want)
 		}
 		whole := dataOfList(t, h, path)
+		for name, value := range list.more {
+			if _, returned := whole[name]; returned {
+				t.Errorf("%s returns %s without fields", path, name)
+			}
+			whole[name] = value
+		}
 		rapid.Check(t, func(rt *rapid.T) {
 			chosen := rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, len(names), rapid.ID).Draw(rt, "fields")
 			want := maps.Clone(whole)
@@ -449,10 +473,10 @@ func dataOfList(t *testing.T, h http.Handler, target string) map[string]any {
 
 func TestUnknownFields(t *testing.T) {
 	f := newFake()
-	resp := get(t, mustServe(t, f, io.Discard), "/api/v1/colas?fields=ttb_id,brandname&per_page=500&fields=abv")
+	resp := get(t, mustServe(t, f, io.Discard), "/api/v1/colas?fields=ttb_id,brandname&per_page=500&fields=volume")
 	d := mustDecode(t, resp)
 	messages := fmt.Sprint(d.Error.Details["fields"])
-	if resp.StatusCode != 400 || len(d.Error.Details) != 2 || !strings.Contains(messages, "brand_name?") || !strings.Contains(messages, `"abv"`) {
+	if resp.StatusCode != 400 || len(d.Error.Details) != 2 || !strings.Contains(messages, "brand_name?") || !strings.Contains(messages, `"volume"`) {
 		t.Errorf("unknown fields: response = %d %v; want both names with a suggestion, and per_page", resp.StatusCode, d.Error.Details)
 	}
 	if f.used != (cola.Used{}) || f.spent != 1 {

@@ -36,6 +36,7 @@ type Service interface {
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
 	SearchColas(context.Context, cola.Caller, cola.SearchParams) (registry.ColaPage, cola.QuotaState, error)
+	Rows([]cola.ColaSummary) []cola.ColaRow
 	CountColas(context.Context, cola.Caller, cola.CountParams) (registry.ColaCounts, cola.QuotaState, error)
 	Cola(
 		ctx context.Context, c cola.Caller, id, ifNoneMatch string,

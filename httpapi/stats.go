@@ -24,8 +24,10 @@ func countOperations(svc Service) []operation {
 		Description: "Counts matching labels by one or two dimensions. Filters and the default date window are " +
 			"those of `GET /colas`. Counts are exact.\n\n" +
 			"Groups are sorted by the first dimension, then by the second: dates newest first, ranges of `abv` and " +
-			"`volume` lowest first, and other values by their number of labels. A dimension is null for labels without " +
-			"a value. `top` limits the groups; `others` counts the rest.",
+			"`volume` lowest first, and other values by their number of labels. Two dimensions without dates or ranges are " +
+			"sorted by the number of labels instead. A dimension is null for labels without a value.\n\n" +
+			"`top` limits the groups; with a date or range and another dimension, it limits the values of the other one. " +
+			"`others` counts the rest.",
 		Params: reflect.TypeFor[cola.CountParams](), Sample: "group_by=year&q=oak&date_range=all&top=2",
 		Response: reflect.TypeFor[colaCounts](), Example: exampleCounts(),
 		Rows: reflect.TypeFor[cola.LabelGroup](), RowFields: groupFields([]string{cola.ByYear}),
@@ -46,11 +48,16 @@ func renderCounts(c registry.ColaCounts) result {
 	}
 }
 
-// groupFields returns the members of a group with the given dimensions.
-func groupFields(dimensions []string) []string {
-	fields := append(slices.Clone(dimensions), "count")
-	if slices.Contains(dimensions, cola.ByPermit) {
-		fields = append(fields, "company_name")
+// groupFields returns the members of a group with the given dimensions, in their order.
+func groupFields(dimensions []string) (fields []string) {
+	for _, dimension := range dimensions {
+		if fields = append(fields, dimension); dimension == cola.ByPermit {
+			fields = append(fields, "company_name")
+		}
+	}
+	fields = append(fields, "count")
+	if slices.ContainsFunc(dimensions, cola.IsPeriod) {
+		fields = append(fields, "partial")
 	}
 	return fields
 }

@@ -26,13 +26,17 @@ type column struct {
 	each      []int // if the row's member is a list of objects, index of the member in each object
 }
 
-// columns returns the members to send, in the order in which encoding/json writes them.
-func (t table) columns() []column {
+// columns returns the members to send: fields in their order, or all in the order in which
+// encoding/json writes them.
+func (t table) columns() (columns []column) {
 	all := columnsOf(reflect.TypeOf(t.rows).Elem())
 	if t.fields == nil {
 		return all
 	}
-	return slices.DeleteFunc(all, func(c column) bool { return !slices.Contains(t.fields, c.name) })
+	for _, name := range t.fields {
+		columns = append(columns, all[slices.IndexFunc(all, func(c column) bool { return c.name == name })])
+	}
+	return columns
 }
 
 // columnsOf returns the members of a row type, in the order in which encoding/json writes them.

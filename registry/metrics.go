@@ -62,7 +62,7 @@ const (
 	byPhrase                            // quoted words
 	byID                                // text that is a TTB ID
 	byBarcode                           // text shaped like a barcode, a main barcode, or a barcode lookup
-	byBrand                             // part of a brand name
+	byBrand                             // a brand name or part of one
 	byPermit                            // a permit number or part of one
 	byFilters                           // any other filter
 	permitteeSearch                     // a list of permittees
@@ -108,7 +108,7 @@ func classifyText(text string) searchClass {
 	switch {
 	case vocabulary.BarcodeShaped(text):
 		return byBarcode
-	case strings.ContainsAny(text, `"“”„‟«»`):
+	case strings.ContainsFunc(text, vocabulary.IsQuote):
 		return byPhrase
 	case strings.Contains(text, "*"):
 		return byPrefix

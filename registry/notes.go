@@ -83,6 +83,7 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 		notes = append(notes, newNote(fmt.Sprintf("No label has the main barcode %s.", cola.Quoted(code))))
 	}
 	notes = append(notes, valueNotes(view, p)...)
+	notes = append(notes, wholeBrandNotes(view, p, q.Query)...)
 	if n, ok := brandNote(view, p, q.Query, len(words) > 0); ok {
 		notes = append(notes, n)
 	}
@@ -100,31 +101,55 @@ const minNearBrand = 80
 // and for a single word that already has a note.
 func brandNote(view *search.View, p *cola.SearchParams, q cola.Query, noted bool) (n Note, ok bool) {
 	name, field := q.Text, func(p *cola.SearchParams) *string { return &p.Q }
+	valueOf := func(brand string) (string, bool) { return brand, cola.AcceptsText(brand) }
 	if name == "" {
 		name, field = q.BrandName, func(p *cola.SearchParams) *string { return &p.BrandName }
+		if brand, ok := cola.WholeBrand(name); ok {
+			name, valueOf = brand, cola.QuoteBrand
+		}
 	}
 	_, isID := cola.ParseTTBID(name)
 	if isID || vocabulary.BarcodeShaped(name) || !hasWord(name) || noted && len(strings.Fields(name)) == 1 {
 		return n, false
 	}
 	var alone cola.SearchParams
-	*field(&alone) = name
+	*field(&alone) = *field(p)
 	if countMatches(view, cola.Query{Text: alone.Q, BrandName: alone.BrandName}) > 0 {
 		return n, false // labels have the name, but other filters exclude them
 	}
 	similar := view.Brands(cola.BrandSearch{Name: name, MinScore: minNearBrand, Page: 1, PerPage: 1}).Rows
-	if len(similar) == 0 || !cola.AcceptsText(similar[0].BrandName) {
+	if len(similar) == 0 {
 		return n, false
 	}
 	brand := similar[0].BrandName
-	*field(&alone) = brand
+	value, ok := valueOf(brand)
+	if !ok {
+		return n, false
+	}
+	*field(&alone) = value
 	found := countMatches(view, cola.Query{Text: alone.Q, BrandName: alone.BrandName})
 	if found == 0 {
 		return n, false
 	}
 	n = newNote(fmt.Sprintf("The brand %s has a similar name.", cola.Quoted(brand)))
-	n.didYouMean(fmt.Sprintf("%s (%s)", brand, labels(found)), p, func(changed *cola.SearchParams) { *field(changed) = brand })
+	n.didYouMean(fmt.Sprintf("%s (%s)", brand, labels(found)), p, func(changed *cola.SearchParams) { *field(changed) = value })
 	return n, true
+}
+
+// wholeBrandNotes returns a note if no label has the brand in quotes. It suggests the search without
+// quotes if some names contain the text.
+func wholeBrandNotes(view *search.View, p *cola.SearchParams, q cola.Query) []Note {
+	brand, ok := cola.WholeBrand(q.BrandName)
+	if !ok || countMatches(view, cola.Query{BrandName: q.BrandName}) > 0 {
+		return nil
+	}
+	n := newNote(fmt.Sprintf("No label has the brand name %s.", cola.Quoted(brand)))
+	if found := countMatches(view, cola.Query{BrandName: brand}); hasWord(brand) && found > 0 {
+		n.Finding += fmt.Sprintf(" %s without the quotes.", labelsMatch(found))
+		n.Text = n.Finding
+		n.suggest("Search without quotes", p, func(changed *cola.SearchParams) { changed.BrandName = brand })
+	}
+	return []Note{n}
 }
 
 // maxCombinationNotes limits the notes on filters that exclude all labels together.
@@ -197,6 +222,8 @@ func valueNotes(view *search.View, p *cola.SearchParams) (notes []Note) {
 	add(finding, near, func(changed *cola.SearchParams) { changed.Origin = near })
 	path, nearPath := words.unknownCategory(p.DerivedSubcategory)
 	add(path, nearPath, func(changed *cola.SearchParams) { changed.DerivedSubcategory = nearPath })
+	class, nearClass := unknownValue("class/type", p.Class, view.KnowsClass)
+	add(class, nearClass, func(changed *cola.SearchParams) { changed.Class = nearClass })
 	grape, nearGrape := unknownValue("grape variety", p.Grape, view.KnowsGrape)
 	add(grape, nearGrape, func(changed *cola.SearchParams) { changed.Grape = nearGrape })
 	area, nearArea := unknownValue("appellation", p.Appellation, view.KnowsAppellation)
@@ -265,7 +292,11 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 			notes = append(notes, n)
 		}
 	}
-	for _, given := range []string{q.Text, q.BrandName} {
+	part := q.BrandName
+	if _, ok := cola.WholeBrand(part); ok {
+		part = "" // see wholeBrandNotes
+	}
+	for _, given := range []string{q.Text, part} {
 		if strings.TrimSpace(given) != "" && !hasWord(given) {
 			return newNotes(fmt.Sprintf("No label matches %s, because it has no letters or digits.", cola.Quoted(given)))
 		}
@@ -280,7 +311,7 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 			add("No label has a word that begins with", prefix, view.NearestPrefix(prefix), "*", withText, text)
 		}
 	}
-	for word := range strings.FieldsSeq(q.BrandName) {
+	for word := range strings.FieldsSeq(part) {
 		inBrand := func(word string) cola.Query { return cola.Query{BrandName: word} }
 		if hasWord(word) && countMatches(view, inBrand(word)) == 0 {
 			add("No brand name contains", word, view.NearestWord(word), "", inBrand,

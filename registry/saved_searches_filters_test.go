@@ -185,6 +185,7 @@ func (w *world) filterCases(labels []cola.IndexRecord) []filterCase {
 		{`{"estimated_dates": "Exclude"}`, func(r *cola.IndexRecord) bool { return !r.Summary.DateIsEstimated }},
 		{`{"applicant_us_state": "ca"}`, func(r *cola.IndexRecord) bool { return r.AddressState == "CA" }},
 		{`{"applicant_us_state": "New York"}`, func(r *cola.IndexRecord) bool { return r.AddressState == "NY" }},
+		{`{"class": " table red Wine"}`, func(r *cola.IndexRecord) bool { return r.Summary.ClassName == "TABLE RED WINE" }},
 		{`{"abv_min": 40}`, func(r *cola.IndexRecord) bool { return r.ABV.OK && r.ABV.V >= 40 }},
 		{`{"abv_max": 13.5}`, func(r *cola.IndexRecord) bool { return r.ABV.OK && r.ABV.V <= 13.5 }},
 		{`{"abv_min": 12, "abv_max": 13.5}`, func(r *cola.IndexRecord) bool { return r.ABV.OK && r.ABV.V >= 12 && r.ABV.V <= 13.5 }},

@@ -58,6 +58,10 @@ func (s *Service) CountColasLimited(
 	counts.Notes = noteTexts(counts.Advice)
 	kept := min(len(groups), grant.Units*cola.GroupsPerRecord)
 	counts.Groups = counts.Others.Leave(found.Groups, kept)
+	if axis := q.Axis(); axis != "" {
+		counts.Others.BreakDown(axis, found.AxisTotals, counts.Groups)
+	}
+	counts.markPartial(&q, s.today())
 	if tied && kept == len(found.Groups) {
 		counts.Notes = append(counts.Notes, "Other groups have the same number of labels as the last one. To see them, increase top.")
 	}
@@ -67,16 +71,31 @@ func (s *Service) CountColasLimited(
 	return counts, grant.State, nil
 }
 
+// markPartial marks the partial periods.
+func (c *ColaCounts) markPartial(q *cola.CountSearch, today cola.Date) {
+	for i := range c.Groups {
+		c.Groups[i].Partial = q.IsPartial(&c.Groups[i], today)
+	}
+	for i := range c.Others.Breakdown {
+		var g cola.LabelGroup
+		g.Set(q.Axis(), c.Others.Breakdown[i].Value)
+		c.Others.Breakdown[i].Partial = q.IsPartial(&g, today)
+	}
+}
+
 // countGroups counts labels by group. tied reports whether the last group was chosen among several
 // with the same number of labels.
 func countGroups(view *search.View, q cola.CountSearch) (found search.GroupCounts, tied bool) {
+	if !q.Ranked() {
+		return view.CountGroups(q), false
+	}
 	top := q.Top
 	q.Top++
 	found = view.CountGroups(q)
 	if len(found.Groups) <= top {
 		return found, false
 	}
-	tied = len(q.GroupBy) == 1 && !cola.HasOwnOrder(q.GroupBy[0]) && found.Groups[top-1].Count == found.Groups[top].Count
+	tied = found.Groups[top-1].Count == found.Groups[top].Count
 	found.Groups = found.Others.Leave(found.Groups, top)
 	return found, tied
 }

@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -22,7 +24,9 @@ func TestCountColas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, by := range [][]string{{cola.ByYear}, {cola.ByBrand}, {cola.ByClass, cola.ByStatus}} {
+		for _, by := range [][]string{
+			{cola.ByYear}, {cola.ByBrand}, {cola.ByClass, cola.ByStatus}, {cola.ByMonth, cola.ByClass}, {cola.ByBrand, cola.ByYear},
+		} {
 			got, state, err := w.CountColas(t.Context(), c, cola.CountParams{GroupBy: by, Top: cola.Some(7), SearchParams: params})
 			if err != nil {
 				t.Fatal(err)
@@ -31,13 +35,14 @@ func TestCountColas(t *testing.T) {
 			for _, g := range got.Groups {
 				sum += g.Count
 			}
-			if got.Total != page.Pagination.Total || sum != got.Total || len(got.Groups) > 7 {
+			if own := len(by) == 2 && cola.HasOwnOrder(by[0]) != cola.HasOwnOrder(by[1]); got.Total != page.Pagination.Total ||
+				sum != got.Total || len(got.Groups) > 7 && !own {
 				t.Errorf("%+v by %v: total %d, sum %d in %d groups, want %d", params, by, got.Total, sum, len(got.Groups), page.Pagination.Total)
 			}
 			if diff := cmp.Diff(page.Defaults, got.Defaults) + cmp.Diff(page.Notes, slices.DeleteFunc(got.Notes, isTie)) + cmp.Diff(page.DataAsOf, got.DataAsOf); diff != "" {
 				t.Errorf("%+v by %v (-search +counts):\n%s", params, by, diff)
 			}
-			if want := min(1, len(got.Groups)); state.Charged != want {
+			if want := (len(got.Groups) + 49) / 50; state.Charged != want {
 				t.Errorf("%+v by %v: %d list records charged for %d groups, want %d", params, by, state.Charged, len(got.Groups), want)
 			}
 		}
@@ -82,7 +87,7 @@ func TestCountColasCharge(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		others := cola.OtherGroups{Groups: cola.Some(tt.others), Labels: tt.others}
-		if len(got.Groups) != tt.groups || state.Charged != tt.charged || got.Others != others || got.Truncated != tt.truncated || got.Total != 120 {
+		if len(got.Groups) != tt.groups || state.Charged != tt.charged || !cmp.Equal(got.Others, others) || got.Truncated != tt.truncated || got.Total != 120 {
 			t.Errorf("%s: %d groups, %d charged, others %+v, truncated %v, total %d, want %+v", name,
 				len(got.Groups), state.Charged, got.Others, got.Truncated, got.Total, tt)
 		}
@@ -97,6 +102,103 @@ func TestCountColasCharge(t *testing.T) {
 	}
 	if _, state, err := w.CountColas(t.Context(), poor, cola.CountParams{}); code(err) != cola.CodeValidation || state.Charged != 0 {
 		t.Errorf("without a dimension: %v, charged %d, want %s", err, state.Charged, cola.CodeValidation)
+	}
+}
+
+// TestCountBreakdown checks that top limits the values beside a period, that the labels of each
+// period add up to its total, also if the quota leaves out groups, and that rows are in the order of
+// the dimensions.
+func TestCountBreakdown(t *testing.T) {
+	w := mustWorld(t, 2_000)
+	c := w.mustCaller(t, "breakdown@example.com", cola.TierPro)
+	count := func(top, fit int, by ...string) registry.ColaCounts {
+		t.Helper()
+		w.advance(time.Minute)
+		p := cola.CountParams{GroupBy: by, Top: cola.Some(top), SearchParams: cola.SearchParams{DateRange: cola.AllDates}}
+		got, _, err := w.CountColasLimited(t.Context(), c, p, func([]cola.LabelGroup) int { return fit })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	years := map[cola.Text]int{}
+	for _, g := range count(1000, 1000, cola.ByYear).Groups {
+		years[g.Year.V] = g.Count
+	}
+	largest := count(3, 1000, cola.ByClass).Groups
+	for _, by := range [][]string{{cola.ByYear, cola.ByClass}, {cola.ByClass, cola.ByYear}} {
+		for _, fit := range []int{1000, 5} {
+			got := count(3, fit, by...)
+			sums, classes, others := map[cola.Text]int{}, map[cola.Text]int{}, 0
+			for _, g := range got.Groups {
+				sums[g.Year.V] += g.Count
+				classes[g.Class.V] += g.Count
+			}
+			for _, o := range got.Others.Breakdown {
+				sums[o.Value] += o.Count
+				others += o.Count
+			}
+			if diff := cmp.Diff(years, sums); diff != "" || others != got.Others.Labels || len(years) < 5 {
+				t.Errorf("%v, %d fit: %d other labels, want %d; years (-want +got):\n%s", by, fit, others, got.Others.Labels, diff)
+			}
+			for _, want := range largest {
+				if fit == 1000 && (classes[want.Class.V] != want.Count || len(classes) != 3) {
+					t.Errorf("%v: %d labels of %s, want %d", by, classes[want.Class.V], want.Class.V, want.Count)
+				}
+			}
+			if first, next := got.Groups[0], got.Groups[1]; (by[0] == cola.ByYear) != (first.Year == next.Year) {
+				t.Errorf("%v: first groups %+v, %+v", by, first, next)
+			}
+		}
+	}
+	pairs := count(10, 1000, cola.ByOrigin, cola.ByClass)
+	if !slices.IsSortedFunc(pairs.Groups, func(a, b cola.LabelGroup) int { return b.Count - a.Count }) || pairs.Others.Breakdown != nil {
+		t.Errorf("pairs are not sorted by count: %+v", pairs)
+	}
+}
+
+// TestGroupsAreSearches checks that the search within a group finds as many labels as its count, for
+// every dimension that has such searches.
+func TestGroupsAreSearches(t *testing.T) {
+	w := mustWorld(t, 2_000)
+	c := w.mustCaller(t, "groups@example.com", cola.TierPro)
+	some, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{PerPage: cola.Some(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	brand := some.Colas[0].BrandName
+	without := []string{cola.ByPath, cola.ByAppellation, cola.ByABV, cola.ByVolume, cola.ByBrandFirstSeen, cola.ByPermitteeFirstSeen}
+	for i, params := range []cola.SearchParams{
+		{DateRange: cola.AllDates},
+		{ApprovalDateFrom: cola.NewDate(2015, 3, 10), ApprovalDateTo: cola.NewDate(2024, 8, 20), ProductType: []string{"wine", "malt beverage"}},
+		{DateRange: cola.AllDates, Origin: "american", Status: "approved", Category: []string{"Wine", "Beer"}},
+		{DateRange: cola.AllDates, BrandName: `"` + brand + `"`},
+	} {
+		for _, by := range cola.Dimensions() {
+			w.advance(time.Minute)
+			counts, _, err := w.CountColas(t.Context(), c, cola.CountParams{GroupBy: []string{by}, SearchParams: params})
+			if err != nil {
+				t.Fatal(err)
+			}
+			linked := 0
+			for _, g := range counts.Groups[:min(len(counts.Groups), 12)] {
+				search, ok := params.Within(by, g.Get(by))
+				if !ok {
+					continue
+				}
+				linked++
+				page, _, err := w.SearchColas(t.Context(), c, search)
+				if err != nil || page.Pagination.Total != g.Count {
+					t.Errorf("%+v within %s %s: %d labels, %v, want %d", params, by, g.Get(by), page.Pagination.Total, err, g.Count)
+				}
+			}
+			if want := !slices.Contains(without, by); (linked > 0) != want && (i == 0 || linked > 0) {
+				t.Errorf("%+v by %s: %d of %d groups are searches", params, by, linked, len(counts.Groups))
+			}
+		}
+	}
+	if _, ok := (cola.SearchParams{BrandName: "oak"}).Within(cola.ByBrand, "OAK"); ok {
+		t.Error("a brand within part of a brand name is a search")
 	}
 }
 

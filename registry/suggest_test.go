@@ -2,6 +2,7 @@ package registry_test
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,11 +29,17 @@ func TestSuggestionsAreFilters(t *testing.T) {
 		return list.Meta.Total, err
 	}
 	counts := map[string]func(v cola.Suggestion) (int, error){
+		cola.SuggestBrand: func(v cola.Suggestion) (int, error) {
+			return labels(cola.SearchParams{BrandName: `"` + v.Value + `"`})
+		},
 		cola.SuggestCompany: func(v cola.Suggestion) (int, error) {
 			return labels(cola.SearchParams{PermitNumber: v.PermitNumber})
 		},
 		cola.SuggestCategory: func(v cola.Suggestion) (int, error) {
 			return labels(cola.SearchParams{DerivedSubcategory: v.Value})
+		},
+		cola.SuggestClass: func(v cola.Suggestion) (int, error) {
+			return labels(cola.SearchParams{Class: strings.ToLower(v.Value)})
 		},
 		cola.SuggestAppellation: func(v cola.Suggestion) (int, error) {
 			return labels(cola.SearchParams{Appellation: v.Value})
@@ -49,7 +56,7 @@ func TestSuggestionsAreFilters(t *testing.T) {
 		},
 	}
 	for field, count := range counts {
-		q := map[string]string{cola.SuggestCompany: "v", cola.SuggestAppellation: "v"}[field]
+		q := map[string]string{cola.SuggestBrand: "r", cola.SuggestCompany: "v", cola.SuggestAppellation: "v"}[field]
 		found, _, err := w.Suggest(t.Context(), c, cola.SuggestParams{Field: field, Q: q, Limit: cola.Some(10)})
 		if err != nil || len(found.Values) < 2 || found.Notes != nil {
 			t.Fatalf("Suggest(%s) = %+v, %v, want at least two values", field, found, err)

@@ -4,6 +4,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
@@ -88,6 +89,14 @@ func (x *brandIndex) sortDocs(t *table) {
 		x.order[next[r]] = doc
 		next[r]++
 	}
+}
+
+// appendBrand appends lists of the documents of a brand: one for each spelling.
+func (s *segment) appendBrand(lists []postings.List, brand uint32) []postings.List {
+	for _, spelling := range s.brands.spellings(brand) {
+		lists = append(lists, s.texts.DocsOf(colBrand, spelling))
+	}
+	return lists
 }
 
 // brandPosition returns the part of a brand key that determines its place in cola.SortBrand.

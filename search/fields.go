@@ -12,7 +12,7 @@ import (
 
 // snapshotMagic identifies the columns of a snapshot and the analysis of their text. Change it
 // whenever they change; older snapshots are then rejected and the index is rebuilt.
-const snapshotMagic = "colaidxc"
+const snapshotMagic = "colaidxd"
 
 // snapshotFormat returns the first string in a snapshot, which identifies its format version. It
 // includes the version of the category table, because a column has values derived from it.
@@ -54,12 +54,15 @@ type textField struct {
 var textFields = [textColumns]textField{
 	colBrand: {
 		read:      func(r *cola.IndexRecord) string { return r.Summary.BrandName },
-		contains:  func(q *cola.Query) string { return q.BrandName },
+		contains:  brandPart,
 		fold:      text.FoldName,
 		unionCost: maxUnionCost,
 	},
 	colProduct: {read: func(r *cola.IndexRecord) string { return string(r.Summary.ProductName) }},
-	colClass:   {read: func(r *cola.IndexRecord) string { return string(r.Summary.ClassName) }},
+	colClass: {
+		read:  func(r *cola.IndexRecord) string { return string(r.Summary.ClassName) },
+		anyOf: func(q *cola.Query) []string { return only(q.Class) },
+	},
 	colPermit: { // whole permit numbers are found by permitOrder
 		read:      func(r *cola.IndexRecord) string { return r.Summary.PermitNumber },
 		contains:  func(q *cola.Query) string { return q.PermitPart },
@@ -98,6 +101,14 @@ var textFields = [textColumns]textField{
 		read:  func(r *cola.IndexRecord) string { return r.AddressState },
 		anyOf: func(q *cola.Query) []string { return only(q.AddressState) },
 	},
+}
+
+// brandPart returns the part of a brand name that a query asks for; none if it asks for a whole brand.
+func brandPart(q *cola.Query) string {
+	if _, ok := cola.WholeBrand(q.BrandName); ok {
+		return ""
+	}
+	return q.BrandName
 }
 
 // only returns the condition that a field has a value; nil for the empty string.

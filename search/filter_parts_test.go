@@ -98,11 +98,13 @@ func (h *harness) savedFilter(f *cola.SavedSearchFilters) {
 			*options[h.IntN(len(options))] = cola.Some(h.chance(90))
 		}
 	}
-	switch h.IntN(13) {
+	switch h.IntN(14) {
+	case 13:
+		f.Class = pick(h.draws, "beer", "TABLE RED WINE", "wine")
 	case 0:
 		f.Query = pick(h.draws, "oak", "OA*", "036000291452", h.id().String(), h.permit())
 	case 1:
-		f.BrandName = pick(h.draws, "a", "o", "-", "OAK")
+		f.BrandName = pick(h.draws, "a", "o", "-", "OAK", `"oak"`)
 	case 2:
 		f.BarcodeValue = h.barcode()
 	case 3:

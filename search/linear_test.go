@@ -386,8 +386,8 @@ func (r *registry) matches(q *cola.Query, l *cola.IndexRecord, aliases map[strin
 		(q.CategoryPath == "" || within(vocabulary.ResolveCategory(q.CategoryPath, aliases))) &&
 		(q.OriginNames == nil || slices.Contains(q.OriginNames, placeOf(l))) &&
 		is(q.Domestic, l.DomesticOrImported) && is(q.Status, string(s.ApplicationStatus)) &&
-		r.hasNamePart(q.BrandName, s.BrandName) && hasPart(q.PermitPart, s.PermitNumber) &&
-		is(q.PermitNumber, s.PermitNumber) && is(q.AddressState, strings.ToUpper(l.AddressState)) &&
+		r.hasBrand(q.BrandName, s.BrandName) && hasPart(q.PermitPart, s.PermitNumber) &&
+		(q.Class == "" || strings.EqualFold(q.Class, string(s.ClassName))) && is(q.PermitNumber, s.PermitNumber) && is(q.AddressState, strings.ToUpper(l.AddressState)) &&
 		(q.Barcode == "" || l.MainBarcode != "" && vocabulary.SameBarcode(q.Barcode, l.MainBarcode)) &&
 		(q.From == 0 || effective(s) != 0 && effective(s) >= q.From) &&
 		(q.To == 0 || effective(s) != 0 && effective(s) <= q.To) &&
@@ -422,6 +422,16 @@ func placeOf(l *cola.IndexRecord) string {
 		return name
 	}
 	return name + "\x1f" + code
+}
+
+var quotedPattern = regexp.MustCompile(`^"(.*)"$`)
+
+// hasBrand reports whether a brand is the one in quotes, or else contains a part.
+func (r *registry) hasBrand(want, have string) bool {
+	if quoted := quotedPattern.FindStringSubmatch(want); quoted != nil {
+		return plain(quoted[1]) != "" && text.BrandKey(quoted[1]) == text.BrandKey(have)
+	}
+	return r.hasNamePart(want, have)
 }
 
 // hasNamePart reports whether a name contains a part: as written except for punctuation, or its

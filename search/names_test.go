@@ -87,6 +87,22 @@ func TestNamesAsTyped(t *testing.T) {
 	}
 }
 
+// TestWholeBrand checks that a brand name in quotes finds all spellings of the brand and no others.
+func TestWholeBrand(t *testing.T) {
+	t.Parallel()
+	h := namedLabels(t, []string{"RAVEN & OAK", "Raven and Oak", "RAVEN OAK", "RAVEN", "RAVEN & OAK RESERVE", "RAVENS OAK", `"Q"`, "!!!", "'"})
+	ravens := []string{"RAVEN & OAK", "RAVEN OAK", "Raven and Oak"}
+	for name, want := range map[string][]string{
+		`"RAVEN & OAK"`: ravens, ` “raven oak” `: ravens, `"  Ravén+Oak. "`: ravens, `«RAVEN»`: {"RAVEN"}, `"oak"`: {},
+		`"rav"`: {}, `""Q""`: {`"Q"`}, `"q"`: {`"Q"`}, `"!!!"`: {"!!!"}, `"!"`: {}, `"'"`: {}, `""`: {}, `"`: {},
+		`"raven`: {"RAVEN", "RAVEN & OAK", "RAVEN & OAK RESERVE", "RAVEN OAK", "RAVENS OAK", "Raven and Oak"},
+	} {
+		if diff := cmp.Diff(want, h.names(cola.Query{BrandName: name})); diff != "" {
+			t.Errorf("brand_name=%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestUnknownWords checks which words of a query occur in no label, and their corrections.
 func TestUnknownWords(t *testing.T) {
 	t.Parallel()

@@ -20,6 +20,7 @@ type query struct {
 	phrases  []text.Phrase       // of the text, unless lookup is by ID
 	contains [textColumns]string // parts of values, folded
 	names    []text.Phrase       // ways to read the requested part of the brand name
+	brand    string              // key of the requested brand; empty if only part of its name is requested
 	similar  []*similar.Query    // ways to read the name that the brand must be similar to; nil for none
 	category string              // resolved
 
@@ -41,7 +42,11 @@ func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
 			return r, false
 		}
 	}
-	r.names = text.ParseName(q.BrandName)
+	if brand, ok := cola.WholeBrand(q.BrandName); !ok {
+		r.names = text.ParseName(q.BrandName)
+	} else if r.brand = text.BrandKey(brand); r.brand == "" {
+		return r, false
+	}
 	if q.SimilarTo != "" {
 		r.similar = brandQueries(q.SimilarTo, similar.All)
 	}
@@ -118,7 +123,7 @@ func newPlan(q *query, i int, seg *segmentView, sc *postings.Scratch) *plan {
 	}
 	p.span = postings.BlocksOf(p.lo, p.hi)
 	for _, step := range []func(*query, int){
-		p.addText, p.addFields, p.addPermit, p.addCategories, p.addBarcode, p.addKnownDate,
+		p.addText, p.addFields, p.addBrand, p.addPermit, p.addCategories, p.addBarcode, p.addKnownDate,
 		p.addSimilarBrands, p.addFirstSeen,
 	} {
 		if step(q, i); p.empty {
@@ -257,6 +262,18 @@ func (p *plan) addValues(index *valueIndex, fold func(string) string, values []s
 	if values != nil && !p.empty {
 		p.addAny(index.match(fold, values, nil))
 	}
+}
+
+// addBrand adds the condition on the whole brand.
+func (p *plan) addBrand(q *query, _ int) {
+	if q.brand == "" {
+		return
+	}
+	lists := p.emptyLists()
+	if k, ok := p.seg.brands.keys.Find(q.brand); ok {
+		lists = p.seg.appendBrand(lists, k)
+	}
+	p.addLists(lists)
 }
 
 // addPermit adds the condition on the permit number.

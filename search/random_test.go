@@ -168,14 +168,14 @@ func (d *draws) text() (q string, want []text.Phrase) {
 			continue
 		}
 		p.Words = sequenceOf(strings.Join(p.Words, " "))
-		query, several := strings.Join(p.Words, " "), len(p.Words) > 1
+		query := strings.Join(p.Words, " ")
 		if p.Prefix = d.chance(30); p.Prefix {
 			last := &p.Words[len(p.Words)-1]
 			*last = (*last)[:1+d.IntN(len(*last))]
 			query = strings.Join(p.Words, " ") + "*"
 			p.Words = sequenceOf(strings.Join(p.Words, " ")) // single letters may have become initials
 		}
-		if p.Exact = several || d.chance(20); p.Exact {
+		if p.Exact = strings.Contains(query, " ") || d.chance(20); p.Exact {
 			query = `"` + query + `"`
 		}
 		want = append(want, p)
@@ -261,7 +261,11 @@ func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 
 // filter sets one random filter.
 func (d *draws) filter(q *cola.Query) {
-	switch d.IntN(19) {
+	switch d.IntN(21) {
+	case 20:
+		q.Class = pick(d, "table red wine", "BEER", "Table", "STRAIGHT BOURBON WHISKY")
+	case 19:
+		q.BrandName = `"` + d.name(2) + `"`
 	case 18:
 		q.PermitteeFirstSeen = d.date()
 	case 17:

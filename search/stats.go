@@ -10,13 +10,16 @@ type GroupCounts struct {
 	Groups []cola.LabelGroup // in order
 	Others cola.OtherGroups  // beyond the requested number
 	Total  int               // labels in all groups: the total of Search
+
+	// AxisTotals has the labels of each value of the axis (see cola.CountSearch), in order.
+	AxisTotals []cola.OtherLabels
 }
 
-// CountGroups counts the matching labels by one or two dimensions. Groups are ordered by the first
-// dimension, then by the second: periods newest first, bands lowest first, and other values by
-// number of labels, then alphabetically. Labels without a period or band come last.
+// CountGroups counts the matching labels by one or two dimensions. Periods are ordered newest first,
+// bands lowest first, and other values by number of labels, then alphabetically. Labels without a
+// period or band come last. cola.CountSearch describes which groups of two dimensions are returned.
 func (v *View) CountGroups(s cola.CountSearch) GroupCounts {
-	return v.countGroups(&s, countLimits{cells: 1 << 20, sorted: 400_000})
+	return v.countGroups(&s, countLimits{cells: 1 << 20, sorted: 400_000, ranked: 200_000, groups: cola.MaxGroups})
 }
 
 func (v *View) countGroups(s *cola.CountSearch, limits countLimits) GroupCounts {
@@ -38,15 +41,14 @@ func (v *View) countResolvedGroups(q *query, s *cola.CountSearch, limits countLi
 	for _, dimension := range s.GroupBy {
 		c.dimensions = append(c.dimensions, newGroupTally(v.grouping(dimension)))
 	}
-	switch first := c.dimensions[0]; {
-	case len(c.dimensions) == 1:
+	if len(c.dimensions) == 1 {
 		c.countGroups()
-	case c.fitsTable(first.n):
+	} else {
 		c.countPairs()
-	default:
-		c.countManyPairs()
 	}
-	counts := GroupCounts{Groups: c.groups(), Others: cola.OtherGroups{Labels: c.total - c.inFound}, Total: c.total}
+	counts := GroupCounts{
+		Groups: c.groups(), Others: cola.OtherGroups{Labels: c.total - c.inFound}, Total: c.total, AxisTotals: c.axisTotals,
+	}
 	switch {
 	case counts.Others.Labels == 0:
 		counts.Others.Groups = cola.Some(0)
@@ -63,17 +65,19 @@ type groupCounter struct {
 	top        int
 	limits     countLimits
 	dimensions []*groupTally
+	reversed   bool // dimensions are not in the requested order
 
-	total    int
-	distinct int          // groups with labels
-	partial  bool         // distinct is unknown
-	found    []foundGroup // the first groups
-	inFound  int          // labels in them
+	total      int
+	distinct   int          // groups with labels
+	partial    bool         // distinct is unknown
+	found      []foundGroup // in order
+	inFound    int          // labels in them
+	axisTotals []cola.OtherLabels
 }
 
 // foundGroup is a group with its number of labels.
 type foundGroup struct {
-	of    [2]uint32 // group in each dimension
+	of    [2]uint32 // group in each of groupCounter.dimensions
 	count uint32
 }
 
@@ -138,7 +142,7 @@ func (c *groupCounter) countGroups() {
 		t.count(i, from, w)
 	})
 	counts := t.byGroup()
-	for _, g := range c.rank(t, counts) {
+	for _, g := range c.rank(t, counts, c.top) {
 		c.add([2]uint32{g}, counts[g])
 	}
 	for _, n := range counts {

@@ -1,37 +1,190 @@
 package search
 
-import "github.com/colaregistry/colaregistry/search/internal/postings"
+import (
+	"cmp"
+	"math"
+	"slices"
 
-// countLimits limits the memory and the time of a count by two dimensions.
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
+)
+
+// countLimits limits the memory, the time and the result of a count by two dimensions.
 type countLimits struct {
 	cells  int // pairs of groups that are counted in a table
 	sorted int // labels that are sorted at a time, unless they are in one group
+	ranked int // labels of the groups whose pairs are ranked, if there are too many to rank all
+	groups int // pairs to return if one dimension is an axis
 }
 
-// countPairs counts by two dimensions with few pairs.
+// countPairs counts by two dimensions, as cola.CountSearch describes. Dimensions with their own
+// order, such as periods, have a position; the others are ranked by their labels.
+//
+// It puts a ranked dimension first, and the larger one of two: a group's labels limit those of its
+// pairs, so the smaller the groups, the fewer can have one of the largest pairs.
 func (c *groupCounter) countPairs() {
 	first, second := c.dimensions[0], c.dimensions[1]
+	if second.position == nil && (first.position != nil || second.n > first.n) {
+		slices.Reverse(c.dimensions)
+		c.reversed = true
+	}
+	outer, inner := c.dimensions[0], c.dimensions[1]
 	c.eachBlock(func(i, from int, w []uint64) {
 		c.total += postings.PopCount(w)
-		for _, t := range c.dimensions {
-			if t.name == nil {
-				t.count(i, from, w)
-			}
+		outer.count(i, from, w)
+		if inner.name == nil || inner.position != nil {
+			inner.count(i, from, w)
 		}
 	})
-	rows := c.tabulate(first.all())
-	counts := make([]uint32, first.n)
-	for g, row := range rows {
-		for _, n := range row {
-			if n > 0 {
-				counts[g] += n
-				c.distinct++
-			}
+	counts := outer.byGroup()
+	c.partial = c.total > c.limits.sorted && !c.fitsTable(outer.n)
+	switch {
+	case outer.position != nil:
+		c.findFirst(counts)
+	case inner.position != nil:
+		c.findLargestValues(counts)
+	default:
+		c.findLargest(counts)
+	}
+	for _, f := range c.found {
+		c.inFound += int(f.count)
+	}
+}
+
+// findFirst finds the first pairs of two dimensions with their own order.
+func (c *groupCounter) findFirst(counts []uint32) {
+	first, second := c.dimensions[0], c.dimensions[1] // in the requested order
+	r := &ranking[foundGroup]{limit: c.top, compare: func(a, b foundGroup) int {
+		return cmp.Or(cmp.Compare(first.position(a.of[0]), first.position(b.of[0])),
+			cmp.Compare(second.position(a.of[1]), second.position(b.of[1])))
+	}}
+	c.eachPair(between(counts, 1, math.MaxUint32), counts, r.add)
+	c.found, c.partial = r.first, false
+}
+
+// findLargest finds the pairs with the most labels. If the number of distinct pairs stays unknown, it
+// counts the pairs of the largest groups, and then those of other groups that have as many labels as
+// the last pair found. Unless they fit in a table, both are limited, which bounds the time if almost
+// all pairs are small: a group beyond the limit may then have a pair larger than the last ones found.
+func (c *groupCounter) findLargest(counts []uint32) {
+	first, second := 0, 1
+	if c.reversed {
+		first, second = 1, 0
+	}
+	r := &ranking[foundGroup]{limit: c.top, compare: func(a, b foundGroup) int {
+		if a.count != b.count {
+			return cmp.Compare(b.count, a.count)
+		}
+		return cmp.Or(c.dimensions[first].compareKeys(a.of[first], b.of[first]),
+			c.dimensions[second].compareKeys(a.of[second], b.of[second]))
+	}}
+	likely, left := uint32(1), c.limits.ranked
+	if c.partial {
+		likely = leastCount(counts, c.top)
+	}
+	groups := between(counts, likely, math.MaxUint32)
+	if c.partial && !c.fitsTable(len(groups)) {
+		groups, left = largestWithin(groups, counts, left)
+	}
+	c.eachPair(groups, counts, r.add)
+	least := uint32(1)
+	if len(r.first) == c.top {
+		least = r.first[c.top-1].count
+	}
+	if least < likely {
+		groups = between(counts, least, likely-1)
+		if !c.fitsTable(len(groups)) {
+			groups = between(counts, max(least, lowestCount(counts, likely, left)), likely-1)
+		}
+		c.eachPair(groups, counts, r.add)
+	}
+	c.found = r.first
+}
+
+// findLargestValues finds all pairs of the values with the most labels in the ranked dimension, as
+// many values as the limits allow, and counts the labels of each value of the axis.
+func (c *groupCounter) findLargestValues(counts []uint32) {
+	values, axis := c.dimensions[0], c.dimensions[1]
+	largest := c.rank(values, counts, c.top)
+	place := make([]uint32, values.n) // from 1; 0 for other values
+	for i, g := range largest {
+		place[g] = uint32(i) + 1
+	}
+	groups, pairs := largest, make([][]foundGroup, 1+len(largest))
+	if !c.partial {
+		groups = between(counts, 1, math.MaxUint32)
+	}
+	c.eachPair(groups, counts, func(f foundGroup) {
+		if i := place[f.of[0]]; i > 0 {
+			pairs[i] = append(pairs[i], f)
+		}
+	})
+	for i, of := range pairs {
+		if i > 1 && len(c.found)+len(of) > c.limits.groups {
+			break
+		}
+		c.found = append(c.found, of...)
+	}
+	slices.SortFunc(c.found, func(a, b foundGroup) int {
+		byPlace := cmp.Compare(place[a.of[0]], place[b.of[0]])
+		byAxis := cmp.Compare(axis.position(a.of[1]), axis.position(b.of[1]))
+		if c.reversed {
+			return cmp.Or(byAxis, byPlace)
+		}
+		return cmp.Or(byPlace, byAxis)
+	})
+	c.found = c.found[:min(len(c.found), c.limits.groups)]
+	totals := axis.byGroup()
+	for _, g := range c.rank(axis, totals, axis.n) {
+		c.axisTotals = append(c.axisTotals, cola.OtherLabels{Value: axis.name(g), Count: int(totals[g])})
+	}
+}
+
+// between returns the groups whose number of labels is within inclusive bounds.
+func between(counts []uint32, least, most uint32) (groups []uint32) {
+	for g, n := range counts {
+		if n >= least && n <= most {
+			groups = append(groups, uint32(g))
 		}
 	}
-	all := second.all()
-	for _, g := range c.rank(first, counts) {
-		c.addPairs(g, rows[g], all)
+	return groups
+}
+
+// eachPair calls yield with each pair of some groups of the first dimension, and counts the pairs.
+// counts has the number of labels in each group.
+func (c *groupCounter) eachPair(groups, counts []uint32, yield func(foundGroup)) {
+	pair := func(g, of, n uint32) {
+		c.distinct++
+		yield(foundGroup{[2]uint32{g, of}, n})
+	}
+	if len(groups) == 0 {
+		return
+	}
+	if c.fitsTable(len(groups)) {
+		for i, row := range c.tabulate(groups) {
+			for of, n := range row {
+				if n > 0 {
+					pair(groups[i], uint32(of), n)
+				}
+			}
+		}
+		return
+	}
+	t := pairTally{counts: make([]uint32, c.dimensions[1].n)}
+	most := c.limits.sorted // labels to sort; more in each pass, so that few passes suffice
+	for len(groups) > 0 {
+		n, labels := 1, int(counts[groups[0]])
+		for n < len(groups) && labels+int(counts[groups[n]]) <= most {
+			labels += int(counts[groups[n]])
+			n++
+		}
+		for i, seconds := range c.sortLabels(groups[:n], counts) {
+			t.count(seconds)
+			for _, of := range t.groups {
+				pair(groups[i], of, t.counts[of])
+			}
+		}
+		groups, most = groups[n:], 4*most
 	}
 }
 
@@ -80,81 +233,6 @@ func (c *groupCounter) numbers(groups []uint32) [][]uint32 {
 		}
 	}
 	return numbers
-}
-
-// addPairs adds the first pairs of a group of the first dimension. counts has the number of labels
-// of each group in the second dimension, and groups has those that may have labels.
-func (c *groupCounter) addPairs(g uint32, counts, groups []uint32) {
-	left := c.top - len(c.found)
-	if left <= 0 {
-		return
-	}
-	r := c.dimensions[1].ranking(counts, left)
-	for _, of := range groups {
-		if counts[of] > 0 {
-			r.add(of)
-		}
-	}
-	for _, of := range r.first {
-		c.add([2]uint32{g, of}, counts[of])
-	}
-}
-
-// countManyPairs counts by two dimensions with more pairs than fit in a table. It ranks the groups
-// of the first dimension and then counts the labels in the first of them by the second dimension.
-// If there are many labels, it stops when it has found enough pairs, and the number of distinct
-// pairs stays unknown.
-func (c *groupCounter) countManyPairs() {
-	first, second := c.dimensions[0], c.dimensions[1]
-	c.eachBlock(func(i, from int, w []uint64) {
-		c.total += postings.PopCount(w)
-		first.count(i, from, w)
-		if second.name == nil {
-			second.count(i, from, w)
-		}
-	})
-	counts := first.byGroup()
-	ranked := c.rank(first, counts)
-	c.partial = c.total > c.limits.sorted
-	if c.partial && c.fitsTable(len(ranked)) {
-		all := second.all()
-		for i, row := range c.tabulate(ranked) {
-			c.addPairs(ranked[i], row, all)
-		}
-		return
-	}
-	if !c.partial {
-		ranked = withOthers(ranked, counts)
-	}
-	t := pairTally{counts: make([]uint32, second.n)}
-	most := c.limits.sorted // labels to sort; more in each pass, so that few passes suffice
-	for len(ranked) > 0 && (!c.partial || len(c.found) < c.top) {
-		n, labels := 1, int(counts[ranked[0]])
-		for n < len(ranked) && labels+int(counts[ranked[n]]) <= most {
-			labels += int(counts[ranked[n]])
-			n++
-		}
-		for i, seconds := range c.sortLabels(ranked[:n], counts) {
-			t.count(seconds)
-			c.distinct += len(t.groups)
-			c.addPairs(ranked[i], t.counts, t.groups)
-		}
-		ranked, most = ranked[n:], 4*most
-	}
-}
-
-// withOthers adds the other groups with labels to some groups.
-func withOthers(groups, counts []uint32) []uint32 {
-	in := make([]bool, len(counts))
-	for _, g := range groups {
-		in[g] = true
-	}
-	for g, n := range counts {
-		if n > 0 && !in[g] {
-			groups = append(groups, uint32(g))
-		}
-	}
-	return groups
 }
 
 // sortLabels returns, for each of the given groups of the first dimension, the groups of its labels

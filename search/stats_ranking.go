@@ -1,21 +1,15 @@
 package search
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
-// all returns all groups.
-func (g *grouping) all() []uint32 {
-	all := make([]uint32, g.n)
-	for i := range all {
-		all[i] = uint32(i)
-	}
-	return all
-}
-
-// rank returns the first groups with labels, in order.
-func (c *groupCounter) rank(t *groupTally, counts []uint32) []uint32 {
-	r, least := t.ranking(counts, c.top), uint32(1)
+// rank returns up to limit groups with labels, in order.
+func (c *groupCounter) rank(t *groupTally, counts []uint32, limit int) []uint32 {
+	r, least := &ranking[uint32]{limit: limit, compare: func(a, b uint32) int { return t.compare(a, b, counts) }}, uint32(1)
 	if t.position == nil {
-		least = leastCount(counts, c.top)
+		least = leastCount(counts, limit)
 	}
 	for g, n := range counts {
 		if n >= least {
@@ -41,17 +35,49 @@ func leastCount(counts []uint32, limit int) uint32 {
 	return 1
 }
 
-// ranking returns a ranking of groups. counts has the number of labels in each group.
-func (g *grouping) ranking(counts []uint32, limit int) *ranking[uint32] {
-	return &ranking[uint32]{limit: limit, compare: func(a, b uint32) int {
-		switch {
-		case g.position != nil:
-			return cmp.Compare(g.position(a), g.position(b))
-		case counts[a] != counts[b]:
-			return cmp.Compare(counts[b], counts[a])
-		case g.alphabetical:
-			return cmp.Compare(a, b)
+// largestWithin returns the largest of some groups that have at most limit labels together, but at least
+// one group, and what is left of the limit.
+func largestWithin(groups, counts []uint32, limit int) (largest []uint32, left int) {
+	slices.SortFunc(groups, func(a, b uint32) int { return cmp.Compare(counts[b], counts[a]) })
+	for i, g := range groups {
+		if limit -= int(counts[g]); limit < 0 {
+			return groups[:max(1, i)], 0
 		}
-		return cmp.Compare(g.key(a), g.key(b))
-	}}
+	}
+	return groups, limit
+}
+
+// lowestCount returns the lowest count such that all groups with at least this count, but fewer than
+// below, have at most limit labels.
+func lowestCount(counts []uint32, below uint32, limit int) uint32 {
+	labels := make([]int, below) // by count
+	for _, n := range counts {
+		if n < below {
+			labels[n] += int(n)
+		}
+	}
+	n := below
+	for ; n > 1 && labels[n-1] <= limit; n-- {
+		limit -= labels[n-1]
+	}
+	return n
+}
+
+// compare compares groups in the order of results. counts has the number of labels in each group.
+func (g *grouping) compare(a, b uint32, counts []uint32) int {
+	switch {
+	case g.position != nil:
+		return cmp.Compare(g.position(a), g.position(b))
+	case counts[a] != counts[b]:
+		return cmp.Compare(counts[b], counts[a])
+	}
+	return g.compareKeys(a, b)
+}
+
+// compareKeys compares groups by their keys.
+func (g *grouping) compareKeys(a, b uint32) int {
+	if g.alphabetical {
+		return cmp.Compare(a, b)
+	}
+	return cmp.Compare(g.key(a), g.key(b))
 }

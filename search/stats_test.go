@@ -123,9 +123,8 @@ func (h *harness) checkCounts(top int) {
 func (h *harness) checkCountsBy(q cola.Query, phrases []text.Phrase, by []string, top int) {
 	h.t.Helper()
 	found := h.registry.search(&q, phrases)
-	all := h.registry.countGroups(found, by)
-	want := GroupCounts{Total: len(found), Others: cola.OtherGroups{Groups: cola.Some(0)}}
-	want.Groups = want.Others.Leave(all, min(top, len(all)))
+	wanted := func(limit int) GroupCounts { return h.registry.countGroups(found, by, top, limit) }
+	want := wanted(cola.MaxGroups)
 	v := h.index.View()
 	s := cola.CountSearch{ColaSearch: cola.ColaSearch{Query: q}, GroupBy: by, Top: top}
 	if total := v.Search(s.ColaSearch).Total; total != want.Total {
@@ -134,7 +133,10 @@ func (h *harness) checkCountsBy(q cola.Query, phrases []text.Phrase, by []string
 	if diff := gocmp.Diff(want, v.CountGroups(s)); diff != "" {
 		h.t.Fatalf("CountGroups(%+v) (-want +got):\n%s", s, diff)
 	}
-	limits := countLimits{cells: pick(h.draws, 0, 100, 1<<20), sorted: pick(h.draws, 0, 5, 1<<20)}
+	limits := countLimits{
+		cells: pick(h.draws, 0, 100, 1<<20), sorted: pick(h.draws, 0, 5, 1<<20), ranked: 1 << 20, groups: pick(h.draws, 1, 5, cola.MaxGroups),
+	}
+	want = wanted(limits.groups)
 	got := v.countGroups(&s, limits)
 	if len(found) > limits.sorted && !got.Others.Groups.OK {
 		want.Others.Groups = got.Others.Groups
@@ -150,13 +152,15 @@ type linearGroup struct {
 	count int
 }
 
-// countGroups returns all groups of labels in order.
-func (r *registry) countGroups(labels []cola.IndexRecord, by []string) []cola.LabelGroup {
-	groups, firsts := map[string]*linearGroup{}, map[string]int{}
+// countGroups returns the groups of labels that a count returns. limit is the maximum number of groups
+// if one of two dimensions is an axis.
+func (r *registry) countGroups(labels []cola.IndexRecord, by []string, top, limit int) GroupCounts {
+	groups := map[string]*linearGroup{}
+	totals := []map[string]int{{}, {}}       // labels by key, for each dimension
 	spellings := map[string]map[string]int{} // by dimension and key
 	for i := range labels {
 		var keys []string
-		for _, dimension := range by {
+		for d, dimension := range by {
 			key, value := r.groupOf(&labels[i], dimension)
 			if key == "" {
 				value = ""
@@ -167,34 +171,67 @@ func (r *registry) countGroups(labels []cola.IndexRecord, by []string) []cola.La
 				spellings[in] = map[string]int{}
 			}
 			spellings[in][value]++
+			totals[d][key]++
 		}
 		id := strings.Join(keys, "\x00")
 		if groups[id] == nil {
 			groups[id] = &linearGroup{keys: keys}
 		}
 		groups[id].count++
-		firsts[keys[0]]++
 	}
+	sorted := func(d int) []string {
+		return slices.SortedFunc(maps.Keys(totals[d]), func(a, b string) int {
+			return compareGroups(by[d], a, b, totals[d][a], totals[d][b])
+		})
+	}
+	ranked := slices.DeleteFunc(slices.Clone(by), cola.HasOwnOrder)
 	order := slices.Collect(maps.Values(groups))
 	slices.SortFunc(order, func(a, b *linearGroup) int {
-		c := compareGroups(by[0], a.keys[0], b.keys[0], firsts[a.keys[0]], firsts[b.keys[0]])
-		if len(by) > 1 {
-			c = cmp.Or(c, compareGroups(by[1], a.keys[1], b.keys[1], a.count, b.count))
+		if len(ranked) == 2 {
+			return cmp.Or(cmp.Compare(b.count, a.count), slices.Compare(a.keys, b.keys))
+		}
+		c := 0
+		for d := range by {
+			c = cmp.Or(c, compareGroups(by[d], a.keys[d], b.keys[d], totals[d][a.keys[d]], totals[d][b.keys[d]]))
 		}
 		return c
 	})
-	rows := []cola.LabelGroup{}
+	found := GroupCounts{Total: len(labels), Others: cola.OtherGroups{Groups: cola.Some(0)}, Groups: []cola.LabelGroup{}}
+	if axis := slices.IndexFunc(by, cola.HasOwnOrder); len(by) == 2 && len(ranked) == 1 {
+		order = firstValues(order, 1-axis, sorted(1-axis), top, limit)
+		for _, key := range sorted(axis) {
+			found.AxisTotals = append(found.AxisTotals, cola.OtherLabels{Value: cola.Text(key), Count: totals[axis][key]})
+		}
+	} else {
+		order = order[:min(top, len(order))]
+	}
+	found.Others.Groups.V, found.Others.Labels = len(groups)-len(order), len(labels)
 	for _, g := range order {
 		row := cola.LabelGroup{Count: g.count}
+		found.Others.Labels -= g.count
 		for d, dimension := range by {
 			row.Set(dimension, cola.Text(mostFrequent(spellings[dimension+"\x00"+g.keys[d]])))
 			if dimension == cola.ByPermit {
 				row.CompanyName = cola.Some(r.permittees[g.keys[d]].CompanyName)
 			}
 		}
-		rows = append(rows, row)
+		found.Groups = append(found.Groups, row)
 	}
-	return rows
+	return found
+}
+
+// firstValues returns the groups of the first top values of dimension d, of fewer if they have more
+// groups than the limit.
+func firstValues(groups []*linearGroup, d int, values []string, top, limit int) (found []*linearGroup) {
+	of := func(values []string) []*linearGroup {
+		return slices.DeleteFunc(slices.Clone(groups), func(g *linearGroup) bool { return !slices.Contains(values, g.keys[d]) })
+	}
+	values = values[:min(top, len(values))]
+	for len(values) > 1 && len(of(values)) > limit {
+		values = values[:len(values)-1]
+	}
+	found = of(values)
+	return found[:min(limit, len(found))]
 }
 
 // compareGroups orders two values of a dimension by their keys and their numbers of labels.

@@ -132,7 +132,7 @@ func (r *registry) valueCounts(field string) (all []cola.Suggestion) {
 		case cola.SuggestBrand:
 			count(text.BrandKey(l.Summary.BrandName), strings.TrimSpace(l.Summary.BrandName))
 		case cola.SuggestClass:
-			count(text.BrandKey(string(l.Summary.ClassName)), string(l.Summary.ClassName))
+			count(strings.ToUpper(string(l.Summary.ClassName)), string(l.Summary.ClassName))
 		case cola.SuggestAppellation:
 			count(plain(l.WineAppellation), l.WineAppellation)
 		case cola.SuggestOrigin:

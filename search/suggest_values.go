@@ -122,7 +122,7 @@ func (v *View) classCounts() (values []cola.Suggestion) {
 		seg := &v.segments[i]
 		for value, n := range seg.liveByValue(colClass) {
 			name := seg.t.text[colClass].At(uint32(value))
-			byKey.add(text.BrandKey(name), strings.TrimSpace(name), int(n))
+			byKey.add(foldValue(name), strings.TrimSpace(name), int(n))
 		}
 	}
 	for _, s := range byKey {

@@ -231,25 +231,40 @@ func (v *View) NearestPrefix(prefix string) string {
 	return near
 }
 
+// KnowsClass reports whether any label has the given class/type. If not, nearest is a similar one, or
+// "".
+func (v *View) KnowsClass(name string) (known bool, nearest string) {
+	index := func(seg *segmentView) *valueIndex { return &seg.values[colClass] }
+	return v.knowsValue(index, foldValue, name, []string{name})
+}
+
 // KnowsGrape reports whether any label has the given grape variety. If not, nearest is a similar
 // one, or "".
 func (v *View) KnowsGrape(name string) (known bool, nearest string) {
-	return v.knowsValue(listGrape, name, []string{name})
+	return v.knowsListed(listGrape, name, []string{name})
 }
 
 // KnowsAppellation reports whether any label has the given appellation or one inside it. If not,
 // nearest is a similar one, or "".
 func (v *View) KnowsAppellation(name string) (known bool, nearest string) {
-	return v.knowsValue(listAppellation, name, v.appellations.Within(name))
+	return v.knowsListed(listAppellation, name, v.appellations.Within(name))
 }
 
-// knowsValue reports whether any label has one of the values in the given column of lists. If not,
-// it returns the value nearest to name.
-func (v *View) knowsValue(column int, name string, values []string) (known bool, nearest string) {
+// knowsListed is knowsValue for a column of lists.
+func (v *View) knowsListed(column int, name string, values []string) (known bool, nearest string) {
+	index := func(seg *segmentView) *valueIndex { return &seg.listValues[column] }
+	return v.knowsValue(index, listFields[column].fold, name, values)
+}
+
+// knowsValue reports whether any label has one of the values in an index, compared after folding. If
+// not, it returns the value nearest to name.
+func (v *View) knowsValue(
+	indexOf func(*segmentView) *valueIndex, fold func(string) string, name string, values []string,
+) (known bool, nearest string) {
 	var all []string
 	for i := range v.segments {
-		index := &v.segments[i].listValues[column]
-		if len(index.keyNumbers(listFields[column].fold, values)) > 0 {
+		index := indexOf(&v.segments[i])
+		if len(index.keyNumbers(fold, values)) > 0 {
 			return true, ""
 		}
 		for key := range uint32(index.keys.Len()) {

@@ -126,10 +126,10 @@ func TestCountFormats(t *testing.T) {
 		}
 		return a, rows, spentBy(t, st, account)
 	}
-	const counts = "/colas/stats?group_by=permit&group_by=year&date_range=all&top=60"
+	const counts = "/colas/stats?group_by=permit&group_by=year&date_range=all&top=5"
 	csvCounts, rows, cost := read("counts-csv", counts, "text/csv")
 	jsonCounts, _, want := read("counts-json", counts, "application/json")
-	if header := strings.Join(rows[0], ","); header != "year,permit,company_name,count" || len(rows) != 61 || cost != want || cost.listRecords != 2 {
+	if header := strings.Join(rows[0], ","); header != "permit,company_name,year,count,partial" || len(rows) < 10 || cost != want || cost.listRecords != (len(rows)-1+49)/50 {
 		t.Errorf("counts: header %s, %d rows, cost %+v, want %+v", header, len(rows), cost, want)
 	}
 	sum := number(t, csvCounts.Header.Get("X-Other-Labels"))

@@ -137,6 +137,9 @@ func FoldText(s string) string {
 	return b.String()
 }
 
+// IsQuote reports whether r is a double quotation mark.
+func IsQuote(r rune) bool { return strings.ContainsRune(`"“”„‟«»`, r) }
+
 // FoldASCII returns s with the letters A to Z in lower case and every other byte unchanged. Use it
 // to compare email addresses, host names and other identifiers. Unicode case mappings turn letters
 // such as the Kelvin sign into ASCII, so a different identifier could pass for the right one.

@@ -31,9 +31,10 @@
     }
 
     let timer, request, active = -1;
+    const kinds = input.dataset.suggest.split(" "); // fields of the endpoint
 
-    // canSuggest reports whether to ask the server. Categories and origins are suggested without text, too.
-    const canSuggest = () => /[\p{L}\p{N}]/u.test(input.value) || ["category", "origin"].includes(input.dataset.suggest);
+    // canSuggest reports whether to ask the server. Short lists are suggested without text, too.
+    const canSuggest = () => /[\p{L}\p{N}]/u.test(input.value) || ["category", "origin", "class"].includes(kinds[0]);
 
     function close() {
       clearTimeout(timer);
@@ -60,19 +61,26 @@
       said.textContent = input.value;
     }
 
+    // valueOf returns the text that accepting a suggestion enters. In quotes, a brand is the whole name.
+    function valueOf(v) {
+      const quoted = `"${v.value}"`;
+      return "quote" in input.dataset && quoted.length <= input.maxLength ? quoted : v.permit_number || v.value;
+    }
+
     function show(values) {
       active = -1;
       input.removeAttribute("aria-activedescendant");
       list.replaceChildren(...values.map((v, i) => {
         const option = document.createElement("li");
         option.id = list.id + "-" + i;
-        option.dataset.value = v.permit_number || v.value;
+        option.dataset.value = valueOf(v);
         option.setAttribute("role", "option");
         option.setAttribute("aria-selected", "false");
         const name = element("bdi", v.value);
         const count = element("span", v.count.toLocaleString("en-US"), "n");
         count.append(element("span", v.count === 1 ? " label" : " labels", "unseen"));
-        option.append(name, " ", ...(v.permit_number ? [element("bdi", v.permit_number, "soft"), " "] : []), count);
+        const detail = v.permit_number || (kinds.length > 1 ? "Brand" : "");
+        option.append(name, " ", ...(detail ? [element("bdi", detail, "soft"), " "] : []), count);
         return option;
       }));
       const opens = list.hidden;
@@ -88,13 +96,15 @@
       request?.abort();
       if (!canSuggest()) return close();
       const current = request = new AbortController();
-      const query = new URLSearchParams({ field: input.dataset.suggest, q: input.value, limit: 8 });
       try {
-        const response = await fetch("/explore/suggestions?" + query, { signal: current.signal, redirect: "error" });
-        if (!response.ok) throw response;
-        const { data } = await response.json();
+        const lists = await Promise.all(kinds.map(async (field) => {
+          const query = new URLSearchParams({ field, q: input.value, limit: kinds.length > 1 ? 5 : 8 });
+          const response = await fetch("/explore/suggestions?" + query, { signal: current.signal, redirect: "error" });
+          if (!response.ok) throw response;
+          return (await response.json()).data;
+        }));
         if (current.signal.aborted || document.activeElement !== input) return;
-        show(data);
+        show(lists.flat());
         then?.();
       } catch {
         if (!current.signal.aborted) close(); // refused or offline: the field works without suggestions

@@ -132,6 +132,36 @@ func TestCompanySuggestions(t *testing.T) {
 	b.checkErrors("suggestions")
 }
 
+// TestSearchSuggestions checks that the main field suggests brands and companies, that it and the
+// field for the brand enter whole names in quotes, and that the field still submits on Enter.
+func TestSearchSuggestions(t *testing.T) {
+	s := newSite(t)
+	s.registry.Holder(t, ann, cola.TierFree)
+	b := s.signIn(ann)
+	s.suggest(b, "q", "r")
+	b.do(until(expanded))
+	details := ask(b, chromedp.Evaluate[string](options+`.map(o => o.querySelector(".soft").textContent).join()`))
+	if !strings.HasPrefix(details, "Brand,") || strings.HasSuffix(details, "Brand") {
+		t.Errorf("the suggestions are described as %s, want brands, then permits", details)
+	}
+	for _, name := range []string{"q", "brand_name"} {
+		s.suggest(b, name, "r")
+		b.do(until(expanded))
+		want := ask(b, chromedp.Evaluate[string](options+`[0].querySelector("bdi").textContent`))
+		if b.key(kb.ArrowDown); want == "" {
+			t.Fatal("no name")
+		}
+		if got, option := b.accept(); got != `"`+want+`"` || option != -1 {
+			t.Errorf("%s has %s with option %d, want the name %s in quotes", name, got, option, want)
+		}
+		b.enter()
+		if !strings.Contains(b.at(), name+"=%22") {
+			t.Errorf("the search is at %s", b.at())
+		}
+	}
+	b.checkErrors("suggestions")
+}
+
 // TestStaleSuggestions checks that suggestions match the latest text, that they disappear when it is
 // deleted or the field loses the focus, and that the field works if they can't be loaded.
 func TestStaleSuggestions(t *testing.T) {

@@ -71,8 +71,7 @@ func ParseName(part string) (all []Phrase) {
 // there is none.
 func indexQuote(s string) (at, width int) {
 	for i, r := range s {
-		switch r {
-		case '"', '“', '”', '„', '‟', '«', '»':
+		if vocabulary.IsQuote(r) {
 			return i, utf8.RuneLen(r)
 		}
 	}
