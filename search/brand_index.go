@@ -16,9 +16,9 @@ type keyGroups struct {
 	start  []uint32    // key k has values[start[k]:start[k+1]]
 }
 
-// groupByKey groups the strings of a list.
-func groupByKey(names *column.Dict) (x keyGroups) {
-	x.keys, x.keyOf = foldKeys(names, text.BrandKey)
+// groupByKey groups the strings of a list by key.
+func groupByKey(names *column.Dict, key func(string) string) (x keyGroups) {
+	x.keys, x.keyOf = foldKeys(names, key)
 	x.start = make([]uint32, x.keys.Len()+1)
 	for _, k := range x.keyOf {
 		x.start[k+1]++
@@ -51,7 +51,7 @@ type brandIndex struct {
 // buildBrandIndex indexes the brands of a table.
 func buildBrandIndex(t *table) brandIndex {
 	c := &t.text[colBrand]
-	x := brandIndex{keyGroups: groupByKey(&c.Dict)}
+	x := brandIndex{keyGroups: groupByKey(&c.Dict, text.BrandKey)}
 	byValue := make([]uint32, c.Len())
 	c.IDs.Count(byValue)
 	x.labels = make([]uint32, x.keys.Len())
@@ -102,11 +102,15 @@ func (s *segment) appendBrand(lists []postings.List, brand uint32) []postings.Li
 // brandPosition returns the part of a brand key that determines its place in cola.SortBrand.
 func brandPosition(key string) string { return key[:min(len(key), cola.MaxBrandPosition)] }
 
-func (x *brandIndex) serialize(c codec.Codec) {
+func (x *keyGroups) serialize(c codec.Codec) {
 	x.keys.Serialize(c)
 	codec.Slice(c, &x.keyOf)
 	codec.Slice(c, &x.values)
 	codec.Slice(c, &x.start)
+}
+
+func (x *brandIndex) serialize(c codec.Codec) {
+	x.keyGroups.serialize(c)
 	codec.Slice(c, &x.labels)
 	codec.Slice(c, &x.rank)
 	codec.Slice(c, &x.order)

@@ -3,7 +3,9 @@ package search
 import (
 	"math/bits"
 	"slices"
+	"unicode/utf8"
 
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 	"github.com/colaregistry/colaregistry/search/internal/column"
 	"github.com/colaregistry/colaregistry/search/internal/postings"
@@ -17,16 +19,21 @@ import (
 // Names are numbered: name k is the key of brand k. After the keys come other readings of spellings
 // with elided articles, such as YQUEM for D'YQUEM.
 type brandWords struct {
-	words   column.Dict    // distinct words, in the form of similar.Word.Text, sorted
-	lengths []uint8        // of the words, in characters
-	generic []uint8        // 1 for generic words
+	words   column.Dict    // distinct words as written, sorted
 	names   postings.Lists // names with each word
 	first   []uint32       // name k has the words refs[first[k]:first[k+1]]
 	refs    []uint32
-	like    likeIndex // of the words
-	joined  likeIndex // of the joined cores of the names
-	sizes   []uint8   // words in the core of each name
-	elided  []uint32  // spelling of each name that is not a key: its number in the brand column
+	sizes   []uint8  // words in the core of each name
+	elided  []uint32 // spelling of each name that is not a key: its number in the brand column
+	sounds  []similar.Sounds
+	byKey   keyGroups // words by vocabulary.WordKey, which is the form that names share
+	generic []uint8   // 1 for the keys of generic words
+	// keySounds are the sounds of the keys, which are also in keyLike; inflected has only the
+	// written forms that differ from their keys.
+	keySounds []similar.Sounds
+	keyLike   likeIndex
+	inflected likeIndex
+	joined    likeIndex // of the joined cores of the names
 }
 
 // buildBrandWords indexes the names of brands. spellings are the values of the brand column.
@@ -36,10 +43,10 @@ func buildBrandWords(brands *brandIndex, spellings *column.Dict) (x brandWords) 
 	var joined likeBuilder
 	add := func(name *similar.Name) {
 		for i := range name.Words {
-			x.refs = append(x.refs, in.ID(name.Words[i].Text))
+			x.refs = append(x.refs, in.ID(name.Words[i].Written.Text))
 		}
 		x.first = append(x.first, uint32(len(x.refs)))
-		joined.add(&name.Joined)
+		joined.add(uint32(len(x.sizes)), &name.Joined)
 		x.sizes = append(x.sizes, uint8(name.Size()))
 	}
 	for k := range uint32(brands.keys.Len()) {
@@ -62,22 +69,50 @@ func buildBrandWords(brands *brandIndex, spellings *column.Dict) (x brandWords) 
 		x.refs[i] = number[id]
 	}
 	x.words, x.refs = words, codec.Shrink(x.refs)
-	x.lengths, x.generic = make([]uint8, words.Len()), make([]uint8, words.Len())
-	var like likeBuilder
-	for i := range uint32(words.Len()) {
-		w := similar.NewWord(words.At(i))
-		like.add(&w)
-		x.lengths[i] = uint8(w.Length)
-		if similar.IsGeneric(w.Text) {
-			x.generic[i] = 1
-		}
-	}
-	x.like = like.index()
+	x.indexForms()
 	lists := postings.NewBuilder(x.len(), words.Len())
 	lists.AddGroups(postings.GroupBy(x.len(), words.Len(), x.eachWord))
 	x.names = lists.Lists()
 	return x
 }
+
+// indexForms indexes the keys and the written forms of the words.
+func (x *brandWords) indexForms() {
+	x.byKey = groupByKey(&x.words, vocabulary.WordKey)
+	keys := x.byKey.keys.Len()
+	x.generic, x.keySounds = make([]uint8, keys), make([]similar.Sounds, keys)
+	x.sounds = make([]similar.Sounds, x.words.Len())
+	var like, inflected likeBuilder
+	for k := range uint32(keys) {
+		form := similar.NewForm(x.byKey.keys.At(k))
+		like.add(k, &form)
+		x.keySounds[k] = form.Sounds
+		if similar.IsGeneric(form.Text) {
+			x.generic[k] = 1
+		}
+	}
+	for w := range uint32(x.words.Len()) {
+		form := similar.NewForm(x.words.At(w))
+		x.sounds[w] = form.Sounds
+		if form.Text != x.byKey.keys.At(x.byKey.keyOf[w]) {
+			inflected.add(w, &form)
+		}
+	}
+	x.keyLike, x.inflected = like.index(), inflected.index()
+}
+
+// word returns a word without its letters.
+func (x *brandWords) word(w uint32) similar.Word {
+	k := x.byKey.keyOf[w]
+	key, written := x.byKey.keys.At(k), x.words.At(w)
+	return similar.Word{
+		Form:    similar.Form{Text: key, Length: formLength(key), Sounds: x.keySounds[k]},
+		Written: similar.Form{Text: written, Length: formLength(written), Sounds: x.sounds[w]},
+	}
+}
+
+// formLength returns the length of a similar.Form.
+func formLength(text string) int { return min(utf8.RuneCountInString(text), similar.MaxLength) }
 
 // len returns the number of names.
 func (x *brandWords) len() uint32 { return uint32(len(x.sizes)) }
@@ -97,15 +132,18 @@ func (x *brandWords) wordsOf(name uint32) []uint32 { return x.refs[x.first[name]
 
 func (x *brandWords) serialize(c codec.Codec) {
 	x.words.Serialize(c)
-	codec.Slice(c, &x.lengths)
-	codec.Slice(c, &x.generic)
 	x.names.Serialize(c)
 	codec.Slice(c, &x.first)
 	codec.Slice(c, &x.refs)
-	x.like.serialize(c)
-	x.joined.serialize(c)
 	codec.Slice(c, &x.sizes)
 	codec.Slice(c, &x.elided)
+	codec.Slice(c, &x.sounds)
+	x.byKey.serialize(c)
+	codec.Slice(c, &x.generic)
+	codec.Slice(c, &x.keySounds)
+	x.keyLike.serialize(c)
+	x.inflected.serialize(c)
+	x.joined.serialize(c)
 }
 
 // nameKey returns the key of a name.
@@ -202,38 +240,41 @@ func (x *brandWords) relate(q *similar.Query, sc *postings.Scratch) *relatedWord
 // relateWord compares the words of the segment with word i of the query.
 func (x *brandWords) relateWord(q *similar.Query, i int, r *relatedWords) {
 	want := &q.Words[i]
-	compare := func(w uint32, sounds bool) {
+	compare := func(w uint32) {
 		if row := r.of(w); row != nil && row[i] != (similar.Relation{}) {
 			return
 		}
-		have := similar.Word{Text: x.words.At(w), Length: int(x.lengths[w])}
-		if sounds {
-			have.Sounds = want.Sounds
-		}
+		have := x.word(w)
 		if relation := q.Relate(i, &have); relation != (similar.Relation{}) {
 			r.add(w, i, len(q.Words), relation)
 		}
 	}
-	if w, ok := x.words.Find(want.Text); ok {
-		compare(w, true)
+	compareKey := func(k uint32) {
+		for _, w := range x.byKey.spellings(k) {
+			compare(w)
+		}
+	}
+	if k, ok := x.byKey.keys.Find(want.Text); ok {
+		compareKey(k)
 	}
 	if !q.InCore(i) { // only similar to itself
 		return
 	}
-	if w, ok := x.words.Find(similar.WithDoubleS(want.Text)); ok {
-		compare(w, false)
+	x.keyLike.alike(&want.Form, similar.EditLimit, compareKey)
+	if want.Written.Text != want.Text {
+		x.keyLike.alike(&want.Written, similar.EditLimit, compareKey)
 	}
-	x.like.alike(want, func(length int) int { return similar.EditLimit(want.Length, length) }, compare)
+	x.inflected.alike(&want.Written, similar.EditLimit, compare)
 	if !q.MayBegin(i) {
 		return
 	}
-	lo, hi := x.words.PrefixRange(want.Text)
-	for w := lo; w < hi; w++ {
-		compare(w, false)
+	lo, hi := x.byKey.keys.PrefixRange(want.Text)
+	for k := lo; k < hi; k++ {
+		compareKey(k)
 	}
 	for end := range want.Text {
-		if w, ok := x.words.Find(want.Text[:end]); ok {
-			compare(w, false)
+		if k, ok := x.byKey.keys.Find(want.Text[:end]); ok {
+			compareKey(k)
 		}
 	}
 }
@@ -250,7 +291,7 @@ func (x *brandWords) withWords(q *similar.Query, related *relatedWords, sc *post
 		for i := range relations {
 			if q.InCore(i) && relations[i] != (similar.Relation{}) {
 				into := w
-				if x.generic[word] != 0 {
+				if x.generic[x.byKey.keyOf[word]] != 0 {
 					into = generic
 				}
 				x.names.At(word).OrInto(into, all)
@@ -270,15 +311,18 @@ func (x *brandWords) withWords(q *similar.Query, related *relatedWords, sc *post
 // withJoined returns the names that may be similar to the query if words are written together.
 func (x *brandWords) withJoined(q *similar.Query, sc *postings.Scratch) []uint64 {
 	w := sc.Bitmap(x.len(), postings.AllBlocks(x.len()))
-	limit := func(length int) int { return similar.JoinedEditLimit(q.Joined.Length, length) }
-	x.joined.alike(&q.Joined, limit, func(k uint32, _ bool) {
+	x.joined.alike(&q.Joined, similar.JoinedEditLimit, func(k uint32) {
 		if int(x.sizes[k]) != q.Size() {
 			postings.SetBit(w, k)
 		}
 	})
-	add := func(word string, words int) {
-		if id, ok := x.words.Find(word); ok {
-			x.names.At(id).Each(func(k uint32) bool {
+	add := func(key string, words int) {
+		id, ok := x.byKey.keys.Find(key)
+		if !ok {
+			return
+		}
+		for _, word := range x.byKey.spellings(id) {
+			x.names.At(word).Each(func(k uint32) bool {
 				if len(x.wordsOf(k)) == words {
 					postings.SetBit(w, k)
 				}
@@ -297,8 +341,8 @@ func (x *brandWords) withJoined(q *similar.Query, sc *postings.Scratch) []uint64
 func (x *brandWords) parts(dst []similar.Part, name uint32, related *relatedWords) []similar.Part {
 	for _, w := range x.wordsOf(name) {
 		dst = append(dst, similar.Part{
-			Length:    int(x.lengths[w]),
-			Generic:   x.generic[w] != 0,
+			Length:    formLength(x.byKey.keys.At(x.byKey.keyOf[w])),
+			Generic:   x.generic[x.byKey.keyOf[w]] != 0,
 			Relations: related.of(w),
 		})
 	}

@@ -12,7 +12,7 @@ import (
 
 // snapshotMagic identifies the columns of a snapshot and the analysis of their text. Change it
 // whenever they change; older snapshots are then rejected and the index is rebuilt.
-const snapshotMagic = "colaidxd"
+const snapshotMagic = "colaidxe"
 
 // snapshotFormat returns the first string in a snapshot, which identifies its format version. It
 // includes the version of the category table, because a column has values derived from it.

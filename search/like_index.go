@@ -19,27 +19,27 @@ type likeIndex struct {
 }
 
 // alike calls yield with the words that may be similar to w, some of them more than once. limit
-// returns how many edits may turn w into a word of a given length.
-func (x *likeIndex) alike(w *similar.Word, limit func(length int) int, yield func(word uint32, sounds bool)) {
+// returns by how many edits words of two lengths may differ.
+func (x *likeIndex) alike(w *similar.Form, limit func(a, b int) int, yield func(word uint32)) {
 	for i, hash := range w.Sounds {
 		if hash == 0 || i > 0 && hash == w.Sounds[0] {
 			continue
 		}
 		from, _ := slices.BinarySearch(x.sounds, hash)
 		for ; from < len(x.sounds) && x.sounds[from] == hash; from++ {
-			yield(x.sounded[from], true)
+			yield(x.sounded[from])
 		}
 	}
 	shortest, longest := max(w.Length-similar.MaxEdits, 0), min(w.Length+similar.MaxEdits, len(x.start)-2)
 	for length := shortest; length <= longest; length++ {
-		edits := limit(length)
+		edits := limit(w.Length, length)
 		if length < w.Length-edits || length > w.Length+edits {
 			continue
 		}
 		items := x.items[x.start[length]:x.start[length+1]]
 		for i, letters := range x.letters[x.start[length]:x.start[length+1]] {
 			if letters.MayDiffer(w.Letters, edits) {
-				yield(items[i], false)
+				yield(items[i])
 			}
 		}
 	}
@@ -53,8 +53,9 @@ func (x *likeIndex) serialize(c codec.Codec) {
 	codec.Slice(c, &x.sounded)
 }
 
-// likeBuilder collects the words of a likeIndex in the order of their numbers.
+// likeBuilder collects the words of a likeIndex.
 type likeBuilder struct {
+	words   []uint32
 	lengths []uint8
 	letters []similar.Letters
 	sounds  []soundedWord
@@ -62,10 +63,10 @@ type likeBuilder struct {
 
 type soundedWord struct{ hash, word uint32 }
 
-// add adds a word.
-func (b *likeBuilder) add(w *similar.Word) {
-	number := uint32(len(b.lengths))
-	b.lengths, b.letters = append(b.lengths, uint8(w.Length)), append(b.letters, w.Letters)
+// add adds a word and its number.
+func (b *likeBuilder) add(number uint32, w *similar.Form) {
+	b.words, b.lengths = append(b.words, number), append(b.lengths, uint8(w.Length))
+	b.letters = append(b.letters, w.Letters)
 	for i, hash := range w.Sounds {
 		if hash != 0 && (i == 0 || hash != w.Sounds[0]) {
 			b.sounds = append(b.sounds, soundedWord{hash, number})
@@ -84,9 +85,9 @@ func (b *likeBuilder) index() (x likeIndex) {
 	}
 	next := slices.Clone(x.start)
 	x.items, x.letters = make([]uint32, len(b.lengths)), make([]similar.Letters, len(b.lengths))
-	for word, length := range b.lengths {
+	for i, length := range b.lengths {
 		at := next[length]
-		x.items[at], x.letters[at] = uint32(word), b.letters[word]
+		x.items[at], x.letters[at] = b.words[i], b.letters[i]
 		next[length]++
 	}
 	slices.SortFunc(b.sounds, func(a, b soundedWord) int {

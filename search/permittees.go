@@ -157,7 +157,7 @@ func buildNameIndex(recs []*permittee) *nameIndex {
 		all.Add(value(i))
 	}
 	names := all.Dict()
-	x.byKey = groupByKey(&names)
+	x.byKey = groupByKey(&names, text.BrandKey)
 	return x
 }
 

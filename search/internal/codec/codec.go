@@ -29,9 +29,9 @@ type Codec interface {
 	OK() bool
 }
 
-// Number is the element type of slices. Slices of numbers contain no pointers.
+// Number is the element type of slices, a number or a pair. These slices contain no pointers.
 type Number interface {
-	~uint8 | ~uint16 | ~int32 | ~uint32 | ~uint64 | ~float64
+	~uint8 | ~uint16 | ~int32 | ~uint32 | ~uint64 | ~float64 | ~[2]uint32
 }
 
 // Slice transfers a slice.

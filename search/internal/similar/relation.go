@@ -57,7 +57,8 @@ func JoinedEditLimit(a, b int) int {
 // MayBegin reports whether word i of the query may begin another word, or begin with one.
 func (q *Query) MayBegin(i int) bool { return i == q.first && q.Words[i].Length >= minBegins }
 
-// Relate compares word i of the query with a word. It does not use w.Letters.
+// Relate compares word i of the query with a word, by their keys and as they are written. It does not
+// use the letters of w.
 func (q *Query) Relate(i int, w *Word) (r Relation) {
 	have := &q.Words[i]
 	if have.Text == w.Text {
@@ -66,10 +67,11 @@ func (q *Query) Relate(i int, w *Word) (r Relation) {
 	if !q.core[i] {
 		return r
 	}
-	r = q.compare(have, w, EditLimit(have.Length, w.Length))
-	if differInSS(have.Text, w.Text) && q.allowed.Has(OneEdit) {
-		if percent := editPercent(2, have.Length, w.Length); percent > r.Percent {
-			r = Relation{Percent: percent, Kind: OneEdit}
+	r = q.compare(&have.Form, &w.Form, EditLimit(have.Length, w.Length), minSameLetters)
+	if have.Written.Text != have.Text || w.Written.Text != w.Text {
+		limit := EditLimit(have.Written.Length, w.Written.Length)
+		if written := q.compare(&have.Written, &w.Written, limit, minSameLetters); written.Percent > r.Percent {
+			r = written
 		}
 	}
 	r.Begins = q.MayBegin(i) && w.Length >= minBegins &&
@@ -77,40 +79,46 @@ func (q *Query) Relate(i int, w *Word) (r Relation) {
 	return r
 }
 
-// differInSS reports whether two texts differ only in a final -ss, as those of CYPRES (cypre) and
-// CYPRESS (cypress) do: the words differ by one letter, but WordKey removes only a single s.
-func differInSS(a, b string) bool {
-	return min(len(a), len(b)) >= minEdited-1 && (a == b+doubleS || b == a+doubleS)
-}
-
-const doubleS = "ss"
-
-// WithDoubleS adds a final -ss to the text of a word, or removes it.
-func WithDoubleS(text string) string {
-	if without, ok := strings.CutSuffix(text, doubleS); ok {
-		return without
-	}
-	return text + doubleS
-}
-
 // editPercent returns how similar two words of the given lengths are that differ by edits.
 func editPercent(edits, a, b int) uint8 { return uint8(100 - 80*edits/max(a, b)) }
 
-// compare compares two words that are not the same.
-func (q *Query) compare(a, b *Word, limit int) (r Relation) {
+// compare compares two different words. limit is the number of edits by which they may differ;
+// minSame is the percentage of the longer one's letters that words that sound alike must share.
+func (q *Query) compare(a, b *Form, limit, minSame int) (r Relation) {
 	if q.allowed.Has(OneEdit) && limit > 0 {
 		d := distance(a.Text, b.Text, limit)
-		if d <= limit && (a.Length >= minEdited || lettersOf(a.Text) == lettersOf(b.Text)) {
+		if d <= limit && (a.Length >= minEdited || lettersOf(a.Text) == lettersOf(b.Text)) && digits(a.Text) == digits(b.Text) {
 			r = Relation{Percent: editPercent(d, a.Length, b.Length), Kind: OneEdit}
 		}
 	}
 	if q.allowed.Has(SoundsAlike) && a.Sounds.Overlap(b.Sounds) {
-		if percent := soundPercent(a, b); percent >= r.Percent && percent > 0 {
+		if percent := soundPercent(a, b, minSame); percent >= r.Percent && percent > 0 {
 			r = Relation{Percent: percent, Kind: SoundsAlike}
 		}
 	}
 	return r
 }
+
+// digits returns the digits of a word. Words with different numbers, such as 1920 and 1921, are not
+// misspellings of each other.
+func digits(word string) string {
+	isDigit := func(r rune) bool { return r >= '0' && r <= '9' }
+	if strings.IndexFunc(word, isDigit) < 0 {
+		return ""
+	}
+	return strings.Map(func(r rune) rune {
+		if isDigit(r) {
+			return r
+		}
+		return -1
+	}, word)
+}
+
+// Minimum percentages of the longer word's letters that words that sound alike share.
+const (
+	minSameLetters   = 30
+	minJoinedLetters = 70 // sound says little about names written as one word
+)
 
 const (
 	maxSound      = 96 // highest percentage for words that sound alike
@@ -119,7 +127,7 @@ const (
 
 // soundPercent returns how similar two words with a common code are. Codes barely distinguish
 // vowels, so it returns 0 unless the words also have similar vowels.
-func soundPercent(a, b *Word) uint8 {
+func soundPercent(a, b *Form, minSame int) uint8 {
 	x, y := vowelGroups(a.Text), vowelGroups(b.Text)
 	most, shared := max(len(x), len(y)), 0
 	for i := range min(len(x), len(y)) {
@@ -133,7 +141,7 @@ func soundPercent(a, b *Word) uint8 {
 	longer := max(a.Length, b.Length)
 	same := longer - distance(a.Text, b.Text, longer) // letters
 	switch {
-	case 10*same < 3*longer, len(x)-len(y) > 1, len(y)-len(x) > 1:
+	case 100*same < minSame*longer, len(x)-len(y) > 1, len(y)-len(x) > 1:
 		return 0
 	case len(x) != len(y) && longer <= maxShortSound: // OAK, AOKI
 		return 0

@@ -86,7 +86,7 @@ func (q *Query) CompareJoined(n *Name) (best Match) {
 		q.improve(&best, SameWords, sameForms, factor)
 		return best
 	}
-	if r := q.compare(&q.Joined, &n.Joined, JoinedEditLimit(q.Joined.Length, n.Joined.Length)); r.Percent > 0 {
+	if r := q.compare(&q.Joined, &n.Joined, JoinedEditLimit(q.Joined.Length, n.Joined.Length), minJoinedLetters); r.Percent > 0 {
 		q.improve(&best, r.Kind, int(r.Percent), factor)
 	}
 	return best

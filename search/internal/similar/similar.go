@@ -49,22 +49,37 @@ func (s Set) With(k Kind) Set { return s | 1<<k }
 // Has reports whether the set contains a kind.
 func (s Set) Has(k Kind) bool { return s>>k&1 != 0 }
 
-// Word is a word of a name, with data that makes comparisons fast.
+// Word is a word of a name in two forms.
 type Word struct {
-	Text    string // in the form of vocabulary.WordKey
-	Length  int    // in characters, at most MaxLength
+	Form         // its key, which other forms of the word share; see vocabulary.WordKey
+	Written Form // as it is written
+}
+
+// NewWord returns a word, given as it is written.
+func NewWord(written string) Word {
+	w := Word{Form: NewForm(vocabulary.WordKey(written))}
+	if w.Written = w.Form; written != w.Text {
+		w.Written = NewForm(written)
+	}
+	return w
+}
+
+// Form is a form of a word, with data that makes comparisons fast.
+type Form struct {
+	Text    string
+	Length  int // in characters, at most MaxLength
 	Letters Letters
 	Sounds  Sounds
 }
 
-// MaxLength is the largest Length of a word.
+// MaxLength is the largest Length of a form.
 const MaxLength = 255
 
-// NewWord returns a word with a text in the form of vocabulary.WordKey.
-func NewWord(text string) Word {
-	w := Word{Text: text, Length: min(utf8.RuneCountInString(text), MaxLength), Letters: lettersOf(text)}
-	w.Sounds = newSounds(doubleMetaphone(text))
-	return w
+// NewForm returns the form with the given text.
+func NewForm(text string) Form {
+	f := Form{Text: text, Length: min(utf8.RuneCountInString(text), MaxLength), Letters: lettersOf(text)}
+	f.Sounds = newSounds(doubleMetaphone(text))
+	return f
 }
 
 // Letters is a bitmap of the characters of a word, modulo 32. The lower half contains every
@@ -144,7 +159,7 @@ type Name struct {
 	Key        string // in the form of text.BrandKey
 	Reading    bool   // whether Key is an alternative reading of the name, which is never an exact match
 	Words      []Word // without connectors
-	Joined     Word   // the core written as one word
+	Joined     Form   // the core written as one word, in the form of vocabulary.WordKey
 	core       []bool // whether each word is in the core
 	first      int    // the first word of the core, or -1
 	size       int    // words in the core
@@ -158,7 +173,7 @@ func NewName(key string) Name {
 	words := nameWords(key)
 	n := Name{Key: key, core: make([]bool, len(words)), first: -1, plain: strings.Join(words, " ")}
 	for i, w := range words {
-		n.Words = append(n.Words, NewWord(vocabulary.WordKey(w)))
+		n.Words = append(n.Words, NewWord(w))
 		if n.core[i] = !IsGeneric(n.Words[i].Text); n.core[i] {
 			n.size++
 		}
@@ -181,7 +196,7 @@ func NewName(key string) Name {
 			n.first = i
 		}
 	}
-	n.Joined = NewWord(vocabulary.WordKey(joined))
+	n.Joined = NewForm(vocabulary.WordKey(joined))
 	return n
 }
 
