@@ -104,11 +104,14 @@ func (p colaPage) appendJSON(b []byte) ([]byte, error) {
 			return b, err
 		}
 	}
-	if len(p.Notes) > 0 {
-		b = append(b, `,"notes":`...)
-		if b, err = cola.AppendJSON(b, p.Notes); err != nil {
-			return b, err
-		}
+	b, err = appendNotes(b, p.Notes)
+	return append(b, '}'), err
+}
+
+// appendNotes appends the member notes, unless there are none.
+func appendNotes(b []byte, notes []string) ([]byte, error) {
+	if len(notes) == 0 {
+		return b, nil
 	}
-	return append(b, '}'), nil
+	return cola.AppendJSON(append(b, `,"notes":`...), notes)
 }

@@ -11,6 +11,7 @@ import (
 type permitteePage struct {
 	Data       []cola.PermitteeSummary `json:"data" nullable:"false" doc:"Permittees on this page, most labels first."`
 	Pagination cola.Pagination         `json:"pagination" doc:"Position of this page."`
+	Notes      []string                `json:"notes,omitempty" nullable:"false" doc:"Why no permittee matches. Present only if there is something to say." example:"[\"No permittee has the name \\\"ambre\\\". Did you mean amber (3)?\"]"`
 
 	fields []string // members of the rows to send; nil for all
 }
@@ -59,8 +60,8 @@ func permitteeOperations(svc Service) []operation {
 // fields is nil.
 func renderPermittees(p registry.PermitteePage, fields []string) result {
 	return result{
-		body: permitteePage{p.Permittees, p.Pagination, fields},
-		list: pageOfList(table{p.Permittees, fields}, p.Pagination, nil),
+		body: permitteePage{p.Permittees, p.Pagination, p.Notes, fields},
+		list: pageOfList(table{p.Permittees, fields}, p.Pagination, p.Notes),
 	}
 }
 
@@ -70,5 +71,6 @@ func (p permitteePage) appendJSON(b []byte) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	return append(appendPagination(append(b, `,"pagination":`...), p.Pagination), '}'), nil
+	b, err = appendNotes(appendPagination(append(b, `,"pagination":`...), p.Pagination), p.Notes)
+	return append(b, '}'), err
 }

@@ -64,6 +64,7 @@ func searchPermittees(
 	if err != nil {
 		return a, state, err
 	}
+	a.notes = append(a.notes, page.Notes...)
 	rows.putPage(&a, page.Permittees, page.Pagination, state, "permittees", "search_permittees with the same filters")
 	return a, state, nil
 }

@@ -79,14 +79,18 @@ func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []Note {
 		return nil
 	}
 	kinds := strings.Join(nonEmpty(identical, strings.Join(others, ", ")), "; ")
-	if found.Total == 0 {
+	switch {
+	case found.Total > 0:
+	case len(q.Similarities) > 0:
+		kinds = "No brand is similar in these ways: " + strings.Join(q.Similarities, ", ")
+	default:
 		kinds = "No brand is identical or similar"
 	}
 	notes := []string{kinds + ". This covers labels, not trademarks."}
 	if q.MinScore > 1 {
 		notes = append(notes, fmt.Sprintf("Brands that score below %d were left out.", q.MinScore))
 	}
-	if len(q.Similarities) > 0 {
+	if len(q.Similarities) > 0 && found.Total > 0 {
 		notes = append(notes, "Only these kinds of similarity were considered: "+strings.Join(q.Similarities, ", ")+".")
 	}
 	if len(q.ProductTypes) > 0 {

@@ -53,7 +53,7 @@ func TestSearchBrands(t *testing.T) {
 			[]string{"QUAGGA ZANZIBAR same_words 1"}, "One brand is identical; 1 has the same words, 1 begins the same way.",
 		},
 		"not similar in this way": {
-			cola.BrandParams{Q: "zanzibar quagga", Strategies: []string{"plural"}}, nil, "Only these kinds of similarity were considered: plural.",
+			cola.BrandParams{Q: "zanzibar quagga", Strategies: []string{"plural"}}, nil, "No brand is similar in these ways: plural.",
 		},
 		"not similar": {cola.BrandParams{Q: "xylophonist"}, nil, "No brand is identical or similar."},
 	} {

@@ -82,9 +82,11 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	if code := q.Barcode; code != "" && countMatches(view, cola.Query{Barcode: code}) == 0 {
 		notes = append(notes, newNote(fmt.Sprintf("No label has the main barcode %s.", cola.Quoted(code))))
 	}
+	notes = append(notes, newNotes(numberNote(view, q.Text))...)
 	notes = append(notes, valueNotes(view, p)...)
 	notes = append(notes, wholeBrandNotes(view, p, q.Query)...)
-	if n, ok := brandNote(view, p, q.Query, len(words) > 0); ok {
+	suggested := slices.ContainsFunc(words, func(n Note) bool { return n.Search != nil })
+	if n, ok := brandNote(view, p, q.Query, suggested); ok {
 		notes = append(notes, n)
 	}
 	if len(notes) == 0 {
@@ -93,13 +95,27 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	return notes
 }
 
+// numberNote returns a note if a text is a TTB ID or in a barcode format, and no label has it.
+func numberNote(view *search.View, text string) string {
+	noun := "barcode"
+	if _, isID := cola.ParseTTBID(text); isID {
+		noun = "TTB ID"
+	} else if !vocabulary.BarcodeShaped(text) {
+		return ""
+	}
+	if countMatches(view, cola.Query{Text: text}) > 0 {
+		return "" // other filters exclude the label
+	}
+	return fmt.Sprintf("No label has the %s %s.", noun, cola.Quoted(text))
+}
+
 // minNearBrand is the minimum score of a brand that a note suggests.
 const minNearBrand = 80
 
 // brandNote suggests the brand that is most similar to the text of a search, or to its brand name
 // if it has no text. ok is false if labels have the name itself, if no similar brand has labels,
-// and for a single word that already has a note.
-func brandNote(view *search.View, p *cola.SearchParams, q cola.Query, noted bool) (n Note, ok bool) {
+// and for a single word that has been corrected already.
+func brandNote(view *search.View, p *cola.SearchParams, q cola.Query, corrected bool) (n Note, ok bool) {
 	name, field := q.Text, func(p *cola.SearchParams) *string { return &p.Q }
 	valueOf := func(brand string) (string, bool) { return brand, cola.AcceptsText(brand) }
 	if name == "" {
@@ -109,7 +125,7 @@ func brandNote(view *search.View, p *cola.SearchParams, q cola.Query, noted bool
 		}
 	}
 	_, isID := cola.ParseTTBID(name)
-	if isID || vocabulary.BarcodeShaped(name) || !hasWord(name) || noted && len(strings.Fields(name)) == 1 {
+	if isID || vocabulary.BarcodeShaped(name) || !hasWord(name) || corrected && len(strings.Fields(name)) == 1 {
 		return n, false
 	}
 	var alone cola.SearchParams
@@ -155,8 +171,8 @@ func wholeBrandNotes(view *search.View, p *cola.SearchParams, q cola.Query) []No
 // maxCombinationNotes limits the notes on filters that exclude all labels together.
 const maxCombinationNotes = 3
 
-// combinationNotes returns notes on filters that can be removed to find labels, most labels first.
-// It never suggests removing the keywords.
+// combinationNotes returns notes on filters that can be removed to find labels, most labels first, or
+// a note on the only filter. It never suggests removing the keywords.
 func combinationNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch) []Note {
 	type exclusion struct {
 		noun    string
@@ -174,8 +190,8 @@ func combinationNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearc
 		}
 		all[i].filters = append(all[i].filters, f)
 	}
-	if len(all) < 2 {
-		return nil
+	if len(all) == 1 {
+		return newNotes(fmt.Sprintf("No label matches the given %s.", all[0].noun))
 	}
 	for i := range all {
 		if all[i].filters[0].Param == "q" {

@@ -2,10 +2,12 @@ package registry
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search"
 )
 
 // maxRecentColas limits the labels in a permittee's details.
@@ -15,6 +17,7 @@ const maxRecentColas = 10
 type PermitteePage struct {
 	Permittees []cola.PermitteeSummary
 	Pagination cola.Pagination
+	Notes      []string // reasons why no permittee matches
 }
 
 // SearchPermittees returns a page of the permittees that match, most labels first. It costs one
@@ -40,7 +43,8 @@ func (s *Service) SearchPermitteesLimited(
 		return PermitteePage{}, state, err
 	}
 	start := time.Now()
-	found := s.index.View().Permittees(q)
+	view := s.index.View()
+	found := view.Permittees(q)
 	s.metrics.observeSearch(permitteeSearch, start)
 	page, state, err := chargeRows(ctx, s, c, found.Rows, found.HasMore, limit)
 	if err != nil {
@@ -48,7 +52,29 @@ func (s *Service) SearchPermitteesLimited(
 	}
 	return PermitteePage{
 		Permittees: page.rows, Pagination: page.pagination(q.Page, q.PerPage, found.Total),
+		Notes: permitteeNotes(view, q, found.Total),
 	}, state, nil
+}
+
+// permitteeNotes suggests a similar name if no permittee has the requested one, or else counts the
+// permittees that only the other filters exclude.
+func permitteeNotes(view *search.View, q cola.PermitteeSearch, total int) []string {
+	if total > 0 || !hasWord(q.Name) {
+		return nil
+	}
+	count := func(name string) int {
+		return view.Permittees(cola.PermitteeSearch{Name: name, Today: q.Today, Page: 1}).Total
+	}
+	if n := count(q.Name); n > 0 {
+		return []string{fmt.Sprintf("Permittees that match the name but not the other filters: %d.", n)}
+	}
+	note := fmt.Sprintf("No permittee has the name %s.", cola.Quoted(q.Name))
+	if near := view.Correct(cola.SuggestCompany, q.Name); near != "" {
+		if n := count(near); n > 0 {
+			note += didYouMean(fmt.Sprintf("%s (%d)", near, n), true)
+		}
+	}
+	return []string{note}
 }
 
 // Permittee returns a permittee with its most recent labels. It costs a detail view; it is free if
