@@ -40,6 +40,7 @@ type Operation struct {
 	ID, Method, Path, Summary string
 	Description               string // CommonMark: paragraphs, code and bold
 	Cost                      string
+	ExamplePath               string // path and query of the example call
 	Samples                   []Sample
 	Placeholder               string // parameter that the reader must replace in the samples; may be empty
 	Parameters                []Field
@@ -92,7 +93,8 @@ func newReference(doc description, publicURL string) Reference {
 	for _, name := range sortedKeys(doc.Components.Headers) {
 		h := doc.Components.Headers[name]
 		f := newField(name, h.Schema)
-		f.Doc, f.Example, f.Place = h.Description, plainText(h.Example), ""
+		f.Doc, f.Place = h.Description, ""
+		f.Example = strings.ReplaceAll(plainText(h.Example), defaultURL+basePath, ref.BaseURL)
 		ref.Headers = append(ref.Headers, f)
 	}
 	for _, kind := range errorKinds() {
@@ -122,7 +124,7 @@ func newOperation(doc description, op documentedOperation) Operation {
 		Cost: op.Extensions["x-cost"].(string),
 	}
 	call := op.Extensions["x-codeSamples"].([]map[string]string)[0]
-	d.Samples = op.example.samples()
+	d.Samples, d.ExamplePath = op.example.samples(), op.example.path
 	if name, ok := strings.CutPrefix(call["label"], placeholderLabel); ok {
 		d.Placeholder = name
 	}

@@ -1,9 +1,8 @@
 // Package httpapi is the REST API of the registry: it decodes requests, calls package registry and
 // renders the results.
 //
-// One table of operations mounts the routes and describes them in the OpenAPI document. The
-// reference page at /docs is rendered from that document, so documentation and implementation can't
-// differ. Requests are decoded here rather than by a framework, because the API reports all problems
+// One table of operations mounts the routes and describes them in the OpenAPI document. Package site
+// renders the reference from that document, so documentation and implementation can't differ. Requests are decoded here rather than by a framework, because the API reports all problems
 // with a request at once, in the same words as the MCP server and the dashboard.
 package httpapi
 

@@ -7,13 +7,17 @@ import (
 )
 
 // exampleCall is an example call of an operation. The key is in the environment variable API_KEY.
-type exampleCall struct{ method, url, body string }
+type exampleCall struct {
+	method, url, body string
+	path              string // part of url: path and query
+}
 
 func newExampleCall(publicURL string, op *operation) exampleCall {
-	c := exampleCall{method: op.method(), url: cmp.Or(publicURL, defaultURL) + basePath + op.samplePath()}
+	c := exampleCall{method: op.method(), path: basePath + op.samplePath()}
 	if op.Sample != "" {
-		c.url += "?" + op.Sample
+		c.path += "?" + op.Sample
 	}
+	c.url = cmp.Or(publicURL, defaultURL) + c.path
 	if op.Body != nil {
 		c.body = string(mustEncodeJSON(op.Body.Example))
 	}
