@@ -77,6 +77,7 @@ func (e *entry) match(words []string) (score int, ok bool) {
 // excerpt returns the part of the text around a word, or its beginning.
 func (e *entry) excerpt(word string) string {
 	from := max(0, strings.Index(strings.ToLower(e.text), word)-excerpt/3)
+	from = min(from, len(e.text)) // lower case may be longer
 	if from > 0 {
 		from += strings.IndexByte(e.text[from:], ' ') + 1
 	}

@@ -95,7 +95,7 @@ func (s *server) newMenu() []menuGroup {
 // addGuides adds a page for each guide, and the start page of the documentation.
 func (s *server) addGuides() {
 	s.add(page{
-		Title: "Documentation", Path: docsPath, Body: "docs",
+		Title: "Documentation", Path: docsPath, Body: "docs", Data: s.opts.Reference.Sections,
 		Description: "Guides and API reference of the label approval registry.",
 	})
 	for _, all := range [][]guide{guides, operatorGuides} {

@@ -5,13 +5,13 @@ import (
 	"path"
 	"strings"
 
-	"github.com/alecthomas/chroma/v2/formatters/html"
 	"github.com/yuin/goldmark"
-	highlighting "github.com/yuin/goldmark-highlighting/v2"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 // exampleURL is the service's address in the Markdown files. Pages show the public URL instead.
@@ -19,10 +19,9 @@ const exampleURL = "http://127.0.0.1:8080"
 
 // markdown converts the GitHub-flavored Markdown of the guides. Raw HTML is dropped.
 var markdown = goldmark.New(
-	goldmark.WithExtensions(extension.Table, extension.Strikethrough, highlighting.NewHighlighting(
-		highlighting.WithFormatOptions(html.WithClasses(true), html.ClassPrefix("c-")),
-	)),
+	goldmark.WithExtensions(extension.Table, extension.Strikethrough),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(codeBlocks{}, 0))),
 )
 
 // rendered is a Markdown file as HTML.

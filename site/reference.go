@@ -3,12 +3,10 @@ package site
 import (
 	"bytes"
 	"html/template"
+	"net/http"
 	"strconv"
+	"strings"
 
-	"github.com/alecthomas/chroma/v2"
-	"github.com/alecthomas/chroma/v2/formatters/html"
-	"github.com/alecthomas/chroma/v2/lexers"
-	"github.com/alecthomas/chroma/v2/styles"
 	"github.com/yuin/goldmark"
 
 	"github.com/colaregistry/colaregistry/httpapi"
@@ -68,12 +66,29 @@ func fieldsText(fields []httpapi.Field) (text string) {
 // templateFuncs are the functions of the templates.
 func (s *server) templateFuncs() template.FuncMap {
 	return template.FuncMap{
-		"asset": s.assets.url,
-		"base":  func() string { return s.opts.PublicURL },
-		"count": count,
-		"code":  highlight,
-		"text":  commonMark,
+		"asset":   s.assets.url,
+		"base":    func() string { return s.opts.PublicURL },
+		"count":   count,
+		"code":    highlight,
+		"text":    commonMark,
+		"price":   price,
+		"tryable": tryable,
 	}
+}
+
+// tryable returns the path and query of an operation's example call if a page may send it: it reads
+// only, and works as it is.
+func tryable(op httpapi.Operation) string {
+	if op.Method != http.MethodGet || op.Placeholder != "" {
+		return ""
+	}
+	return op.ExamplePath
+}
+
+// price shortens an operation's cost for a button.
+func price(cost string) string {
+	short := cost[:strings.IndexAny(cost+".", ".;")]
+	return strings.ToLower(short[:1]) + short[1:]
 }
 
 // commonMark converts the CommonMark of descriptions to HTML.
@@ -83,25 +98,6 @@ func commonMark(s string) template.HTML {
 		panic("site: render description: " + err.Error()) // writes to memory don't fail
 	}
 	return template.HTML(b.String()) // raw HTML is dropped
-}
-
-var formatter = html.New(html.WithClasses(true), html.ClassPrefix("c-"), html.PreventSurroundingPre(true))
-
-// highlight returns source code with elements for the colors of a language.
-func highlight(language, source string) template.HTML {
-	lexer := lexers.Get(language)
-	if lexer == nil {
-		lexer = lexers.Fallback
-	}
-	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, source)
-	if err != nil {
-		return template.HTML(template.HTMLEscapeString(source))
-	}
-	var b bytes.Buffer
-	if err := formatter.Format(&b, styles.Fallback, tokens); err != nil {
-		panic("site: highlight: " + err.Error()) // writes to memory don't fail
-	}
-	return template.HTML(b.String()) // escaped by the formatter
 }
 
 // count formats a number with thousands separators.

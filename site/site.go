@@ -61,14 +61,20 @@ type server struct {
 
 // New returns the handler for the paths that Handles accepts. It panics if a page can't be rendered,
 // which any test would find.
-func New(o Options) http.Handler {
+func New(o Options) http.Handler { return newServer(o).routes() }
+
+// newServer renders all pages.
+func newServer(o Options) *server {
 	s := &server{opts: o, assets: loadAssets(), pages: map[string]document{}}
 	s.layout = template.Must(template.New("layout").Funcs(s.templateFuncs()).ParseFS(pageFiles, "pages/*.html"))
 	s.menu = s.newMenu()
 	s.addGuides()
 	s.addReference()
+	return s
+}
 
-	r := chi.NewRouter()
+func (s *server) routes() http.Handler {
+	o, r := s.opts, chi.NewRouter()
 	r.Use(web.RequestID, web.NewRecorder(o.Logger, o.Metrics, s.patterns(), pattern).Record, web.Compress(), web.Recover)
 	for path := range s.pages {
 		s.get(r, path, s.servePage)
@@ -77,11 +83,13 @@ func New(o Options) http.Handler {
 	s.get(r, imagesPath+"{name}", s.serveImage)
 	s.get(r, assetsPath+"{version}/{name}", s.serveAsset)
 	r.NotFound(s.notFound)
-	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Allow", "GET, HEAD")
-		web.Fail(w, r, cola.Errorf(cola.CodeMethodNotAllowed, "%s is not allowed here. Use GET.", r.Method))
-	})
+	r.MethodNotAllowed(methodNotAllowed)
 	return r
+}
+
+func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Allow", "GET, HEAD")
+	web.Fail(w, r, cola.Errorf(cola.CodeMethodNotAllowed, "Use GET or HEAD."))
 }
 
 func (s *server) get(r chi.Router, path string, h http.HandlerFunc) {
@@ -172,7 +180,12 @@ func (s *server) write(w http.ResponseWriter, status int, p page) {
 	web.Write(w, status, "text/html; charset=utf-8", content)
 }
 
+// notFound shows an error page. A page's path with a slash at the end redirects to the page.
 func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
+	if path, ok := strings.CutSuffix(r.URL.Path, "/"); ok && s.pages[path].etag != "" {
+		http.Redirect(w, r, path, http.StatusMovedPermanently)
+		return
+	}
 	s.write(w, http.StatusNotFound, page{Title: "Page not found", Path: r.URL.Path, Body: "not_found"})
 }
 
