@@ -48,13 +48,14 @@ func (s *server) renderMarkdown(file string, source []byte) (m rendered) {
 	if err := markdown.Renderer().Render(&b, source, doc); err != nil {
 		panic("site: render " + file + ": " + err.Error()) // writes to memory don't fail
 	}
-	m.html = wideTables.Replace(b.String())
+	m.html = tables.Replace(b.String())
 	return m
 }
 
-// wideTables makes tables scroll by themselves on narrow screens. Keyboard users can focus them.
-var wideTables = strings.NewReplacer("<table>", `<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>`,
-	"</table>", "</table></div>")
+// tables makes tables scroll by themselves on narrow screens, where keyboard users can focus them, and
+// turns empty headers into empty cells.
+var tables = strings.NewReplacer("<table>", `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`,
+	"</table>", "</table></div>", "<th></th>", "<td></td>")
 
 // describe sets the title, summary, headings and sections.
 func (m *rendered) describe(doc ast.Node, source []byte) {

@@ -132,8 +132,9 @@ async function send(form, key) {
   const status = form.querySelector(".status");
   const body = form.querySelector("pre");
   body.closest(".code").hidden = true;
-  const url = new URL(form.elements.url.value.trim(), location.origin);
-  if (url.origin !== location.origin || !url.pathname.startsWith("/api/v1/")) {
+  const path = form.elements.url.value.trim();
+  const url = URL.canParse(path, location.origin) && new URL(path, location.origin);
+  if (!url || url.origin !== location.origin || !url.pathname.startsWith("/api/v1/")) {
     status.textContent = "Enter a path that starts with /api/v1/.";
     return;
   }
