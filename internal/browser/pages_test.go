@@ -71,14 +71,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestPins checks that packages have exact versions and that the lock file names no registry.
+// TestPins checks that packages have exact versions and that the lock files name no registry.
 func TestPins(t *testing.T) {
-	files, err := fs.Sub(committed, "kit")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := nodetest.CheckPins(files); err != nil {
-		t.Error(err)
+	for name, kit := range map[string]embed.FS{"kit": committed, "lighthouse": lighthouseKit} {
+		files, err := fs.Sub(kit, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := nodetest.CheckPins(files); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
