@@ -59,7 +59,9 @@ func checkWalkthrough(t *testing.T, name string, parts []string) {
 		for _, block := range shellBlock.FindAllStringSubmatch(string(guide), -1) {
 			script += block[1]
 		}
-		script = strings.ReplaceAll(script, "http://127.0.0.1:8080", strings.TrimSuffix(s.base, "/api/v1"))
+		for _, address := range []string{"http://127.0.0.1:8080", "http://localhost:8080"} {
+			script = strings.ReplaceAll(script, address, strings.TrimSuffix(s.base, "/api/v1"))
+		}
 		script = strings.ReplaceAll(script, "127.0.0.1:9090", mustFreeAddress(t))
 		script = strings.ReplaceAll(script, "go run ./cmd/colaregistry", "colaregistry")
 		walk := exec.Command(shell, "-c", script)
