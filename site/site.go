@@ -128,8 +128,8 @@ type page struct {
 	Body               string // template of the content
 	Data               any
 	Query              string // of the search
-	Wide               bool   // whether the content has a column for samples
 	Headings           []heading
+	Wide               bool // whether a column for samples replaces the list of contents, which moves to the menu
 }
 
 // heading is an entry of the list of contents beside a page.

@@ -33,7 +33,7 @@ for (const heading of document.querySelectorAll(".prose :is(h2, h3, h4)[id]")) {
 }
 
 const entries = new Map();
-for (const link of document.querySelectorAll(".contents a")) {
+for (const link of document.querySelectorAll(".contents a, .side .deep")) {
   entries.set(decodeURIComponent(link.hash.slice(1)), link);
 }
 if (entries.size > 0) {
