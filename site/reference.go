@@ -53,7 +53,8 @@ func (s *server) addReference() {
 
 // operationText returns the text of an operation that the search finds.
 func operationText(op *httpapi.Operation) string {
-	return op.Method + " " + op.Path + " " + op.Description + " " + fieldsText(op.Parameters) + fieldsText(op.Body)
+	description := strings.NewReplacer("`", "", "**", "").Replace(op.Description)
+	return op.Method + " " + op.Path + " " + description + " " + fieldsText(op.Parameters) + fieldsText(op.Body)
 }
 
 func fieldsText(fields []httpapi.Field) (text string) {
