@@ -61,7 +61,8 @@ func TestSearchTargets(t *testing.T) {
 func TestHostileSearch(t *testing.T) {
 	h := newTestServer().routes()
 	for _, query := range []string{
-		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "\x00\x1b[2J", "\xff\xfe", strings.Repeat("x", 10_000), "{{.}}", "%00",
+		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "\x00\x1b[2J", "\xff\xfe", "{{.}}", "%00",
+		strings.Repeat("x", 10_000),
 	} {
 		resp := send(h, "GET", findPath+"?q="+url.QueryEscape(query))
 		page := mustRead(t, resp)

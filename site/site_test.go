@@ -263,7 +263,8 @@ func TestReference(t *testing.T) {
 			t.Errorf("%s is missing", where)
 			return
 		}
-		unspaced := func(s string) string { return strings.Join(strings.Fields(s), "") } // elements may have no space between them
+		// There may be no space between elements.
+		unspaced := func(s string) string { return strings.Join(strings.Fields(s), "") }
 		shown := unspaced(shownText(n))
 		for _, part := range parts {
 			if !strings.Contains(shown, unspaced(part)) {
@@ -277,7 +278,8 @@ func TestReference(t *testing.T) {
 			operations++
 			page := referencePath + "/" + strings.ReplaceAll(strings.ToLower(op.Tags[0]), " ", "-")
 			cost := strings.ReplaceAll(op.Cost, "`", "")
-			parts := []string{strings.ToUpper(method) + " /api/v1" + path, op.Summary, cost, "curl", "Python", "JavaScript", "Go"}
+			parts := []string{strings.ToUpper(method) + " /api/v1" + path, op.Summary, cost}
+			parts = append(parts, "curl", "Python", "JavaScript", "Go")
 			for _, p := range op.Parameters {
 				parts = append(parts, p.Name, p.Description)
 			}
@@ -406,8 +408,10 @@ func TestResponses(t *testing.T) {
 	} {
 		resp := send(h, tt.method, tt.target)
 		got := resp.Header
-		if resp.StatusCode != tt.status || got.Get("Content-Type") != tt.contentType || got.Get("Cache-Control") != tt.policy {
-			t.Errorf("%s %s: %d %v, want %d, %s, %s", tt.method, tt.target, resp.StatusCode, got, tt.status, tt.contentType, tt.policy)
+		if resp.StatusCode != tt.status || got.Get("Content-Type") != tt.contentType ||
+			got.Get("Cache-Control") != tt.policy {
+			t.Errorf("%s %s: %d %v, want %d, %s, %s", tt.method, tt.target, resp.StatusCode, got, tt.status,
+				tt.contentType, tt.policy)
 		}
 		if got.Get("X-Request-Id") == "" || got.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s %s: headers %v lack the request ID or nosniff", tt.method, tt.target, got)
