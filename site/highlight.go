@@ -14,6 +14,12 @@ import (
 // highlight returns source code with elements for its colored parts. Chroma's own formatter wraps
 // every token, which makes pages with long examples twice as large.
 func highlight(language, source string) template.HTML {
+	switch language {
+	case "":
+		return template.HTML(template.HTMLEscapeString(source))
+	case "curl":
+		language = "bash"
+	}
 	lexer := lexers.Get(language)
 	if lexer == nil {
 		return template.HTML(template.HTMLEscapeString(source))

@@ -43,6 +43,7 @@ func (s *server) renderMarkdown(file string, source []byte) (m rendered) {
 		source = bytes.ReplaceAll(source, []byte(exampleURL), []byte(s.opts.PublicURL))
 	}
 	doc := markdown.Parser().Parse(text.NewReader(source))
+	removeDiagrams(doc, source)
 	rewriteLinks(file, doc)
 	m.describe(doc, source)
 	var b bytes.Buffer
@@ -107,6 +108,17 @@ func plainText(n ast.Node, source []byte) string {
 		return ast.WalkContinue, nil
 	})
 	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// removeDiagrams removes Mermaid diagrams. Drawing them needs a large script, and the text says the same.
+func removeDiagrams(doc ast.Node, source []byte) {
+	for n := doc.FirstChild(); n != nil; {
+		next := n.NextSibling()
+		if block, ok := n.(*ast.FencedCodeBlock); ok && string(block.Language(source)) == "mermaid" {
+			doc.RemoveChild(doc, n)
+		}
+		n = next
+	}
 }
 
 // rewriteLinks points links between Markdown files to their pages, and removes links to files that

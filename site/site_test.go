@@ -201,8 +201,8 @@ func TestPages(t *testing.T) {
 		if headings != 1 || len(description) < 20 {
 			t.Errorf("%s has %d first-level headings and the description %q", path, headings, description)
 		}
-		if strings.Contains(page, exampleURL) || strings.Contains(page, "ZgotmplZ") {
-			t.Errorf("%s contains the example URL or a value rejected by the template", path)
+		if strings.Contains(page, exampleURL) || strings.Contains(page, "ZgotmplZ") || strings.Contains(page, "sequenceDiagram") {
+			t.Errorf("%s contains the example URL, a value rejected by the template, or the source of a diagram", path)
 		}
 		if !strings.Contains(page, `<link rel="canonical" href="`+publicURL+path+`">`) {
 			t.Errorf("%s has no canonical URL", path)
@@ -360,6 +360,8 @@ func TestHighlight(t *testing.T) {
 		{"json", `{"a": 1, "b": null}`, `{<span class="c-name">&#34;a&#34;</span>: <span class="c-number">1</span>, ` +
 			`<span class="c-name">&#34;b&#34;</span>: <span class="c-number">null</span>}`},
 		{"unknown", "<script>", "&lt;script&gt;"},
+		{"", "<plain>", "&lt;plain&gt;"},
+		{"curl", `curl "$A"`, `curl <span class="c-string">&#34;</span><span class="c-name">$A</span><span class="c-string">&#34;</span>`},
 		{"go", "// <i>", `<span class="c-comment">// &lt;i&gt;</span>`},
 	} {
 		if got := string(highlight(tt.language, tt.source)); got != tt.want {
@@ -447,5 +449,14 @@ func TestETag(t *testing.T) {
 	}
 	if other := send(h, "GET", "/docs/alerts").Header.Get("Etag"); tag == "" || tag == other {
 		t.Errorf("tags %s, %s of different pages", tag, other)
+	}
+}
+
+// BenchmarkRender renders all pages, as a process does when it starts.
+func BenchmarkRender(b *testing.B) {
+	ref := newAPI().Reference
+	b.ReportAllocs()
+	for b.Loop() {
+		newServer(Options{PublicURL: publicURL, Reference: ref})
 	}
 }
