@@ -12,6 +12,13 @@ import (
 type entry struct {
 	Page, Title, Path string
 	text              string
+	lower             struct{ page, title, text string } // in lower case
+}
+
+// index adds an entry to the search.
+func (s *server) index(e entry) {
+	e.lower.page, e.lower.title, e.lower.text = strings.ToLower(e.Page), strings.ToLower(e.Title), strings.ToLower(e.text)
+	s.entries = append(s.entries, e)
 }
 
 // result is an entry with the part of its text that matches.
@@ -45,13 +52,14 @@ func (s *server) search(query string) (found []result) {
 		return nil
 	}
 	score := map[string]int{}
-	for _, e := range s.entries {
+	for i := range s.entries {
+		e := &s.entries[i]
 		n, ok := e.match(words)
 		if !ok {
 			continue
 		}
 		score[e.Path] = n
-		found = append(found, result{e, e.excerpt(words[0])})
+		found = append(found, result{*e, e.excerpt(words[0])})
 	}
 	slices.SortStableFunc(found, func(a, b result) int { return cmp.Compare(score[b.Path], score[a.Path]) })
 	return found[:min(len(found), maxResults)]
@@ -60,14 +68,13 @@ func (s *server) search(query string) (found []result) {
 // match reports whether the entry contains all words. The score counts those in its title twice, and
 // those in its page's title once.
 func (e *entry) match(words []string) (score int, ok bool) {
-	title, page, text := strings.ToLower(e.Title), strings.ToLower(e.Page), strings.ToLower(e.text)
 	for _, w := range words {
 		switch {
-		case strings.Contains(title, w):
+		case strings.Contains(e.lower.title, w):
 			score += 2
-		case strings.Contains(page, w):
+		case strings.Contains(e.lower.page, w):
 			score++
-		case !strings.Contains(text, w):
+		case !strings.Contains(e.lower.text, w):
 			return 0, false
 		}
 	}
@@ -76,7 +83,7 @@ func (e *entry) match(words []string) (score int, ok bool) {
 
 // excerpt returns the part of the text around a word, or its beginning.
 func (e *entry) excerpt(word string) string {
-	from := max(0, strings.Index(strings.ToLower(e.text), word)-excerpt/3)
+	from := max(0, strings.Index(e.lower.text, word)-excerpt/3)
 	from = min(from, len(e.text)) // lower case may be longer
 	if from > 0 {
 		from += strings.IndexByte(e.text[from:], ' ') + 1

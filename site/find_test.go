@@ -93,3 +93,10 @@ func FuzzSearch(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkSearch(b *testing.B) {
+	s := newTestServer()
+	for b.Loop() {
+		s.search("date range")
+	}
+}

@@ -110,7 +110,7 @@ func (s *server) addGuides() {
 				Data: template.HTML(m.html),
 			})
 			for _, section := range m.sections {
-				s.entries = append(s.entries, entry{
+				s.index(entry{
 					Page: m.title, Title: section.title, Path: g.path + "#" + section.id, text: section.text,
 				})
 			}

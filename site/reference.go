@@ -33,7 +33,7 @@ func (s *server) addReference() {
 		for j := range section.Operations {
 			op := &section.Operations[j]
 			p.Headings = append(p.Headings, heading{op.ID, op.Summary, 2})
-			s.entries = append(s.entries, entry{
+			s.index(entry{
 				Page: section.Name, Title: op.Summary, Path: p.Path + "#" + op.ID, text: operationText(op),
 			})
 		}
@@ -45,7 +45,7 @@ func (s *server) addReference() {
 	}
 	for _, o := range ref.Objects {
 		objects.Headings = append(objects.Headings, heading{o.Name, o.Name, 2})
-		s.entries = append(s.entries, entry{
+		s.index(entry{
 			Page: "Objects", Title: o.Name, Path: objects.Path + "#" + o.Name, text: fieldsText(o.Fields),
 		})
 	}
