@@ -14,7 +14,7 @@ RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANS
               $(foreach p,$(SERIAL),-gcflags='$(p)=-race=false')
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint openapi-lint vuln vuln-strict fuzz bench perf cluster-test collect-test conformance clients eval-tools screenshots generate run tools
+.PHONY: help test race lint openapi-lint vuln vuln-strict fuzz bench perf cluster-test collect-test conformance clients lighthouse eval-tools screenshots generate run tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ conformance: tools ## run the MCP conformance suite, inspector and official clie
 
 clients: tools ## test generated REST clients, MCP clients and Chromium (CLIENTS=TestClients/browser)
 	go test ./internal/clients -count=1 -v -timeout 15m -run '$(or $(CLIENTS),TestClients)' -args -online
+
+lighthouse: tools ## audit public pages with Lighthouse: scores, requests, bytes (5 minutes)
+	go test ./internal/browser -run TestLighthouse -count=1 -v -timeout 20m -args -lighthouse
 
 eval-tools: ## answer 40 requests with the MCP tools: by plan, or by a model if one is configured (EVAL=flags)
 	go run ./internal/evaltools $(EVAL)

@@ -211,3 +211,12 @@ func entryContent(run *registry.FeedRun, page string) (string, error) {
 	}
 	return stripHidden(b.String()), nil
 }
+
+// count formats a number with thousands separators.
+func count(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -105,7 +105,7 @@ func (a *api) pathNotFoundError(r *http.Request) error {
 }
 
 func unknownPath(path string) error {
-	return cola.Errorf(cola.CodeNotFound, "Unknown path %s. /docs lists every path.", params.Truncate(path))
+	return cola.Errorf(cola.CodeNotFound, "Unknown path %s. /docs/reference lists every path.", params.Truncate(path))
 }
 
 func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {

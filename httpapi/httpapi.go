@@ -1,10 +1,10 @@
 // Package httpapi is the REST API of the registry: it decodes requests, calls package registry and
 // renders the results.
 //
-// One table of operations mounts the routes and describes them in the OpenAPI document. The
-// reference page at /docs is rendered from that document, so the documentation always matches the
-// implementation. Requests are decoded here rather than by a framework, because the API reports all
-// problems with a request at once, in the same words as the MCP server and the dashboard.
+// One table of operations mounts the routes and describes them in the OpenAPI document. Package site
+// renders the reference from that document, so the documentation always matches the implementation.
+// Requests are decoded here rather than by a framework, because the API reports all problems with a
+// request at once, in the same words as the MCP server and the dashboard.
 package httpapi
 
 import (
@@ -152,23 +152,28 @@ type api struct {
 	buffers        sync.Pool // of *bytes.Buffer
 	imageQuery     decoder[imageParams]
 	spec           staticDocument // the OpenAPI document
-	page           staticDocument // the reference page
 }
 
 // Handles reports whether the API handles a path, even with a 404.
 func Handles(path string) bool {
 	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch area {
-	case "api", "docs", "healthz", "readyz", "images", "unsubscribe", "confirm", "feeds", "llms.txt", "privacy":
+	case "api", "healthz", "readyz", "images", "unsubscribe", "confirm", "feeds", "llms.txt", "privacy":
 		return true
 	}
 	return path == openAIChallengePath || path == registryAuthPath
 }
 
-// New returns the handler for /api/v1/…, /docs, /llms.txt, /privacy, /healthz, /readyz, /images/…,
+// API handles requests to the API.
+type API struct {
+	http.Handler
+	Reference Reference // describes the API
+}
+
+// New returns the handler for /api/v1/…, /llms.txt, /privacy, /healthz, /readyz, /images/…,
 // /.well-known/…, and for the token links: /unsubscribe/…, /confirm/… and /feeds/…. It needs
 // unmodified request paths: do not mount it in a mux that cleans paths.
-func New(svc Service, authenticator Authenticator, o Options) http.Handler {
+func New(svc Service, authenticator Authenticator, o Options) *API {
 	o = o.withDefaults()
 	a := &api{
 		svc:            svc,
@@ -186,10 +191,9 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	}
 	spec := describe(a.ops, o.PublicURL)
 	a.spec = newStaticDocument("application/json", mustMarshal(spec))
-	a.page = newStaticDocument("text/html; charset=utf-8", mustRenderDocs(spec, o.PublicURL))
 	a.patterns = a.routePatterns()
 	a.recorder = web.NewRecorder(o.Logger, o.Metrics, sortedKeys(a.patterns), a.routeLabel)
-	return a.routes()
+	return &API{a.routes(), newReference(spec, o.PublicURL)}
 }
 
 func newBuffer() any { return new(bytes.Buffer) }
@@ -214,7 +218,6 @@ func (a *api) publicRoutes() map[string]http.HandlerFunc {
 		unsubscribePath:            a.showUnsubscribe,
 		confirmPath:                a.showConfirm,
 		feedPath:                   a.feed,
-		"/docs":                    a.serveDocument(&a.page),
 		"/healthz":                 a.health,
 		"/readyz":                  a.ready,
 		"/images/{image}":          a.image,

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -30,6 +29,7 @@ type description struct {
 // documentedOperation is an operation in the document.
 type documentedOperation struct {
 	method, path string
+	example      exampleCall
 	*huma.Operation
 }
 
@@ -75,7 +75,8 @@ func describe(ops []operation, publicURL string) description {
 		},
 	}}
 	for i := range ops {
-		doc.add(documentedOperation{ops[i].method(), ops[i].Path, s.operation(&ops[i], publicURL)})
+		example := newExampleCall(publicURL, &ops[i])
+		doc.add(documentedOperation{ops[i].method(), ops[i].Path, example, s.operation(&ops[i], example)})
 	}
 	s.Close(reflect.TypeFor[cola.SavedSearchParams](), reflect.TypeFor[cola.ScheduleParams](),
 		reflect.TypeFor[cola.PreviewParams](),
@@ -130,13 +131,13 @@ func introduction() string {
 }
 
 // operation describes one endpoint.
-func (s components) operation(op *operation, publicURL string) *huma.Operation {
+func (s components) operation(op *operation, example exampleCall) *huma.Operation {
 	o := &huma.Operation{
 		OperationID: op.ID,
 		Tags:        []string{op.Tag},
 		Summary:     op.Summary,
 		Description: op.Description + "\n\n**Cost:** " + op.Cost,
-		Extensions:  extensions(op.Cost, curl(publicURL, op), op.PathParam.placeholder()),
+		Extensions:  extensions(op.Cost, example.curl(), op.PathParam.placeholder()),
 		Responses:   map[string]*huma.Response{},
 	}
 	s.describeSuccess(o, op)
@@ -319,23 +320,6 @@ const placeholderLabel = "curl, with a placeholder for "
 
 // defaultURL is the server URL in examples if no public URL is configured.
 const defaultURL = "http://127.0.0.1:8080"
-
-// curl returns an example call of an operation.
-func curl(publicURL string, op *operation) string {
-	path := op.samplePath()
-	if op.Sample != "" {
-		path += "?" + op.Sample
-	}
-	call := "curl "
-	if op.method() != http.MethodGet && (op.method() != http.MethodPost || op.Body == nil) { // a body makes it a POST
-		call += "-X " + op.method() + " "
-	}
-	call += "-H \"X-API-Key: $API_KEY\""
-	if op.Body != nil {
-		call += " -H \"Content-Type: application/json\" \\\n  -d '" + string(mustEncodeJSON(op.Body.Example)) + "'"
-	}
-	return call + " \\\n  \"" + cmp.Or(publicURL, defaultURL) + basePath + path + "\""
-}
 
 // mustEncodeJSON encodes an example. It panics on errors, because examples are defined in this
 // package.

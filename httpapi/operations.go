@@ -235,7 +235,7 @@ func nonNilRows[T any](rows []T) []T {
 	return rows
 }
 
-// The tags of operations: the sections of the reference page.
+// The tags of operations: one page of the reference each.
 const (
 	tagColas        = "Labels"
 	tagPermittees   = "Permittees"

@@ -56,7 +56,7 @@ func TestReferenceExamples(t *testing.T) {
 // firstCall returns the URL of the first call on the reference page.
 func firstCall(t *testing.T, s *serverProcess) string {
 	t.Helper()
-	resp, err := http.Get(strings.TrimSuffix(s.base, "/api/v1") + "/docs")
+	resp, err := http.Get(strings.TrimSuffix(s.base, "/api/v1") + "/docs/reference")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,8 @@ func firstCall(t *testing.T, s *serverProcess) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, call, ok := strings.Cut(html.UnescapeString(string(page)), "curl -H")
+	text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(string(page), "") // highlighting
+	_, call, ok := strings.Cut(html.UnescapeString(text), "curl -H")
 	if !ok {
 		t.Fatal("reference page has no first call")
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/site"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/images"
 	"github.com/colaregistry/colaregistry/store/lookup"
@@ -115,12 +116,13 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		Hosts:   c.hosts(d),
 		Origins: append([]string{d.publicURL}, c.AllowedOrigins...),
 	})
+	guides := site.New(site.Options{PublicURL: d.publicURL, Reference: rest.Reference, Logger: env.log, Metrics: metrics})
 	pages, err := s.dashboard(c, d, links)
 	if err != nil {
 		return nil, err
 	}
 	s.http = &http.Server{
-		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, route(rest, assistants, pages))),
+		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, route(rest, assistants, pages, guides))),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
@@ -170,13 +172,15 @@ func (s *server) addAlerts(
 	return nil
 }
 
-// route routes requests to the MCP endpoint, the dashboard or the REST API. It is not a mux,
-// because the REST API needs unnormalized paths.
-func route(rest, assistants, pages http.Handler) http.Handler {
+// route routes requests to the MCP endpoint, the public site, the dashboard or the REST API. It is not
+// a mux, because the REST API needs unnormalized paths.
+func route(rest, assistants, pages, guides http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case mcp.Handles(r.URL.Path):
 			assistants.ServeHTTP(w, r)
+		case site.Handles(r.URL.Path):
+			guides.ServeHTTP(w, r)
 		case dashboard.Handles(r.URL.Path), isNavigation(r) && !httpapi.Handles(r.URL.Path):
 			pages.ServeHTTP(w, r)
 		default:

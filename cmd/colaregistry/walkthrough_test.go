@@ -28,6 +28,11 @@ func TestWalkthroughs(t *testing.T) {
 			`"brand_name":"RAVEN & OAK"`, `"grape_varietals":[`, `"prodct_type":[`, `"detail_views":{"used":1,`,
 			`"name":"Wines named raven"`, `"brand_name":"LITTLE RAVEN"`,
 		},
+		"API.md": {
+			`"product_type":"wine"`, `"year":`, `"company_name":`, `"others":{"groups":`, `"similarity":`, `"ava_id":`, `"value":`,
+			`"list_records":{"used":`, `"active":false`,
+		},
+		"SEARCH.md": {`"value":"`},
 	} {
 		t.Run(guide, func(t *testing.T) { checkWalkthrough(t, guide, want) })
 	}
@@ -54,11 +59,14 @@ func checkWalkthrough(t *testing.T, name string, parts []string) {
 		for _, block := range shellBlock.FindAllStringSubmatch(string(guide), -1) {
 			script += block[1]
 		}
-		script = strings.ReplaceAll(script, "http://127.0.0.1:8080/api/v1", s.base)
+		for _, address := range []string{"http://127.0.0.1:8080", "http://localhost:8080"} {
+			script = strings.ReplaceAll(script, address, strings.TrimSuffix(s.base, "/api/v1"))
+		}
 		script = strings.ReplaceAll(script, "127.0.0.1:9090", mustFreeAddress(t))
 		script = strings.ReplaceAll(script, "go run ./cmd/colaregistry", "colaregistry")
 		walk := exec.Command(shell, "-c", script)
-		walk.Dir, walk.Env = t.TempDir(), append(os.Environ(), "COLAREGISTRY_DATA_DIR="+h.DataDir,
+		_, key, _ := mustAccount(t, st, "reader@example.com", "pro")
+		walk.Dir, walk.Env = t.TempDir(), append(os.Environ(), "API="+s.base, "KEY="+key.Reveal(), "COLAREGISTRY_DATA_DIR="+h.DataDir,
 			"COLAREGISTRY_DATABASE_URL="+h.DatabaseURL, "PATH="+mustProgramDir(t)+":"+os.Getenv("PATH"))
 		if flags := h.keyFlags(t); flags != nil {
 			walk.Env = append(walk.Env, "COLAREGISTRY_SECRET_KEY_FILE="+flags[1])

@@ -142,7 +142,7 @@ func (w *welcome) restartText(labels int, hasAccounts bool) string {
 func (w *welcome) links() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  Base URL    %s/api/v1\n", w.publicURL)
-	fmt.Fprintf(&b, "  Reference   %s/docs\n", w.publicURL)
+	fmt.Fprintf(&b, "  Docs        %s/docs\n", w.publicURL)
 	fmt.Fprintf(&b, "  Assistants  %s%s   (MCP, with the key as a bearer token)\n", w.publicURL, mcp.Path)
 	switch {
 	case w.link != "":

@@ -16,7 +16,7 @@ func (s *site) responses(key string) map[string]response {
 	for _, target := range []string{
 		"GET /api/v1/usage", "GET /api/v1/nothing", "POST /api/v1/usage", "GET /api/v1/colas?nothing=1",
 		"OPTIONS /api/v1/colas", "HEAD /api/v1/usage",
-		"GET /api/v1/openapi.json", "GET /docs", "GET /healthz", "GET /readyz", "GET /images/nothing",
+		"GET /api/v1/openapi.json", "GET /docs", "GET /docs/nothing", "POST /docs", "GET /site/x/site.css", "GET /healthz", "GET /readyz", "GET /images/nothing",
 		"GET /feeds/unknown", "GET /unsubscribe/nothing",
 		"GET /unknown", "BREW /", "GET /", "GET /sign-in", "GET /keys", "GET /sign-in/link/nothing",
 		"GET /assets/x/style.css", "POST /sign-out", "GET /mcp", "POST /mcp",

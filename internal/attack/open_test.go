@@ -45,6 +45,8 @@ var open = map[string]bound{
 	"GET /confirm/{token}":                                   looked,
 	"POST /confirm/{token}":                                  looked,
 	"GET /docs":                                              inMemory,
+	"GET /docs/find":                                         inMemory,
+	"GET /docs/images/{name}":                                inMemory,
 	"GET /feeds/{token}":                                     looked,
 	"GET /healthz":                                           inMemory,
 	"GET /images/{image}":                                    drawn,
@@ -60,6 +62,7 @@ var open = map[string]bound{
 	"GET /sign-in/link/{token}":                              looked,
 	"POST /sign-in/link/{token}":                             looked,
 	"POST /sign-out":                                         inMemory,
+	"GET /site/{version}/{name}":                             inMemory,
 	"GET /unsubscribe/{token}":                               looked,
 	"POST /unsubscribe/{token}":                              looked,
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
+	docs "github.com/colaregistry/colaregistry/site"
 )
 
 // allHistory is a date before all labels.
@@ -68,12 +69,16 @@ func (s *site) handler() http.Handler {
 		Logger:    quiet,
 		Now:       s.registry.Now,
 	})
+	guides := docs.New(docs.Options{PublicURL: registrytest.PublicURL, Reference: rest.Reference, Logger: quiet})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if dashboard.Handles(r.URL.Path) {
+		switch {
+		case docs.Handles(r.URL.Path):
+			guides.ServeHTTP(w, r)
+		case dashboard.Handles(r.URL.Path):
 			pages.ServeHTTP(w, r)
-			return
+		default:
+			rest.ServeHTTP(w, r)
 		}
-		rest.ServeHTTP(w, r)
 	})
 }
 
@@ -257,6 +262,15 @@ func (h recordIDs) pages() []namedPage {
 		{"search-explain", search + "/explain?ttb_id=" + h.Label, 200},
 		{"destination-secret", destination + "/secret", 200}, {"destination-delete", destination + "/delete", 200},
 		{"not-found", "/keys/999999/revoke", 404},
+	}
+}
+
+// docsPages lists one page of the documentation of each kind. TestDocs opens all of them.
+func docsPages() []namedPage {
+	return []namedPage{
+		{"docs", "/docs", 200}, {"docs-guide", "/docs/search", 200}, {"docs-reference", "/docs/reference", 200},
+		{"docs-section", "/docs/reference/permittees", 200}, {"docs-find", "/docs/find?q=cursor", 200},
+		{"docs-find-nothing", "/docs/find?q=xyzzy", 200}, {"docs-missing", "/docs/missing", 404},
 	}
 }
 

@@ -65,6 +65,8 @@ var table = map[string][]string{
 		"internal/ratelimit", "internal/schemas", "internal/strictjson", "internal/web",
 	},
 	"dashboard": {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/web"},
+	"site":      {"cola", "httpapi", "internal/web", "."},
+	".":         {}, // embeds the documentation
 
 	"search/internal/codec":    {},
 	"search/internal/column":   {"search/internal/codec"},
@@ -133,7 +135,12 @@ type importing struct {
 }
 
 // ours returns the imported package relative to the module; ok is false for other modules.
-func (i importing) ours() (name string, ok bool) { return strings.CutPrefix(i.path, module+"/") }
+func (i importing) ours() (name string, ok bool) {
+	if i.path == module {
+		return ".", true
+	}
+	return strings.CutPrefix(i.path, module+"/")
+}
 
 func TestImports(t *testing.T) {
 	seen := map[string]bool{}
@@ -216,6 +223,9 @@ func TestTable(t *testing.T) {
 		{"internal/labelart", "store", false, false},
 		{"cmd/colaregistry", "store/sqlite", true, true},
 		{"somewhere", "cola", false, false},
+		{"site", ".", true, true},
+		{"httpapi", ".", false, false},
+		{"site", "registry", false, false},
 	} {
 		if got := mayImport(tt.from, tt.to, false); got != tt.code {
 			t.Errorf("mayImport(%s, %s) = %t, want %t", tt.from, tt.to, got, tt.code)

@@ -1,0 +1,142 @@
+package browser
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
+)
+
+// TestDocs opens every page of the documentation on a phone.
+func TestDocs(t *testing.T) {
+	s := newSite(t)
+	axe := mustAxe(t)
+	b := newTab(t, s.browser, true)
+	b.open(registrytest.PublicURL + "/docs")
+	paths := ask(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".side a")].map(a => a.pathname)`))
+	slices.Sort(paths)
+	if paths = slices.Compact(paths); len(paths) < 20 {
+		t.Fatalf("menu has %d pages: %q", len(paths), paths)
+	}
+	b.setSize(narrow, "dark")
+	for _, path := range paths {
+		t.Run(path, func(t *testing.T) {
+			b := b.in(t)
+			b.open(registrytest.PublicURL + path)
+			b.checkErrors(path)
+			b.accessible(path, axe)
+			if over := ask(b, chromedp.Evaluate[int](overflow)); over > 0 {
+				t.Errorf("overflows horizontally by %d pixels: %s", over, ask(b, chromedp.Evaluate[string](widest)))
+			}
+		})
+	}
+}
+
+// tried is the state of the first call of a reference page that can be tried.
+const tried = `(form => form.querySelector(".status").innerText + "\n" + form.querySelector("pre").innerText)(
+	document.querySelector(".try"))`
+
+// tryCall sends a call from a reference page by keyboard, and waits until the page shows a text.
+func (b *tab) tryCall(path, shown string) {
+	b.t.Helper()
+	b.fill(".try [name=url]", path)
+	b.do(chromedp.KeyEvent(kb.Enter), until(fmt.Sprintf("%s.includes(%q)", tried, shown)))
+}
+
+// TestKeyInDocs pastes a key into a reference page. It fills in the samples and sends calls, stays in
+// the tab, and is sent only to the API.
+func TestKeyInDocs(t *testing.T) {
+	s := newSite(t)
+	s.registry.Holder(t, ann, cola.TierStarter)
+	axe := mustAxe(t)
+	b := s.signIn(ann)
+	b.open(registrytest.PublicURL + "/keys/new")
+	b.fill("[name=name]", "Docs")
+	b.click("main form .button")
+	key := ask(b, chromedp.Evaluate[string](`document.querySelector("pre code").textContent.trim()`))
+	b.press("API reference")
+	if at := b.at(); at != registrytest.PublicURL+"/docs/reference/labels" {
+		t.Fatalf("link leads to %s", at)
+	}
+	const samples = `[...document.querySelectorAll("#searchColas .sample pre")].map(e => e.textContent).join("\n")`
+	printed := ask(b, chromedp.Evaluate[string](samples))
+	b.fill(".key [name=key]", "not a key")
+	if got := ask(b, chromedp.Evaluate[string](samples)); got != printed {
+		t.Errorf("an invalid key changes the samples to %s", got)
+	}
+	b.fill(".key [name=key]", " "+key+" ")
+	want := strings.NewReplacer("$API_KEY", key, `os.environ["API_KEY"]`, `"`+key+`"`, "process.env.API_KEY", `"`+key+`"`,
+		`os.Getenv("API_KEY")`, `"`+key+`"`).Replace(printed)
+	if got := ask(b, chromedp.Evaluate[string](samples)); got != want || strings.Count(got, key) != 4 {
+		t.Errorf("samples with the key:\n%s\nwant:\n%s", got, want)
+	}
+
+	b.tryCall("/api/v1/colas?date_range=all&per_page=2", `"ttb_id": `)
+	b.tryCall("/api/v1/colas?orign=france", `"orign": [`)
+	b.tryCall("/api/v1/colas/1", "404")
+	for _, elsewhere := range []string{
+		"https://evil.example/api/v1/usage", "//evil.example/api/v1/usage", "/docs", "/api/v1/../../docs", "http://[",
+	} {
+		b.tryCall(elsewhere, "/api/v1/")
+		b.do(until(`document.querySelector(".try .code").hidden`))
+	}
+	b.tryCall("/api/v1/usage", `"tier": "starter"`)
+	b.shows("200", "x-list-records-remaining: ")
+	for _, view := range views() {
+		b.setSize(view.width, view.scheme)
+		b.accessible(fmt.Sprintf("a tried call, %d wide, %s", view.width, view.scheme), axe)
+	}
+
+	b.open(registrytest.PublicURL + "/docs/reference/account")
+	const firstSample = `document.querySelector(".sample pre").textContent`
+	if got := ask(b, chromedp.Evaluate[string](firstSample)); !strings.Contains(got, key) {
+		t.Errorf("next page shows %s, want the key", got)
+	}
+	if leaked := ask(b, chromedp.Evaluate[bool](fmt.Sprintf(`JSON.stringify([location, localStorage, document.cookie,
+		performance.getEntriesByType("resource").map(e => e.name)]).includes(%q)`, key))); leaked {
+		t.Error("the key is in a URL, a cookie or permanent storage")
+	}
+	b.do(until(`document.querySelector(".key .quiet").click() || document.querySelector(".try").hidden`))
+	got := ask(b, chromedp.Evaluate[string](`sessionStorage.getItem("key") + `+firstSample))
+	if !strings.HasPrefix(got, "null") || strings.Contains(got, key) {
+		t.Errorf("after forgetting the key: %s", got)
+	}
+	b.checkErrors("a key in the documentation")
+}
+
+// TestDocsByKeyboard searches the documentation by keyboard, and without scripts.
+func TestDocsByKeyboard(t *testing.T) {
+	s := newSite(t)
+	b := newTab(t, s.browser, true)
+	b.open(registrytest.PublicURL + "/docs/quickstart")
+	b.do(chromedp.KeyEvent("/"), until(`document.activeElement.name === "q"`))
+	b.fill(".find [name=q]", "get usage")
+	b.enter()
+	b.tabTo("Get usage")
+	b.enter()
+	if at := b.at(); at != registrytest.PublicURL+"/docs/reference/account#getUsage" {
+		t.Errorf("the first result leads to %s", at)
+	}
+	b.checkErrors("keyboard")
+
+	plain := newTab(t, s.browser, true)
+	plain.disableScripts()
+	plain.open(registrytest.PublicURL + "/docs#searchColas")
+	plain.click("#searchColas a")
+	plain.shows("Search labels", "curl")
+	plain.fill(".find [name=q]", "webhook")
+	plain.enter()
+	plain.shows("Webhooks")
+	for _, hidden := range []string{".key", ".try"} {
+		plain.open(registrytest.PublicURL + "/docs/reference/labels")
+		if ask(plain, chromedp.Evaluate[bool](showing(hidden)+" !== null")) {
+			t.Errorf("%s is shown without scripts", hidden)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+// Adds copy buttons and heading links, marks the current section in the list of contents, and focuses
+// the search on "/". Pages work without it.
+"use strict";
+
+for (const pre of document.querySelectorAll("pre")) {
+  let box = pre.parentElement;
+  if (!box.classList.contains("code")) {
+    box = document.createElement("div");
+    box.className = "code";
+    pre.replaceWith(box);
+    box.append(pre);
+  }
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(pre.textContent);
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  });
+  box.append(button);
+  pre.tabIndex = 0; // scrollable by keyboard
+}
+
+for (const heading of document.querySelectorAll(".prose :is(h2, h3, h4)[id]")) {
+  const link = document.createElement("a");
+  link.className = "anchor";
+  link.href = "#" + heading.id;
+  link.textContent = "#";
+  link.setAttribute("aria-label", "Link to " + heading.textContent);
+  heading.append(link);
+}
+
+const entries = new Map();
+for (const link of document.querySelectorAll(".contents a, .side .deep")) {
+  entries.set(decodeURIComponent(link.hash.slice(1)), link);
+}
+if (entries.size > 0) {
+  const observer = new IntersectionObserver((changes) => {
+    for (const { target, isIntersecting } of changes) {
+      if (!isIntersecting) continue;
+      for (const link of entries.values()) link.classList.remove("current");
+      entries.get(target.id).classList.add("current");
+    }
+  }, { rootMargin: "-70px 0px -70% 0px" });
+  for (const id of entries.keys()) {
+    const target = document.getElementById(id);
+    if (target) observer.observe(target);
+  }
+}
+
+// Remembers the language of samples.
+const language = localStorage.getItem("language");
+for (const sample of document.querySelectorAll(".sample")) {
+  if (language && sample.dataset.language === language) sample.open = true;
+  sample.querySelector("summary").addEventListener("click", () => {
+    localStorage.setItem("language", sample.dataset.language);
+  });
+}
+
+document.addEventListener("keydown", (event) => {
+  const field = document.querySelector(".find input");
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, select, textarea, [contenteditable]")) return;
+  event.preventDefault();
+  field.focus();
+});
+
+// Fills the reader's key into the samples, and sends example calls with it. The key stays in this tab
+// and is sent only to the API of this site.
+const keyForm = document.querySelector(".key");
+if (keyForm) {
+  const field = keyForm.elements.key;
+  const forget = keyForm.querySelector("button");
+  const samples = new Map();
+  for (const pre of document.querySelectorAll(".sample pre, .key + .code pre")) {
+    samples.set(pre, [...pre.childNodes]);
+  }
+  const useKey = () => {
+    const key = field.validity.valid ? field.value.trim() : "";
+    if (key) sessionStorage.setItem("key", key);
+    else sessionStorage.removeItem("key");
+    forget.hidden = !field.value;
+    for (const form of document.querySelectorAll(".try")) form.hidden = !key;
+    for (const [pre, nodes] of samples) {
+      pre.replaceChildren(...nodes.map((node) => node.cloneNode(true)));
+      if (key) fillKey(pre, key);
+    }
+  };
+  field.value = sessionStorage.getItem("key") || "";
+  field.addEventListener("input", useKey);
+  keyForm.addEventListener("submit", (event) => { event.preventDefault(); keyForm.reportValidity(); });
+  forget.addEventListener("click", () => { field.value = ""; useKey(); field.focus(); });
+  keyForm.hidden = false;
+  useKey();
+  for (const form of document.querySelectorAll(".try")) {
+    form.addEventListener("submit", (event) => { event.preventDefault(); send(form, field.value.trim()); });
+  }
+}
+
+// fillKey replaces the expression for the key in a sample, which may span several elements.
+function fillKey(pre, key) {
+  const quoted = `"${key}"`;
+  for (const [expression, value] of [
+    ["$API_KEY", key], ['os.environ["API_KEY"]', quoted], ["process.env.API_KEY", quoted], ['os.Getenv("API_KEY")', quoted],
+  ]) {
+    const from = pre.textContent.indexOf(expression);
+    if (from < 0) continue;
+    const range = document.createRange();
+    const nodes = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT);
+    let at = 0;
+    while (nodes.nextNode()) {
+      const { length } = nodes.currentNode;
+      if (at <= from && from < at + length) range.setStart(nodes.currentNode, from - at);
+      at += length;
+      if (at >= from + expression.length) {
+        range.setEnd(nodes.currentNode, length - (at - from - expression.length));
+        break;
+      }
+    }
+    range.deleteContents();
+    const mark = document.createElement("mark");
+    mark.textContent = value;
+    range.insertNode(mark);
+  }
+}
+
+// send sends the call of a form and shows the response.
+async function send(form, key) {
+  const button = form.querySelector("button");
+  const status = form.querySelector(".status");
+  const body = form.querySelector("pre");
+  body.closest(".code").hidden = true;
+  const path = form.elements.url.value.trim();
+  const url = URL.canParse(path, location.origin) && new URL(path, location.origin);
+  if (!url || url.origin !== location.origin || !url.pathname.startsWith("/api/v1/")) {
+    status.textContent = "Enter a path that starts with /api/v1/.";
+    return;
+  }
+  button.disabled = true;
+  status.textContent = "Sending…";
+  const began = performance.now();
+  try {
+    const response = await fetch(url, { headers: { "X-API-Key": key }, credentials: "omit", cache: "no-store", redirect: "error" });
+    const text = await response.text();
+    status.textContent = describe(response, text, performance.now() - began);
+    body.textContent = indent(text);
+    body.closest(".code").hidden = !text;
+  } catch (error) {
+    status.textContent = "The request failed: " + error.message;
+  }
+  button.disabled = false;
+}
+
+function describe(response, text, milliseconds) {
+  const lines = [`${response.status} ${response.statusText} · ${Math.round(milliseconds)} ms · ${text.length.toLocaleString("en-US")} characters`];
+  for (const [name, value] of response.headers) {
+    if (/^x-(detail-views|list-records|quota|burst|rate)|^ratelimit|^retry-after/.test(name)) lines.push(`${name}: ${value}`);
+  }
+  return lines.join("\n");
+}
+
+function indent(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text; // CSV, NDJSON or plain text
+  }
+}

@@ -1,0 +1,131 @@
+package site
+
+import (
+	"bytes"
+	"html/template"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/colaregistry/colaregistry"
+)
+
+// guide is a Markdown file that is served as a page.
+type guide struct {
+	file  string // in the root package's Docs
+	path  string
+	title string // in the menu
+}
+
+func newGuide(file, title string) guide {
+	name := strings.TrimSuffix(path.Base(file), ".md")
+	return guide{file, docsPath + "/" + strings.ToLower(name), title}
+}
+
+// guides are the pages about using the service; operatorGuides are those about running it. The other
+// files in docs/ are for contributors, and are not served.
+var (
+	guides = []guide{
+		newGuide("docs/QUICKSTART.md", "Quickstart"),
+		newGuide("docs/API.md", "API guide"),
+		newGuide("docs/SEARCH.md", "How matching works"),
+		newGuide("docs/CATEGORIES.md", "Categories"),
+		newGuide("docs/ALERTS.md", "Alerts and webhooks"),
+		newGuide("docs/METERING.md", "Metering"),
+		newGuide("docs/DASHBOARD.md", "Dashboard"),
+		newGuide("docs/ASSISTANTS.md", "Assistants"),
+		newGuide("tools.md", "MCP tools"),
+	}
+	operatorGuides = []guide{
+		newGuide("docs/CONFIGURATION.md", "Configuration"),
+		newGuide("docs/DATA.md", "Data and coverage"),
+		newGuide("docs/IMPORT.md", "Import"),
+		newGuide("docs/OPERATIONS.md", "Operations"),
+		newGuide("docs/OAUTH.md", "Sign-in and OAuth"),
+		newGuide("docs/SECURITY.md", "Security"),
+	}
+)
+
+// guidePath returns the path of the page for a Markdown file; ok is false if it isn't served.
+func guidePath(file string) (path string, ok bool) {
+	for _, all := range [][]guide{guides, operatorGuides} {
+		for _, g := range all {
+			if g.file == file {
+				return g.path, true
+			}
+		}
+	}
+	return "", false
+}
+
+// menuGroup is a group of links in the menu of the documentation.
+type menuGroup struct {
+	Title string
+	Links []menuLink
+}
+
+type menuLink struct{ Title, Path string }
+
+func (s *server) newMenu() []menuGroup {
+	api, _ := guidePath("docs/API.md")
+	learn := menuGroup{Title: "Guides"}
+	for _, g := range guides {
+		learn.Links = append(learn.Links, menuLink{g.title, g.path})
+		if g.path == api {
+			for _, section := range []string{"Authentication", "Pagination", "Quotas", "Errors"} {
+				learn.Links = append(learn.Links, menuLink{section, api + "#" + strings.ToLower(section)})
+			}
+		}
+	}
+	reference := menuGroup{Title: "API reference", Links: []menuLink{{"Overview", referencePath}}}
+	for _, section := range s.opts.Reference.Sections {
+		reference.Links = append(reference.Links, menuLink{section.Name, referencePath + "/" + section.Anchor})
+	}
+	reference.Links = append(reference.Links, menuLink{"Objects", referencePath + "/objects"})
+	operate := menuGroup{Title: "Run your own"}
+	for _, g := range operatorGuides {
+		operate.Links = append(operate.Links, menuLink{g.title, g.path})
+	}
+	return []menuGroup{learn, reference, operate}
+}
+
+// addGuides adds a page for each guide, and the start page of the documentation.
+func (s *server) addGuides() {
+	s.add(page{
+		Title: "Documentation", Path: docsPath, Body: "docs", Data: s.opts.Reference.Sections,
+		Description: "Guides and API reference of the label approval registry.",
+	})
+	for _, all := range [][]guide{guides, operatorGuides} {
+		for _, g := range all {
+			source, err := colaregistry.Docs.ReadFile(g.file)
+			if err != nil {
+				panic(err) // unreachable: the file is embedded
+			}
+			m := s.renderMarkdown(g.file, source)
+			s.add(page{
+				Title: m.title, Path: g.path, Description: m.summary, Headings: m.headings, Body: "guide",
+				Data: template.HTML(m.html),
+			})
+			for _, section := range m.sections {
+				s.index(entry{
+					Page: m.title, Title: section.title, Path: g.path + "#" + section.id, text: section.text,
+				})
+			}
+		}
+	}
+}
+
+// serveImage serves an image of a guide.
+func (s *server) serveImage(w http.ResponseWriter, r *http.Request) {
+	name := chi.URLParam(r, "name")
+	content, err := colaregistry.Docs.ReadFile("docs/images/" + name)
+	if err != nil {
+		s.notFound(w, r)
+		return
+	}
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+}

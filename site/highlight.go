@@ -1,0 +1,86 @@
+package site
+
+import (
+	"html/template"
+	"strings"
+
+	"github.com/alecthomas/chroma/v2"
+	"github.com/alecthomas/chroma/v2/lexers"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/util"
+)
+
+// highlight returns source code with elements for its colored parts. Chroma's own formatter wraps
+// every token, which makes pages with long examples twice as large.
+func highlight(language, source string) template.HTML {
+	switch language {
+	case "":
+		return template.HTML(template.HTMLEscapeString(source))
+	case "curl":
+		language = "bash"
+	}
+	lexer := lexers.Get(language)
+	if lexer == nil {
+		return template.HTML(template.HTMLEscapeString(source))
+	}
+	tokens, err := lexer.Tokenise(nil, source)
+	if err != nil {
+		return template.HTML(template.HTMLEscapeString(source))
+	}
+	var b strings.Builder
+	class := ""
+	for _, token := range tokens.Tokens() {
+		if next := tokenClass(token); next != class {
+			if class != "" {
+				b.WriteString("</span>")
+			}
+			if next != "" {
+				b.WriteString(`<span class="` + next + `">`)
+			}
+			class = next
+		}
+		template.HTMLEscape(&b, []byte(token.Value))
+	}
+	if class != "" {
+		b.WriteString("</span>")
+	}
+	return template.HTML(b.String())
+}
+
+// tokenClass returns the class of a token in the style sheet, or "" for the color of the text.
+func tokenClass(token chroma.Token) string {
+	switch t := token.Type; {
+	case strings.TrimSpace(token.Value) == "":
+		return ""
+	case t.InCategory(chroma.Comment) && !t.InSubCategory(chroma.CommentPreproc):
+		return "c-comment"
+	case t == chroma.LiteralStringInterpol, t == chroma.LiteralStringEscape:
+		return ""
+	case t.InSubCategory(chroma.LiteralString):
+		return "c-string"
+	case t.InSubCategory(chroma.LiteralNumber), t == chroma.KeywordConstant:
+		return "c-number"
+	case t.InCategory(chroma.Keyword), t == chroma.NameBuiltin:
+		return "c-word"
+	case t == chroma.NameTag, t == chroma.NameVariable, t == chroma.NameFunction, t == chroma.NameAttribute:
+		return "c-name"
+	}
+	return ""
+}
+
+// codeBlocks renders the code blocks of Markdown.
+type codeBlocks struct{}
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (codeBlocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindFencedCodeBlock, renderCodeBlock)
+}
+
+func renderCodeBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		language, code := n.(*ast.FencedCodeBlock).Language(source), n.Lines().Value(source)
+		_, _ = w.WriteString("<pre><code>" + string(highlight(string(language), string(code))) + "</code></pre>\n")
+	}
+	return ast.WalkSkipChildren, nil
+}

@@ -1,0 +1,174 @@
+package site
+
+import (
+	"bytes"
+	"path"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// exampleURL is the service's address in the Markdown files. Pages show the public URL instead. Examples
+// for the reader's own server use the name localhost, which stays.
+const exampleURL = "http://127.0.0.1:8080"
+
+// markdown converts the GitHub-flavored Markdown of the guides. Raw HTML is dropped.
+var markdown = goldmark.New(
+	goldmark.WithExtensions(extension.Table, extension.Strikethrough),
+	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(codeBlocks{}, 0))),
+)
+
+// rendered is a Markdown file as HTML.
+type rendered struct {
+	title    string // of the first heading
+	summary  string // the first paragraph, as plain text
+	html     string
+	headings []heading
+	sections []section
+}
+
+// section is the text below a heading.
+type section struct{ id, title, text string }
+
+// renderMarkdown renders a Markdown file of the documentation.
+func (s *server) renderMarkdown(file string, source []byte) (m rendered) {
+	if s.opts.PublicURL != "" {
+		source = bytes.ReplaceAll(source, []byte(exampleURL), []byte(s.opts.PublicURL))
+	}
+	doc := markdown.Parser().Parse(text.NewReader(source))
+	removeDiagrams(doc, source)
+	rewriteLinks(file, doc)
+	m.describe(doc, source)
+	var b bytes.Buffer
+	if err := markdown.Renderer().Render(&b, source, doc); err != nil {
+		panic("site: render " + file + ": " + err.Error()) // writes to memory don't fail
+	}
+	m.html = tables.Replace(b.String())
+	return m
+}
+
+// tables makes tables scroll by themselves on narrow screens, where keyboard users can focus them, and
+// turns empty headers into empty cells.
+var tables = strings.NewReplacer("<table>", `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`,
+	"</table>", "</table></div>", "<th></th>", "<td></td>")
+
+// describe sets the title, summary, headings and sections.
+func (m *rendered) describe(doc ast.Node, source []byte) {
+	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+		plain := plainText(n, source)
+		h, ok := n.(*ast.Heading)
+		switch {
+		case ok && h.Level == 1:
+			m.title = plain
+		case ok:
+			id, _ := h.AttributeString("id")
+			m.sections = append(m.sections, section{id: string(id.([]byte)), title: plain})
+			if h.Level <= 3 {
+				m.headings = append(m.headings, heading{string(id.([]byte)), plain, h.Level})
+			}
+		case len(m.sections) > 0:
+			m.sections[len(m.sections)-1].text += plain + " "
+		default:
+			if m.summary == "" && n.Kind() == ast.KindParagraph {
+				m.summary = plain
+			}
+			m.sections = append(m.sections, section{title: m.title, text: plain + " "})
+		}
+	}
+}
+
+// plainText returns the text of a node without markup.
+func plainText(n ast.Node, source []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch n := n.(type) {
+		case *ast.Text:
+			if entering {
+				b.Write(n.Segment.Value(source))
+				if n.SoftLineBreak() {
+					b.WriteByte(' ')
+				}
+			}
+		case *ast.FencedCodeBlock:
+			if entering {
+				b.Write(n.Lines().Value(source))
+			}
+		default:
+			if !entering && n.Type() == ast.TypeBlock {
+				b.WriteByte(' ')
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// removeDiagrams removes Mermaid diagrams. Drawing them needs a large script, and the text says the same.
+func removeDiagrams(doc ast.Node, source []byte) {
+	for n := doc.FirstChild(); n != nil; {
+		next := n.NextSibling()
+		if block, ok := n.(*ast.FencedCodeBlock); ok && string(block.Language(source)) == "mermaid" {
+			doc.RemoveChild(doc, n)
+		}
+		n = next
+	}
+}
+
+// rewriteLinks points links between Markdown files to their pages, and removes links to files that
+// are not served.
+func rewriteLinks(file string, doc ast.Node) {
+	var unserved []*ast.Link
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Link:
+			to, ok := pageURL(file, string(n.Destination))
+			if n.Destination = []byte(to); !ok {
+				unserved = append(unserved, n)
+			}
+		case *ast.Image:
+			to, _ := pageURL(file, string(n.Destination))
+			n.Destination = []byte(to)
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, link := range unserved {
+		parent := link.Parent()
+		for child := link.FirstChild(); child != nil; {
+			next := child.NextSibling()
+			parent.InsertBefore(parent, link, child)
+			child = next
+		}
+		parent.RemoveChild(parent, link)
+	}
+}
+
+// pageURL returns the URL on this site for a link in a Markdown file; ok is false if there is none.
+func pageURL(file, link string) (url string, ok bool) {
+	if strings.Contains(link, ":") || strings.HasPrefix(link, "#") {
+		return link, true
+	}
+	to, fragment, found := strings.Cut(link, "#")
+	if found {
+		fragment = "#" + fragment
+	}
+	to = path.Join(path.Dir(file), to)
+	switch target, served := guidePath(to); {
+	case served:
+		return target + fragment, true
+	case to == "docs/README.md":
+		return docsPath, true
+	case strings.HasPrefix(to, "docs/images/"):
+		return imagesPath + path.Base(to), true
+	}
+	return link, false
+}

@@ -1,0 +1,253 @@
+// Package site serves the public pages of the service: the guides in docs/ and the API reference.
+//
+// Pages are the same for everyone, so they are rendered once, at start, and browsers and proxies may
+// cache them. They work without JavaScript and read no session.
+package site
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// Options configure the site.
+type Options struct {
+	PublicURL string            // scheme and host of the service, without a trailing slash
+	Reference httpapi.Reference // of the REST API
+	Logger    *slog.Logger      // logs one event per request
+	// Metrics registers the site's metrics, once per registerer; nil disables them.
+	Metrics prometheus.Registerer
+}
+
+// Paths of the site.
+const (
+	docsPath      = "/docs"
+	referencePath = docsPath + "/reference"
+	findPath      = docsPath + "/find"
+	imagesPath    = docsPath + "/images/"
+	assetsPath    = "/site/"
+)
+
+// Handles reports whether the site handles a path, even with a 404.
+func Handles(path string) bool {
+	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return area == "docs" || area == "site"
+}
+
+// server renders and serves the pages.
+type server struct {
+	opts    Options
+	layout  *template.Template
+	assets  assets
+	menu    []menuGroup
+	pages   map[string]document // by path
+	entries []entry             // for the search
+}
+
+// New returns the handler for the paths that Handles accepts. It panics if a page can't be rendered,
+// which any test would find.
+func New(o Options) http.Handler { return newServer(o).routes() }
+
+// newServer renders all pages.
+func newServer(o Options) *server {
+	s := &server{opts: o, assets: loadAssets(), pages: map[string]document{}}
+	s.layout = template.Must(template.New("layout").Funcs(s.templateFuncs()).ParseFS(pageFiles, "pages/*.html"))
+	s.menu = s.newMenu()
+	s.addGuides()
+	s.addReference()
+	return s
+}
+
+func (s *server) routes() http.Handler {
+	o, r := s.opts, chi.NewRouter()
+	r.Use(web.RequestID, web.NewRecorder(o.Logger, o.Metrics, s.patterns(), pattern).Record, web.Compress(), web.Recover)
+	for path := range s.pages {
+		s.get(r, path, s.servePage)
+	}
+	s.get(r, findPath, s.find)
+	s.get(r, imagesPath+"{name}", s.serveImage)
+	s.get(r, assetsPath+"{version}/{name}", s.serveAsset)
+	r.NotFound(s.notFound)
+	r.MethodNotAllowed(methodNotAllowed)
+	return r
+}
+
+func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Allow", "GET, HEAD")
+	web.Fail(w, r, cola.Errorf(cola.CodeMethodNotAllowed, "Use GET or HEAD."))
+}
+
+func (s *server) get(r chi.Router, path string, h http.HandlerFunc) {
+	r.Get(path, h)
+	r.Head(path, h)
+}
+
+// patterns returns the routes for metrics: one for all pages.
+func (s *server) patterns() []string {
+	return []string{docsPath, findPath, imagesPath + "{name}", assetsPath + "{version}/{name}", web.Other}
+}
+
+// pattern returns the route of a request for metrics.
+func pattern(r *http.Request) string {
+	route := chi.RouteContext(r.Context()).RoutePattern()
+	switch {
+	case route == "" || strings.HasSuffix(route, "*"):
+		return web.Other
+	case strings.HasPrefix(route, docsPath) && route != findPath && !strings.Contains(route, "{"):
+		return docsPath
+	}
+	return route
+}
+
+// document is a rendered page.
+type document struct {
+	content []byte
+	etag    string
+}
+
+// page is the input of the layout.
+type page struct {
+	Title, Description string
+	Path               string
+	Menu               []menuGroup
+	Body               string // template of the content
+	Data               any
+	Query              string // of the search
+	Headings           []heading
+	Wide               bool // whether a column for samples replaces the list of contents, which moves to the menu
+}
+
+// heading is an entry of the list of contents beside a page.
+type heading struct {
+	ID, Text string
+	Level    int
+}
+
+// add renders a page and serves it at its path.
+func (s *server) add(p page) {
+	content := s.render(p)
+	sum := sha256.Sum256(content)
+	// Weak, because the content may be sent compressed.
+	s.pages[p.Path] = document{content, `W/"` + hex.EncodeToString(sum[:12]) + `"`}
+}
+
+// render renders a page within the layout.
+func (s *server) render(p page) []byte {
+	p.Menu = s.menu
+	var body, b bytes.Buffer
+	if err := s.layout.ExecuteTemplate(&body, p.Body, p.Data); err != nil {
+		panic(fmt.Sprintf("site: render %s: %v", p.Path, err))
+	}
+	p.Data = template.HTML(body.String())
+	if err := s.layout.ExecuteTemplate(&b, "layout", p); err != nil {
+		panic(fmt.Sprintf("site: render %s: %v", p.Path, err))
+	}
+	return b.Bytes()
+}
+
+func (s *server) servePage(w http.ResponseWriter, r *http.Request) {
+	d := s.pages[r.URL.Path]
+	h := w.Header()
+	s.setHeaders(h)
+	h.Set("Etag", d.etag)
+	h.Set("Cache-Control", "public, max-age=300")
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(d.content))
+}
+
+// write writes a page that isn't cached.
+func (s *server) write(w http.ResponseWriter, status int, p page) {
+	content := s.render(p)
+	h := w.Header()
+	s.setHeaders(h)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Robots-Tag", "noindex")
+	web.Write(w, status, "text/html; charset=utf-8", content)
+}
+
+// notFound shows an error page. A page's path with a slash at the end redirects to the page.
+func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
+	if path, ok := strings.CutSuffix(r.URL.Path, "/"); ok && s.pages[path].etag != "" {
+		http.Redirect(w, r, path, http.StatusMovedPermanently)
+		return
+	}
+	s.write(w, http.StatusNotFound, page{Title: "Page not found", Path: r.URL.Path, Body: "not_found"})
+}
+
+// setHeaders sets the security headers of a page: only our scripts and styles run, and embedding is
+// blocked.
+func (s *server) setHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "+
+		"img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
+}
+
+//go:embed pages
+var pageFiles embed.FS
+
+//go:embed assets
+var assetFiles embed.FS
+
+// assets are the style sheet, scripts and images of the pages by name. Their URLs contain a hash of
+// their content, so that browsers can cache them permanently.
+type assets struct {
+	files   map[string][]byte
+	version string
+}
+
+func loadAssets() assets {
+	a := assets{files: map[string][]byte{}}
+	files, err := fs.ReadDir(assetFiles, "assets")
+	if err != nil {
+		panic(err) // unreachable: the assets are embedded
+	}
+	sum := sha256.New()
+	for _, f := range files {
+		content, err := assetFiles.ReadFile("assets/" + f.Name())
+		if err != nil {
+			panic(err)
+		}
+		a.files[f.Name()] = content
+		sum.Write(content)
+	}
+	a.version = hex.EncodeToString(sum.Sum(nil)[:8])
+	return a
+}
+
+// url returns the URL of an asset.
+func (a assets) url(name string) string { return assetsPath + a.version + "/" + name }
+
+// serveAsset serves an asset, whatever the version in the URL, so that pages still open from a
+// previous version keep working.
+func (s *server) serveAsset(w http.ResponseWriter, r *http.Request) {
+	name := chi.URLParam(r, "name")
+	content, ok := s.assets.files[name]
+	if !ok {
+		s.notFound(w, r)
+		return
+	}
+	cache := "public, max-age=60"
+	if chi.URLParam(r, "version") == s.assets.version {
+		cache = "public, max-age=31536000, immutable"
+	}
+	w.Header().Set("Cache-Control", cache)
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+}

@@ -1,0 +1,462 @@
+package site
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+
+	"github.com/colaregistry/colaregistry/httpapi"
+)
+
+const publicURL = "https://registry.example"
+
+// noService has no working operations. The reference needs only their descriptions.
+type noService struct{ httpapi.Service }
+
+// newAPI returns the REST API, which describes itself.
+func newAPI() *httpapi.API {
+	return httpapi.New(noService{}, nil, httpapi.Options{PublicURL: publicURL, Logger: slog.New(slog.DiscardHandler)})
+}
+
+func newTestServer() *server {
+	return newServer(Options{
+		PublicURL: publicURL, Reference: newAPI().Reference, Logger: slog.New(slog.DiscardHandler),
+	})
+}
+
+// send sends a request with header lines ("Name: value").
+func send(h http.Handler, method, target string, lines ...string) *http.Response {
+	r := httptest.NewRequest(method, target, nil)
+	for _, line := range lines {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func mustRead(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	content, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// parsed is a page with its elements by ID, and the URLs in it.
+type parsed struct {
+	*html.Node
+	ids   map[string]*html.Node
+	links []string
+}
+
+// mustParse parses a page. Its element IDs must be unique.
+func mustParse(t *testing.T, path string, content []byte) parsed {
+	t.Helper()
+	root, err := html.Parse(bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := parsed{Node: root, ids: map[string]*html.Node{}}
+	for n := range root.Descendants() {
+		for _, a := range n.Attr {
+			switch a.Key {
+			case "id":
+				if p.ids[a.Val] != nil {
+					t.Errorf("%s: duplicate element ID %s", path, a.Val)
+				}
+				p.ids[a.Val] = n
+			case "href", "src", "action":
+				p.links = append(p.links, a.Val)
+			case "style":
+				t.Errorf("%s: inline style %q, which the security policy forbids", path, a.Val)
+			}
+			if strings.HasPrefix(a.Key, "on") {
+				t.Errorf("%s: inline script %q, which the security policy forbids", path, a.Key)
+			}
+		}
+	}
+	return p
+}
+
+// shownText returns the text of an element and its descendants, with single spaces.
+func shownText(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// mustParseAll parses every page.
+func mustParseAll(t *testing.T, s *server) map[string]parsed {
+	t.Helper()
+	all := map[string]parsed{}
+	for path, d := range s.pages {
+		all[path] = mustParse(t, path, d.content)
+	}
+	return all
+}
+
+// outside are the links to other parts of the service.
+var outside = []string{"/", "/api/v1/openapi.json", "/plans", "/privacy"}
+
+// TestLinks checks that every link to this site leads to a page and an element on it, that no page is
+// without links to it, and that links to other parts of the service are listed.
+func TestLinks(t *testing.T) {
+	s := newTestServer()
+	h, pages := s.routes(), mustParseAll(t, s)
+	linked, others := map[string]bool{findPath: true}, map[string]bool{}
+	for path, p := range pages {
+		for _, link := range p.links {
+			u, err := url.Parse(link)
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				continue
+			}
+			switch u = (&url.URL{Scheme: "https", Host: "registry.example", Path: path}).ResolveReference(u); {
+			case u.Host != "registry.example":
+				if u.Scheme != "https" {
+					t.Errorf("%s: link to %s", path, link)
+				}
+			case !Handles(u.Path):
+				others[u.Path] = true
+			default:
+				target, isPage := pages[u.Path]
+				if isPage && u.Fragment != "" && target.ids[u.Fragment] == nil {
+					t.Errorf("%s: link to %s, which has no such element", path, link)
+				}
+				if linked[u.Path] = true; !isPage && send(h, "GET", u.Path).StatusCode != http.StatusOK {
+					t.Errorf("%s: broken link to %s", path, link)
+				}
+			}
+		}
+	}
+	for path := range pages {
+		if !linked[path] {
+			t.Errorf("no link to %s", path)
+		}
+	}
+	if diff := cmp.Diff(outside, slices.Sorted(maps.Keys(others))); diff != "" {
+		t.Errorf("links to other parts of the service (-want +got):\n%s", diff)
+	}
+}
+
+// TestFormerFragments checks that links to the single-page reference, which was at /docs, find the
+// operation.
+func TestFormerFragments(t *testing.T) {
+	s := newTestServer()
+	docs := mustParse(t, docsPath, s.pages[docsPath].content)
+	for _, section := range s.opts.Reference.Sections {
+		for _, op := range section.Operations {
+			if docs.ids[op.ID] == nil {
+				t.Errorf("%s has no element %s", docsPath, op.ID)
+			}
+		}
+	}
+}
+
+// TestPages checks the size and the head of every page, and that they contain the public URL.
+func TestPages(t *testing.T) {
+	const maxPage = 150_000 // bytes, before compression
+	titles := map[string]string{}
+	for path, d := range newTestServer().pages {
+		page := string(d.content)
+		if len(page) > maxPage {
+			t.Errorf("%s has %d bytes, want at most %d", path, len(page), maxPage)
+		}
+		p := mustParse(t, path, d.content)
+		var title, description string
+		headings := 0
+		for n := range p.Descendants() {
+			switch {
+			case n.Data == "title" && title == "": // an icon may also have one
+				title = shownText(n)
+			case n.Data == "meta" && slices.Contains(n.Attr, html.Attribute{Key: "name", Val: "description"}):
+				description = n.Attr[1].Val
+			case n.Data == "h1":
+				headings++
+			}
+		}
+		if titles[title] != "" || strings.HasPrefix(title, " ") {
+			t.Errorf("%s has the title %q, like %q", path, title, titles[title])
+		}
+		titles[title] = path
+		if headings != 1 || len(description) < 20 {
+			t.Errorf("%s has %d first-level headings and the description %q", path, headings, description)
+		}
+		if strings.Contains(page, exampleURL) || strings.Contains(page, "ZgotmplZ") || strings.Contains(page, "sequenceDiagram") {
+			t.Errorf("%s contains the example URL, a value rejected by the template, or the source of a diagram", path)
+		}
+		if !strings.Contains(page, `<link rel="canonical" href="`+publicURL+path+`">`) {
+			t.Errorf("%s has no canonical URL", path)
+		}
+	}
+}
+
+// TestUnservedFiles checks that documents for contributors have no page, under any name.
+func TestUnservedFiles(t *testing.T) {
+	s := newTestServer()
+	h := s.routes()
+	files, err := os.ReadDir("../docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		file := "docs/" + f.Name()
+		if path, served := guidePath(file); f.IsDir() || served && s.pages[path].etag != "" {
+			continue
+		}
+		name := strings.TrimSuffix(f.Name(), ".md")
+		for _, target := range []string{"/docs/" + name, "/docs/" + strings.ToLower(name), "/docs/images/" + f.Name(),
+			"/docs/" + f.Name(), "/docs/images/..%2F" + f.Name(), "/docs/images/../" + f.Name(), "/site/x/..%2Fsite.go"} {
+			if resp := send(h, "GET", target); resp.StatusCode != http.StatusNotFound {
+				t.Errorf("%s: status %d, want 404", target, resp.StatusCode)
+			}
+		}
+	}
+}
+
+// TestReference checks that the reference contains every operation, parameter, header, object, field
+// and cost of the OpenAPI document.
+func TestReference(t *testing.T) {
+	api, s := newAPI(), newTestServer()
+	pages := mustParseAll(t, s)
+	var doc struct {
+		Tags  []struct{ Name, Description string }
+		Paths map[string]map[string]struct {
+			OperationID, Summary string
+			Tags                 []string
+			Cost                 string `json:"x-cost"`
+			Parameters           []struct{ Name, Description string }
+			Responses            map[string]any
+		}
+		Components struct {
+			Headers map[string]struct{ Description string }
+			Schemas map[string]struct {
+				Properties map[string]struct{ Description string }
+			}
+		}
+	}
+	if err := json.NewDecoder(send(api, "GET", "/api/v1/openapi.json").Body).Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	contains := func(where string, n *html.Node, parts ...string) {
+		t.Helper()
+		if n == nil {
+			t.Errorf("%s is missing", where)
+			return
+		}
+		// There may be no space between elements.
+		unspaced := func(s string) string { return strings.Join(strings.Fields(s), "") }
+		shown := unspaced(shownText(n))
+		for _, part := range parts {
+			if !strings.Contains(shown, unspaced(part)) {
+				t.Errorf("%s lacks %q", where, part)
+			}
+		}
+	}
+	operations := 0
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			operations++
+			page := referencePath + "/" + strings.ReplaceAll(strings.ToLower(op.Tags[0]), " ", "-")
+			cost := strings.ReplaceAll(op.Cost, "`", "")
+			parts := []string{strings.ToUpper(method) + " /api/v1" + path, op.Summary, cost}
+			parts = append(parts, "curl", "Python", "JavaScript", "Go")
+			for _, p := range op.Parameters {
+				parts = append(parts, p.Name, p.Description)
+			}
+			for status := range op.Responses {
+				parts = append(parts, status)
+			}
+			contains(page+"#"+op.OperationID, pages[page].ids[op.OperationID], parts...)
+		}
+	}
+	for name, schema := range doc.Components.Schemas {
+		var parts []string
+		for field, property := range schema.Properties {
+			parts = append(parts, field, property.Description)
+		}
+		contains("object "+name, pages[referencePath+"/objects"].ids[name], parts...)
+	}
+	overview := []string{publicURL + "/api/v1", "1,000,000", "upgrade_url", "method_not_allowed"}
+	for name, header := range doc.Components.Headers {
+		overview = append(overview, name, header.Description)
+	}
+	contains("overview", pages[referencePath].Node, overview...)
+	contains("the fields of a body", pages[referencePath+"/saved-searches"].ids["createSavedSearch"],
+		"schedule.cadence", "schedule.day integer, 0 to 28", "name string, up to 200 characters, required", "filters.type_wine")
+	contains("a body", pages[referencePath+"/saved-searches"].Node, "schedule.day integer, 0 to 28, or null")
+	if operations < 40 || len(doc.Components.Schemas) < 40 {
+		t.Errorf("document has %d operations and %d objects", operations, len(doc.Components.Schemas))
+	}
+}
+
+// TestTry checks which operations can be tried on the page: those that only read and need no value
+// from another response.
+func TestTry(t *testing.T) {
+	s := newTestServer()
+	pages, tried := mustParseAll(t, s), 0
+	for _, section := range s.opts.Reference.Sections {
+		for _, op := range section.Operations {
+			field := pages[referencePath+"/"+section.Anchor].ids[op.ID+"-try"]
+			if want := op.Method == "GET" && op.Placeholder == ""; (field != nil) != want {
+				t.Errorf("%s can be tried: %t, want %t", op.ID, field != nil, want)
+			}
+			if field == nil {
+				continue
+			}
+			tried++
+			if !slices.Contains(field.Attr, html.Attribute{Key: "value", Val: op.ExamplePath}) {
+				t.Errorf("%s: %v, want the example %s", op.ID, field.Attr, op.ExamplePath)
+			}
+			if button := shownText(field.Parent); !strings.Contains(button, "Send "+price(op.Cost)) {
+				t.Errorf("%s: %q, want the cost %q", op.ID, button, price(op.Cost))
+			}
+		}
+	}
+	if tried < 15 {
+		t.Errorf("%d operations can be tried", tried)
+	}
+}
+
+func TestPrice(t *testing.T) {
+	for cost, want := range map[string]string{
+		"Free; counts toward the rate limit.": "free", "One detail view. 404 is free.": "one detail view", "No end": "no end",
+	} {
+		if got := price(cost); got != want {
+			t.Errorf("price(%q) = %q, want %q", cost, got, want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 10000: "10,000", 1234567: "1,234,567"} {
+		if got := count(n); got != want {
+			t.Errorf("count(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestHighlight(t *testing.T) {
+	for _, tt := range []struct{ language, source, want string }{
+		{"json", `{"a": 1, "b": null}`, `{<span class="c-name">&#34;a&#34;</span>: <span class="c-number">1</span>, ` +
+			`<span class="c-name">&#34;b&#34;</span>: <span class="c-number">null</span>}`},
+		{"unknown", "<script>", "&lt;script&gt;"},
+		{"", "<plain>", "&lt;plain&gt;"},
+		{"curl", `curl "$A"`, `curl <span class="c-string">&#34;</span><span class="c-name">$A</span><span class="c-string">&#34;</span>`},
+		{"go", "// <i>", `<span class="c-comment">// &lt;i&gt;</span>`},
+	} {
+		if got := string(highlight(tt.language, tt.source)); got != tt.want {
+			t.Errorf("highlight(%s, %s) = %s, want %s", tt.language, tt.source, got, tt.want)
+		}
+	}
+	for _, section := range newAPI().Reference.Sections {
+		for _, op := range section.Operations {
+			for _, sample := range op.Samples {
+				n, err := html.Parse(strings.NewReader("<pre>" + string(highlight(sample.Language, sample.Source)) + "</pre>"))
+				if err != nil || shownText(n) != strings.Join(strings.Fields(sample.Source), " ") {
+					t.Errorf("highlighting changes the %s sample of %s to %q", sample.Language, op.ID, shownText(n))
+				}
+			}
+		}
+	}
+}
+
+// TestResponses checks status and headers of pages, files and errors.
+func TestResponses(t *testing.T) {
+	s := newTestServer()
+	h := s.routes()
+	const asHTML, cached = "text/html; charset=utf-8", "public, max-age=300"
+	for _, tt := range []struct {
+		method, target      string
+		status              int
+		contentType, policy string
+	}{
+		{"GET", "/docs", 200, asHTML, cached},
+		{"GET", "/docs?utm_source=x", 200, asHTML, cached},
+		{"GET", "/docs/quickstart", 200, asHTML, cached},
+		{"GET", "/docs/reference/labels", 200, asHTML, cached},
+		{"GET", "/docs/find?q=cursor", 200, asHTML, "no-store"},
+		{"GET", "/docs/nothing", 404, asHTML, "no-store"},
+		{"GET", "/docs//", 404, asHTML, "no-store"},
+		{"GET", "/docs/reference/", 301, asHTML, ""},
+		{"GET", "/docs/images/usage.png", 200, "image/png", "public, max-age=3600"},
+		{"GET", "/docs/images/nothing.png", 404, asHTML, "no-store"},
+		{"GET", s.assets.url("site.css"), 200, "text/css; charset=utf-8", "public, max-age=31536000, immutable"},
+		{"GET", "/site/old/site.js", 200, "text/javascript; charset=utf-8", "public, max-age=60"},
+		{"GET", "/site/old/icon.svg", 200, "image/svg+xml", "public, max-age=60"},
+		{"GET", "/site/old/nothing", 404, asHTML, "no-store"},
+		{"GET", "/site", 404, asHTML, "no-store"},
+		{"POST", "/docs", 405, "application/json", "private, no-store"},
+		{"DELETE", "/docs/find", 405, "application/json", "private, no-store"},
+	} {
+		resp := send(h, tt.method, tt.target)
+		got := resp.Header
+		if resp.StatusCode != tt.status || got.Get("Content-Type") != tt.contentType ||
+			got.Get("Cache-Control") != tt.policy {
+			t.Errorf("%s %s: %d %v, want %d, %s, %s", tt.method, tt.target, resp.StatusCode, got, tt.status,
+				tt.contentType, tt.policy)
+		}
+		if got.Get("X-Request-Id") == "" || got.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s %s: headers %v lack the request ID or nosniff", tt.method, tt.target, got)
+		}
+		if tt.contentType == asHTML && tt.status != 301 && (got.Get("X-Frame-Options") != "DENY" ||
+			!strings.HasPrefix(got.Get("Content-Security-Policy"), "default-src 'none'; style-src 'self'; script-src 'self'")) {
+			t.Errorf("%s: headers %v lack the security policy", tt.target, got)
+		}
+		if tt.method != "GET" {
+			if got.Get("Allow") != "GET, HEAD" {
+				t.Errorf("%s %s: Allow %q", tt.method, tt.target, got.Get("Allow"))
+			}
+			continue
+		}
+		head := send(h, "HEAD", tt.target, "X-Request-Id: same")
+		again := send(h, "GET", tt.target, "X-Request-Id: same")
+		if diff := cmp.Diff(again.Header, head.Header); head.StatusCode != tt.status || diff != "" {
+			t.Errorf("HEAD %s: %d, headers (-get +head):\n%s", tt.target, head.StatusCode, diff)
+		}
+	}
+}
+
+func TestETag(t *testing.T) {
+	h := newTestServer().routes()
+	tag := send(h, "GET", "/docs/api").Header.Get("Etag")
+	for list, want := range map[string]int{
+		tag: 304, strings.TrimPrefix(tag, "W/"): 304, `"other", ` + tag: 304, "*": 304, `"other"`: 200, "": 200,
+	} {
+		resp := send(h, "GET", "/docs/api", "If-None-Match: "+list)
+		if body := mustRead(t, resp); resp.StatusCode != want || (body == "") != (want == 304) {
+			t.Errorf("If-None-Match %s: status %d, %d bytes; want %d", list, resp.StatusCode, len(body), want)
+		}
+	}
+	if other := send(h, "GET", "/docs/alerts").Header.Get("Etag"); tag == "" || tag == other {
+		t.Errorf("tags %s, %s of different pages", tag, other)
+	}
+}
+
+// BenchmarkRender renders all pages, as a process does when it starts.
+func BenchmarkRender(b *testing.B) {
+	ref := newAPI().Reference
+	b.ReportAllocs()
+	for b.Loop() {
+		newServer(Options{PublicURL: publicURL, Reference: ref})
+	}
+}
