@@ -18,6 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
+	publicsite "github.com/colaregistry/colaregistry/site"
 )
 
 // allHistory is a date before all labels.
@@ -63,17 +64,25 @@ func (s *site) handler() http.Handler {
 	}
 	rest := httpapi.New(s.registry.Service, auth.New(s.registry.Store, nil, nil),
 		httpapi.Options{PublicURL: registrytest.PublicURL, Logger: quiet})
+	public := publicsite.New(publicsite.Options{
+		PublicURL: registrytest.PublicURL, Reference: rest.Reference, Service: s.registry.Service,
+		Contact: "ops@example.com", Logger: quiet, Now: s.registry.Now,
+	})
 	pages := dashboard.New(s.registry.Service, browsers, dashboard.Options{
 		PublicURL: registrytest.PublicURL,
+		Landing:   public.Landing,
 		Logger:    quiet,
 		Now:       s.registry.Now,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if dashboard.Handles(r.URL.Path) {
+		switch {
+		case publicsite.Handles(r.URL.Path):
+			public.ServeHTTP(w, r)
+		case dashboard.Handles(r.URL.Path):
 			pages.ServeHTTP(w, r)
-			return
+		default:
+			rest.ServeHTTP(w, r)
 		}
-		rest.ServeHTTP(w, r)
 	})
 }
 
