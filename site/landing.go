@@ -83,7 +83,7 @@ var sampleTexts = map[string]sampleTab{
 		Text: "Brands that look or sound like “Ravin and Oak”, with a score and who holds them.",
 	},
 	"count": {
-		Title: "Count by year", Page: docsPath + "/api#count-labels",
+		Title: "Count", Page: docsPath + "/api#count-labels",
 		Text: "How many labels mention oak, by year of approval.",
 	},
 }
