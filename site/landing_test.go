@@ -99,6 +99,16 @@ func TestLanding(t *testing.T) {
 	}
 }
 
+// TestLandingSignUp checks that the page offers an account only if visitors can create one.
+func TestLandingSignUp(t *testing.T) {
+	for _, signUp := range []bool{false, true} {
+		page := get(New(Options{SignUp: signUp, Logger: slog.New(slog.DiscardHandler)}).Landing, "/", "192.0.2.1").Body.String()
+		if strings.Contains(page, "Create an account") != signUp {
+			t.Errorf("with SignUp %t: page offers an account: %t", signUp, !signUp)
+		}
+	}
+}
+
 // TestLandingPageReuse checks that the page is rendered again only for new samples.
 func TestLandingPageReuse(t *testing.T) {
 	svc := &samples{m: &registry.Samples{}}

@@ -70,14 +70,14 @@ func (s *server) templateFuncs() template.FuncMap {
 	return template.FuncMap{
 		"asset": s.assets.url,
 		"base":  func() string { return s.opts.PublicURL },
-		"date":  dateText,
-		"name":  func() string { return s.opts.SiteName },
-
-		"contact":    func() string { return s.opts.Contact },
-		"contacturl": contactURL,
 		"count": count,
 		"code":  highlight,
 		"text":  commonMark,
+
+		"contact":    func() string { return s.opts.Contact },
+		"contacturl": contactURL,
+		"date":       dateText,
+		"name":       func() string { return s.opts.SiteName },
 	}
 }
 

@@ -172,7 +172,7 @@ func (f *discoveryFlags) checkContact() error {
 }
 
 func (f *discoveryFlags) discovery() httpapi.Discovery {
-	return httpapi.Discovery{Contact: f.Contact, OpenAIChallenge: f.OpenAIChallenge, RegistryAuth: f.RegistryAuth}
+	return httpapi.Discovery{SiteName: f.SiteName, Contact: f.Contact, OpenAIChallenge: f.OpenAIChallenge, RegistryAuth: f.RegistryAuth}
 }
 
 // deliveryFlags configure how alerts are sent.
