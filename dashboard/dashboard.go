@@ -10,6 +10,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -70,6 +71,8 @@ type Options struct {
 	BillingURL string   // page to change the plan; may be empty
 	// SignInForApps is true if apps can sign in with an issuer, besides using keys.
 	SignInForApps bool
+	Landing       http.Handler          // serves the root to visitors who are not signed in; nil redirects them to sign in
+	SiteName      string                // default web.DefaultSiteName
 	Logger        *slog.Logger          // gets one event per request
 	Metrics       prometheus.Registerer // registers the metrics, once per registerer; optional
 	Now           cola.Clock            // default time.Now
@@ -90,6 +93,7 @@ type edge struct {
 // New returns the handler for the paths that Handles accepts.
 func New(svc Service, browsers Browsers, o Options) http.Handler {
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+	o.SiteName = cmp.Or(o.SiteName, web.DefaultSiteName)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -27,6 +27,9 @@ type page struct {
 	Data  any
 	Call  *apiCall // the equivalent API call; may be nil
 	Away  string   // URL to redirect to; may be empty
+
+	// Description, for search engines, makes the page indexable. Only public pages have one.
+	Description string
 }
 
 // layoutData is a page with the data of the layout around it.
@@ -41,6 +44,8 @@ type layoutData struct {
 	Notice   string
 	Assets   *assets
 	API      string // base URL of the REST API
+	Site     string // name of the service
+	Root     string // public URL of the service
 }
 
 //go:embed pages
@@ -77,6 +82,10 @@ func (req *request) show(status int, name string, p page) error {
 		page: p, Area: areaOf(req.http.URL.Path), Path: req.http.URL.RequestURI(), SignedIn: req.signedIn,
 		Account: req.account, Holder: req.caller.Account, Quota: req.quota,
 		Notice: req.browsers.Pop(req.ctx(), noticeKey), Assets: req.assets, API: req.opts.PublicURL + apiPath,
+		Site: req.opts.SiteName, Root: req.opts.PublicURL,
+	}
+	if p.Description != "" {
+		req.w.Header().Del("X-Robots-Tag")
 	}
 	return req.write(status, name, "layout", f)
 }

@@ -122,13 +122,18 @@ func (req *request) loadAccount() error {
 }
 
 // promptSignIn redirects to the sign-in page, which returns here afterwards. A submitted form is
-// not lost: a page offers to submit it again.
+// not lost: a page offers to submit it again. The root shows the landing page instead, unless there
+// is a notice.
 func (req *request) promptSignIn(notice string) error {
 	switch {
 	case req.http.Header.Get("Hx-Request") != "":
 		return req.write(http.StatusOK, "signed_out", "signedout", nil) // a page fragment for htmx
 	case req.http.Method == http.MethodPost:
 		return req.showResubmit()
+	}
+	if req.http.URL.Path == homePath && notice == "" && req.opts.Landing != nil {
+		req.opts.Landing.ServeHTTP(req.w, req.http)
+		return nil
 	}
 	target := signInPath
 	if req.http.URL.Path != homePath {

@@ -27,11 +27,13 @@ func brandOperations(svc Service) []operation {
 		Meter: cola.MeterListRecords,
 		Cost: "One list record per brand returned. If your quota has fewer list records left, the page is " +
 			"truncated to that number.",
-		call: listCall(svc.SearchBrands, func(p registry.BrandPage) result {
-			return result{
-				body: jsonBody(brandPage{nonNilRows(p.Brands), p.Pagination, p.Notes}),
-				list: pageOfList(table{rows: p.Brands}, p.Pagination, p.Notes),
-			}
-		}),
+		call: listCall(svc.SearchBrands, renderBrands),
 	}}
+}
+
+func renderBrands(p registry.BrandPage) result {
+	return result{
+		body: jsonBody(brandPage{nonNilRows(p.Brands), p.Pagination, p.Notes}),
+		list: pageOfList(table{rows: p.Brands}, p.Pagination, p.Notes),
+	}
 }

@@ -32,15 +32,21 @@ type recordingLedger struct {
 	refusals *refusalRecorder
 }
 
-// Charge calls the ledger and records a refusal.
+// Charge calls the ledger and records a refusal. Sample calls are free.
 func (l recordingLedger) Charge(ctx context.Context, q quota.Request) (quota.Grant, error) {
+	if isSample(q) {
+		return quota.Grant{Units: q.Units}, nil
+	}
 	grant, err := l.Ledger.Charge(ctx, q)
 	l.refusals.record(q.Caller, err)
 	return grant, err
 }
 
-// Precheck calls the ledger and records a refusal.
+// Precheck calls the ledger and records a refusal. Sample calls are always admitted.
 func (l recordingLedger) Precheck(q quota.Request) (cola.QuotaState, error) {
+	if isSample(q) {
+		return cola.QuotaState{}, nil
+	}
 	state, err := l.Ledger.Precheck(q)
 	l.refusals.record(q.Caller, err)
 	return state, err

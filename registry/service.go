@@ -116,6 +116,7 @@ type Service struct {
 	followed   followerStats
 	pings      pingCache
 	imports    importsCache
+	samples    samplesCache
 	references atomic.Pointer[store.ReferenceSets]
 	ready      atomic.Bool
 	draining   atomic.Bool

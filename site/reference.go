@@ -75,6 +75,11 @@ func (s *server) templateFuncs() template.FuncMap {
 		"text":    commonMark,
 		"price":   price,
 		"tryable": tryable,
+
+		"contact":    func() string { return s.opts.Contact },
+		"contacturl": contactURL,
+		"date":       dateText,
+		"name":       func() string { return s.opts.SiteName },
 	}
 }
 

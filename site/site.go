@@ -1,11 +1,13 @@
-// Package site serves the public pages of the service: the guides in docs/ and the API reference.
+// Package site serves the public pages of the service: the landing page, the guides in docs/ and the
+// API reference.
 //
-// Pages are the same for everyone, so they are rendered once, at start, and browsers and proxies may
-// cache them. They work without JavaScript and read no session.
+// Pages are the same for everyone. All but the landing page are rendered once, at start, and browsers
+// and proxies may cache them. They work without JavaScript and read no session.
 package site
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -29,7 +31,12 @@ import (
 type Options struct {
 	PublicURL string            // scheme and host of the service, without a trailing slash
 	Reference httpapi.Reference // of the REST API
+	Service   Service           // supplies the landing page; without it, the page shows no labels
+	SiteName  string            // default web.DefaultSiteName
+	Contact   string            // email address or URL of the operator; may be empty
+	SignUp    bool              // whether visitors can create an account
 	Logger    *slog.Logger      // logs one event per request
+	Now       cola.Clock        // default time.Now
 	// Metrics registers the site's metrics, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
 }
@@ -41,12 +48,13 @@ const (
 	findPath      = docsPath + "/find"
 	imagesPath    = docsPath + "/images/"
 	assetsPath    = "/site/"
+	samplesPath   = assetsPath + "samples/{name}"
 )
 
 // Handles reports whether the site handles a path, even with a 404.
 func Handles(path string) bool {
 	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return area == "docs" || area == "site"
+	return area == "docs" || area == "site" || path == faviconPath || path == robotsPath || path == sitemapPath
 }
 
 // server renders and serves the pages.
@@ -57,19 +65,33 @@ type server struct {
 	menu    []menuGroup
 	pages   map[string]document // by path
 	entries []entry             // for the search
+	landing landing
 }
 
-// New returns the handler for the paths that Handles accepts. It panics if a page can't be rendered,
-// which any test would find.
-func New(o Options) http.Handler { return newServer(o).routes() }
+// Site is the handler for the paths that Handles accepts.
+type Site struct {
+	http.Handler
+	Landing http.Handler // the page at / for visitors who are not signed in
+}
+
+// New returns the site. It panics if a page can't be rendered, which any test would find.
+func New(o Options) *Site {
+	s := newServer(o)
+	return &Site{s.routes(), http.HandlerFunc(s.serveLanding)}
+}
 
 // newServer renders all pages.
 func newServer(o Options) *server {
-	s := &server{opts: o, assets: loadAssets(), pages: map[string]document{}}
+	o.SiteName = cmp.Or(o.SiteName, web.DefaultSiteName)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &server{opts: o, assets: loadAssets(), pages: map[string]document{}, landing: newLanding(o.Now)}
 	s.layout = template.Must(template.New("layout").Funcs(s.templateFuncs()).ParseFS(pageFiles, "pages/*.html"))
 	s.menu = s.newMenu()
 	s.addGuides()
 	s.addReference()
+	s.addCrawlerFiles()
 	return s
 }
 
@@ -82,6 +104,7 @@ func (s *server) routes() http.Handler {
 	s.get(r, findPath, s.find)
 	s.get(r, imagesPath+"{name}", s.serveImage)
 	s.get(r, assetsPath+"{version}/{name}", s.serveAsset)
+	s.get(r, samplesPath, s.serveSample)
 	r.NotFound(s.notFound)
 	r.MethodNotAllowed(methodNotAllowed)
 	return r
@@ -99,7 +122,10 @@ func (s *server) get(r chi.Router, path string, h http.HandlerFunc) {
 
 // patterns returns the routes for metrics: one for all pages.
 func (s *server) patterns() []string {
-	return []string{docsPath, findPath, imagesPath + "{name}", assetsPath + "{version}/{name}", web.Other}
+	return []string{
+		docsPath, findPath, imagesPath + "{name}", assetsPath + "{version}/{name}", samplesPath,
+		faviconPath, robotsPath, sitemapPath, web.Other,
+	}
 }
 
 // pattern returns the route of a request for metrics.
@@ -114,11 +140,20 @@ func pattern(r *http.Request) string {
 	return route
 }
 
-// document is a rendered page.
+// document is a rendered page or another file.
 type document struct {
-	content []byte
-	etag    string
+	contentType string
+	content     []byte
+	etag        string
 }
+
+func newDocument(contentType string, content []byte) document {
+	sum := sha256.Sum256(content)
+	// Weak, because the content may be sent compressed.
+	return document{contentType, content, `W/"` + hex.EncodeToString(sum[:12]) + `"`}
+}
+
+const htmlType = "text/html; charset=utf-8"
 
 // page is the input of the layout.
 type page struct {
@@ -139,12 +174,7 @@ type heading struct {
 }
 
 // add renders a page and serves it at its path.
-func (s *server) add(p page) {
-	content := s.render(p)
-	sum := sha256.Sum256(content)
-	// Weak, because the content may be sent compressed.
-	s.pages[p.Path] = document{content, `W/"` + hex.EncodeToString(sum[:12]) + `"`}
-}
+func (s *server) add(p page) { s.pages[p.Path] = newDocument(htmlType, s.render(p)) }
 
 // render renders a page within the layout.
 func (s *server) render(p page) []byte {
@@ -154,7 +184,11 @@ func (s *server) render(p page) []byte {
 		panic(fmt.Sprintf("site: render %s: %v", p.Path, err))
 	}
 	p.Data = template.HTML(body.String())
-	if err := s.layout.ExecuteTemplate(&b, "layout", p); err != nil {
+	layout := "layout"
+	if p.Body == "landing" {
+		layout = "bare"
+	}
+	if err := s.layout.ExecuteTemplate(&b, layout, p); err != nil {
 		panic(fmt.Sprintf("site: render %s: %v", p.Path, err))
 	}
 	return b.Bytes()
@@ -162,11 +196,15 @@ func (s *server) render(p page) []byte {
 
 func (s *server) servePage(w http.ResponseWriter, r *http.Request) {
 	d := s.pages[r.URL.Path]
+	s.serveDocument(w, r, &d, "public, max-age=300")
+}
+
+func (s *server) serveDocument(w http.ResponseWriter, r *http.Request, d *document, cacheControl string) {
 	h := w.Header()
 	s.setHeaders(h)
 	h.Set("Etag", d.etag)
-	h.Set("Cache-Control", "public, max-age=300")
-	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", cacheControl)
+	h.Set("Content-Type", d.contentType)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(d.content))
 }
 
@@ -177,7 +215,7 @@ func (s *server) write(w http.ResponseWriter, status int, p page) {
 	s.setHeaders(h)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Robots-Tag", "noindex")
-	web.Write(w, status, "text/html; charset=utf-8", content)
+	web.Write(w, status, htmlType, content)
 }
 
 // notFound shows an error page. A page's path with a slash at the end redirects to the page.

@@ -241,13 +241,21 @@ func do(t *testing.T, req *http.Request) answer {
 		t.Fatal(err)
 	}
 	description(t).Validate(t, req, resp)
-	a := answer{Response: resp}
-	if a.body, err = io.ReadAll(resp.Body); err != nil {
+	return readAnswer(t, resp)
+}
+
+// readAnswer reads a response.
+func readAnswer(t *testing.T, resp *http.Response) answer {
+	t.Helper()
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
 		t.Fatal(err)
 	}
+	a := answer{Response: resp, body: body}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		if err := json.Unmarshal(a.body, &a.json); err != nil {
-			t.Fatalf("%s: %v in %s", req.URL, err, a.body)
+			t.Fatalf("%s: %v in %s", resp.Request.URL, err, a.body)
 		}
 	}
 	return a

@@ -157,7 +157,8 @@ func (f *dashboardFlags) signInIssuers(tokenIssuers []string) ([]auth.SignInIssu
 
 // discoveryFlags configure the public pages about the service.
 type discoveryFlags struct {
-	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, shown on the privacy page (default: none)."`
+	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, shown on the privacy page and on public pages (default: none)."`
+	SiteName        string `group:"Discovery flags:" name:"site-name" default:"Label approval registry" placeholder:"NAME" help:"Name of the service in page headers and titles (default: ${default})."`
 	OpenAIChallenge string `group:"Discovery flags:" name:"openai-apps-challenge" placeholder:"TOKEN" help:"Token with which OpenAI verifies the server's domain, served at /.well-known/openai-apps-challenge."`
 	RegistryAuth    string `group:"Discovery flags:" name:"mcp-registry-auth" placeholder:"TEXT" help:"Public key record with which the MCP Registry verifies the server's domain, such as 'v=MCPv1; k=ed25519; p=…', served at /.well-known/mcp-registry-auth."`
 }
@@ -171,7 +172,7 @@ func (f *discoveryFlags) checkContact() error {
 }
 
 func (f *discoveryFlags) discovery() httpapi.Discovery {
-	return httpapi.Discovery{Contact: f.Contact, OpenAIChallenge: f.OpenAIChallenge, RegistryAuth: f.RegistryAuth}
+	return httpapi.Discovery{SiteName: f.SiteName, Contact: f.Contact, OpenAIChallenge: f.OpenAIChallenge, RegistryAuth: f.RegistryAuth}
 }
 
 // deliveryFlags configure how alerts are sent.

@@ -116,13 +116,16 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		Hosts:   c.hosts(d),
 		Origins: append([]string{d.publicURL}, c.AllowedOrigins...),
 	})
-	guides := site.New(site.Options{PublicURL: d.publicURL, Reference: rest.Reference, Logger: env.log, Metrics: metrics})
-	pages, err := s.dashboard(c, d, links)
+	public := site.New(site.Options{
+		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, SiteName: c.SiteName, Contact: c.Contact,
+		Logger: env.log, Metrics: metrics,
+	})
+	pages, err := s.dashboard(c, d, links, public.Landing)
 	if err != nil {
 		return nil, err
 	}
 	s.http = &http.Server{
-		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, route(rest, assistants, pages, guides))),
+		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, route(rest, assistants, pages, public))),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
@@ -131,7 +134,9 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 }
 
 // dashboard returns the handler of the dashboard.
-func (s *server) dashboard(c *serveCommand, d deployment, links auth.LinkPolicies) (http.Handler, error) {
+func (s *server) dashboard(
+	c *serveCommand, d deployment, links auth.LinkPolicies, landing http.Handler,
+) (http.Handler, error) {
 	issuers, err := c.signInIssuers(c.Issuers)
 	if err != nil {
 		return nil, err
@@ -146,7 +151,7 @@ func (s *server) dashboard(c *serveCommand, d deployment, links auth.LinkPolicie
 	}
 	return dashboard.New(s.service, s.browsers, dashboard.Options{
 		PublicURL: d.publicURL, Hosts: c.hosts(d), BillingURL: c.BillingURL, SignInForApps: len(c.Issuers) > 0,
-		Logger: s.env.log, Metrics: d.admin.registerer(),
+		Landing: landing, SiteName: c.SiteName, Logger: s.env.log, Metrics: d.admin.registerer(),
 	}), nil
 }
 
@@ -174,13 +179,13 @@ func (s *server) addAlerts(
 
 // route routes requests to the MCP endpoint, the public site, the dashboard or the REST API. It is not
 // a mux, because the REST API needs unnormalized paths.
-func route(rest, assistants, pages, guides http.Handler) http.Handler {
+func route(rest, assistants, pages, public http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case mcp.Handles(r.URL.Path):
 			assistants.ServeHTTP(w, r)
 		case site.Handles(r.URL.Path):
-			guides.ServeHTTP(w, r)
+			public.ServeHTTP(w, r)
 		case dashboard.Handles(r.URL.Path), isNavigation(r) && !httpapi.Handles(r.URL.Path):
 			pages.ServeHTTP(w, r)
 		default:

@@ -27,12 +27,15 @@ var (
 	sealed   = bound{"the attempt is stored only in an encrypted cookie; concurrent requests share one call to the issuer", 0}
 	redeemed = bound{"each sign-in is exchanged once; 10 failed exchanges per client address, then 10 a minute", 0}
 	looked   = bound{"unknown tokens are looked up in batches", 120}
+	sampled  = bound{"computed at most once a minute for all visitors", 0}
+	limited  = bound{"computed at most once a minute for all visitors; 20 requests per client network, then one every two seconds", 0}
 	probed   = bound{"at most ten database queries per second", 20}
 )
 
 // open lists every route that responds without credentials, with its bound. docs/SECURITY.md has
 // the same list.
 var open = map[string]bound{
+	"GET /":                                                  sampled,
 	"GET /.well-known/ai-catalog.json":                       inMemory,
 	"GET /.well-known/mcp-registry-auth":                     inMemory,
 	"GET /.well-known/oauth-protected-resource":              inMemory,
@@ -47,6 +50,7 @@ var open = map[string]bound{
 	"GET /docs":                                              inMemory,
 	"GET /docs/find":                                         inMemory,
 	"GET /docs/images/{name}":                                inMemory,
+	"GET /favicon.ico":                                       inMemory,
 	"GET /feeds/{token}":                                     looked,
 	"GET /healthz":                                           inMemory,
 	"GET /images/{image}":                                    drawn,
@@ -56,11 +60,14 @@ var open = map[string]bound{
 	"GET /plans":                                             inMemory,
 	"GET /privacy":                                           inMemory,
 	"GET /readyz":                                            probed,
+	"GET /robots.txt":                                        inMemory,
 	"GET /sign-in":                                           inMemory,
 	"POST /sign-in":                                          sealed,
 	"GET /sign-in/callback":                                  redeemed,
 	"GET /sign-in/link/{token}":                              looked,
 	"POST /sign-in/link/{token}":                             looked,
+	"GET /site/samples/{name}":                               limited,
+	"GET /sitemap.xml":                                       inMemory,
 	"POST /sign-out":                                         inMemory,
 	"GET /site/{version}/{name}":                             inMemory,
 	"GET /unsubscribe/{token}":                               looked,

@@ -18,6 +18,7 @@ import (
 // free maps the only requests that may show labels without a charge to the maximum number of labels.
 var free = map[string]int{
 	"GET /feeds/{token}":           25,
+	"GET /site/samples/{name}":     2, // the same for everyone, for an hour
 	"POST /saved-searches/preview": 5, // and 100 distinct labels per day
 	// Without JavaScript, the form shows the same preview.
 	"GET /saved-searches/new":          5,

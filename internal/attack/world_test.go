@@ -94,7 +94,7 @@ func (w *world) storeRecordIDs() {
 	detail := w.data(http.MethodGet, "/colas/"+w.ids["{ttb_id}"], nil, http.StatusOK).(map[string]any)
 	w.ids["{barcode_value}"] = detail["barcode_value"].(string)
 	image, _ := detail["images"].([]any)[0].(map[string]any)["image_url"].(string)
-	w.ids["{image}"] = filepath.Base(image)
+	w.ids["{image}"], w.ids["site/{name}"] = filepath.Base(image), "brand"
 	avas := w.data(http.MethodGet, "/avas?state=CA", nil, http.StatusOK).([]any)
 	w.ids["{ava_id}"] = avas[0].(map[string]any)["ava_id"].(string)
 }

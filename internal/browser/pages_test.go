@@ -116,7 +116,7 @@ func TestPages(t *testing.T) {
 		{stranger, (*tab).open, docsPages(), nil},
 		{b, (*tab).openFromOtherSite, ids.pagesFromOtherSite(), nil},
 		{stranger, (*tab).open, []namedPage{
-			{"sign-in", "/sign-in", 200},
+			{"landing", "/", 200}, {"sign-in", "/sign-in", 200},
 			{"sign-in-link", strings.TrimPrefix(s.link(ann), registrytest.PublicURL), 200}, {"link-used", "/sign-in/link/used", 401},
 			{"plans-open", "/plans", 200}, {"privacy", "/privacy", 200},
 		}, nil},

@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
-	docs "github.com/colaregistry/colaregistry/site"
+	publicsite "github.com/colaregistry/colaregistry/site"
 )
 
 // allHistory is a date before all labels.
@@ -64,16 +64,20 @@ func (s *site) handler() http.Handler {
 	}
 	rest := httpapi.New(s.registry.Service, auth.New(s.registry.Store, nil, nil),
 		httpapi.Options{PublicURL: registrytest.PublicURL, Logger: quiet})
+	public := publicsite.New(publicsite.Options{
+		PublicURL: registrytest.PublicURL, Reference: rest.Reference, Service: s.registry.Service,
+		Contact: "ops@example.com", Logger: quiet, Now: s.registry.Now,
+	})
 	pages := dashboard.New(s.registry.Service, browsers, dashboard.Options{
 		PublicURL: registrytest.PublicURL,
+		Landing:   public.Landing,
 		Logger:    quiet,
 		Now:       s.registry.Now,
 	})
-	guides := docs.New(docs.Options{PublicURL: registrytest.PublicURL, Reference: rest.Reference, Logger: quiet})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case docs.Handles(r.URL.Path):
-			guides.ServeHTTP(w, r)
+		case publicsite.Handles(r.URL.Path):
+			public.ServeHTTP(w, r)
 		case dashboard.Handles(r.URL.Path):
 			pages.ServeHTTP(w, r)
 		default:

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"html"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// getPage requests a page without following redirects.
+func getPage(t *testing.T, c *http.Client, url string, header http.Header) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	req.Host = header.Get("Host")
+	resp, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return readAnswer(t, resp)
+}
+
+// TestLandingPage checks that visitors get the landing page until they sign in, and that links to
+// other pages still lead to sign-in.
+func TestLandingPage(t *testing.T) {
+	t.Parallel()
+	h := seeded(t)
+	s := startServer(t, h, "--site-name", "Label desk", "--contact", "ops@example.com")
+	root, b := strings.TrimSuffix(s.base, "/api/v1"), visitor(t)
+	a := getPage(t, b, root+"/", http.Header{"Host": {"evil.example"}, "X-Forwarded-Host": {"evil.example"}, "X-Forwarded-Proto": {"https"}})
+	page := string(a.body)
+	for _, must := range []string{
+		"<title>Label desk</title>", `id="newest"`, `id="try"`, `id="assistants"`, `id="plans"`, "mailto:ops@example.com",
+		"4,000", `<link rel="canonical" href="` + root + `/">`, root + "/mcp",
+	} {
+		if !strings.Contains(page, must) {
+			t.Errorf("page lacks %s", must)
+		}
+	}
+	if a.StatusCode != http.StatusOK || strings.Contains(page, "evil.example") || a.Header.Get("X-Robots-Tag") != "" {
+		t.Errorf("status %d, headers %v; want an indexable page without the hostile host", a.StatusCode, a.Header)
+	}
+	if len(page) > 60_000 {
+		t.Errorf("page has %d bytes, want at most 60,000", len(page))
+	}
+	checkPictures(t, b, root, page)
+	if deep := getPage(t, b, root+"/usage", nil); deep.StatusCode != http.StatusSeeOther || deep.Header.Get("Location") != "/sign-in?return=%2Fusage" {
+		t.Errorf("deep link: status %d to %s, want 303 to sign-in", deep.StatusCode, deep.Header.Get("Location"))
+	}
+	link := strings.TrimSpace(mustRun(t, append([]string{"account", "link", "--account", demoEmail, "--public-url", root}, h.flags()...)...))
+	browse(t, b, http.MethodPost, link)
+	signedIn := getPage(t, b, root+"/", nil)
+	if !strings.Contains(string(signedIn.body), "<title>Overview · Label desk</title>") || signedIn.Header.Get("X-Robots-Tag") == "" {
+		t.Errorf("signed in: status %d; want the overview, not indexable", signedIn.StatusCode)
+	}
+	ended := visitor(t)
+	if a := getPage(t, ended, root+"/", http.Header{"Cookie": {"colaregistry-session=ended"}}); !strings.Contains(string(a.body), `id="plans"`) {
+		t.Errorf("ended session: status %d, want the landing page", a.StatusCode)
+	}
+}
+
+// checkPictures checks that the label images load and stay small in total.
+func checkPictures(t *testing.T, b *http.Client, root, page string) {
+	t.Helper()
+	pictures := regexp.MustCompile(`<img src="(/images/[^"]+)" alt="Label of [^"]+"`).FindAllStringSubmatch(page, -1)
+	bytes := 0
+	for _, m := range pictures {
+		a := getPage(t, b, root+html.UnescapeString(m[1]), nil)
+		if a.StatusCode != http.StatusOK || !strings.HasPrefix(a.Header.Get("Content-Type"), "image/") {
+			t.Errorf("%s: status %d, %s; want an image", m[1], a.StatusCode, a.Header.Get("Content-Type"))
+		}
+		bytes += len(a.body)
+	}
+	if len(pictures) != 8 || bytes > 400_000 {
+		t.Errorf("%d images with %d bytes, want 8 with at most 400,000", len(pictures), bytes)
+	}
+}
+
+// TestSampleCalls checks that the sample calls cost nothing and return what the calls shown beside
+// them return with a key.
+func TestSampleCalls(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, seeded(t))
+	root := strings.TrimSuffix(s.base, "/api/v1")
+	page := string(getPage(t, http.DefaultClient, root+"/", nil).body)
+	text := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, ""))
+	calls := regexp.MustCompile(`"`+regexp.QuoteMeta(s.base)+`([^"]+)"`).FindAllStringSubmatch(text, -1)
+	if len(calls) != 3 {
+		t.Fatalf("the page has %d calls, want 3", len(calls))
+	}
+	var samples []string
+	for _, name := range []string{"search", "brand", "count"} {
+		sample := getPage(t, http.DefaultClient, root+"/site/samples/"+name, nil)
+		if sample.StatusCode != http.StatusOK || sample.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("sample %s: status %d, %s", name, sample.StatusCode, sample.Header.Get("Content-Type"))
+		}
+		samples = append(samples, string(sample.body))
+	}
+	if used := s.get(t, "/usage", s.key).at("data", "list_records", "used"); used != 0.0 {
+		t.Errorf("%v list records used, want 0", used)
+	}
+	for i, call := range calls {
+		got := getPage(t, http.DefaultClient, s.base+call[1], http.Header{"X-Api-Key": {s.key}})
+		if string(got.body) != samples[i] {
+			t.Errorf("%s: sample %s, API %s", call[1], samples[i], got.body)
+		}
+	}
+}
+
+// TestCrawlers checks the files for crawlers: the sitemap lists the public pages, all of which may be
+// indexed, and the dashboard's pages may not.
+func TestCrawlers(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, seeded(t))
+	root, b := strings.TrimSuffix(s.base, "/api/v1"), visitor(t)
+	robots := getPage(t, b, root+"/robots.txt", nil)
+	rules := strings.Split(string(robots.body), "\n")
+	for _, must := range []string{"Allow: /$", "Allow: /docs", "Allow: /plans$", "Allow: /privacy$", "Disallow: /", "Sitemap: " + root + "/sitemap.xml"} {
+		if !slices.Contains(rules, must) {
+			t.Errorf("robots.txt lacks %q", must)
+		}
+	}
+	sitemap := getPage(t, b, root+"/sitemap.xml", http.Header{"Host": {"evil.example"}})
+	var paths []string
+	for _, m := range regexp.MustCompile(`<loc>([^<]*)</loc>`).FindAllStringSubmatch(string(sitemap.body), -1) {
+		path, ours := strings.CutPrefix(html.UnescapeString(m[1]), root)
+		page := getPage(t, b, m[1], nil)
+		if !ours || page.StatusCode != http.StatusOK || page.Header.Get("X-Robots-Tag") != "" || strings.Contains(string(page.body), `name="robots"`) {
+			t.Errorf("%s: status %d, X-Robots-Tag %q; want an indexable page of this site", m[1], page.StatusCode, page.Header.Get("X-Robots-Tag"))
+		}
+		paths = append(paths, path)
+	}
+	for _, must := range []string{"/", "/plans", "/privacy", "/docs", "/docs/quickstart", "/docs/reference"} {
+		if !slices.Contains(paths, must) {
+			t.Errorf("the sitemap lacks %s", must)
+		}
+	}
+	for _, path := range []string{"/sign-in", "/usage", "/docs/find?q=label"} {
+		if page := getPage(t, b, root+path, nil); page.Header.Get("X-Robots-Tag") == "" {
+			t.Errorf("%s may be indexed", path)
+		}
+	}
+	icon := getPage(t, b, root+"/favicon.ico", nil)
+	if icon.StatusCode != http.StatusOK || http.DetectContentType(icon.body) != "image/png" {
+		t.Errorf("favicon: status %d, %s; want a PNG", icon.StatusCode, http.DetectContentType(icon.body))
+	}
+}

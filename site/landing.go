@@ -1,0 +1,194 @@
+package site
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/ratelimit"
+	"github.com/colaregistry/colaregistry/internal/security"
+	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// Service contains the operations of the registry that the landing page uses; *registry.Service
+// implements it.
+type Service interface {
+	Samples(context.Context) (*registry.Samples, error)
+}
+
+// landing is the page for visitors who are not signed in. It is rendered again only when the samples
+// change, so its cost doesn't depend on the number of visitors.
+type landing struct {
+	limit *ratelimit.Limiter[netip.Prefix] // of samples, by client network
+
+	mu      sync.Mutex
+	samples *registry.Samples // nil while the index is being built
+	calls   []httpapi.SampleCall
+	page    *document // nil before the first visit
+}
+
+// Limits of /site/samples for each client network and process.
+const (
+	sampleBurst       = 20
+	sampleInterval    = 2 * time.Second
+	maxLimitedClients = 20_000
+)
+
+func newLanding(now cola.Clock) landing {
+	return landing{limit: ratelimit.New[netip.Prefix](sampleBurst, sampleInterval, maxLimitedClients, now)}
+}
+
+// landingPage is the data of the landing page. Without samples, it has neither labels nor numbers.
+type landingPage struct {
+	*registry.Samples
+	Calls   []sampleTab
+	Brand   *cola.BrandMatch // the most similar one in the sample check; nil if there is none
+	Plans   []plan
+	SignUp  bool
+	Contact string
+}
+
+// sampleTab is a sample call with its heading and its indented response.
+type sampleTab struct {
+	httpapi.SampleCall
+	Title, Text string
+	JSON        string
+	Page        string // of the guide
+}
+
+// plan is a tier in the comparison of plans.
+type plan struct {
+	Name, Price string
+	cola.Limits
+}
+
+// sampleTexts describe the sample calls.
+var sampleTexts = map[string]sampleTab{
+	"search": {
+		Title: "Search labels", Page: docsPath + "/api#search-labels",
+		Text: "Wines with “oak” anywhere in their names, newest first.",
+	},
+	"brand": {
+		Title: "Check a name", Page: docsPath + "/search#similar-brands",
+		Text: "Brands that look or sound like “Ravin and Oak”, with a score and who holds them.",
+	},
+	"count": {
+		Title: "Count", Page: docsPath + "/api#count-labels",
+		Text: "How many labels mention oak, by year of approval.",
+	},
+}
+
+// serveLanding serves the landing page. Caches must not share it, because signed-in visitors get
+// another page at the same URL.
+func (s *server) serveLanding(w http.ResponseWriter, r *http.Request) {
+	page, _ := s.currentLanding(r.Context())
+	w.Header().Del("X-Robots-Tag") // the dashboard's pages have it
+	s.serveDocument(w, r, page, "private, no-cache")
+}
+
+// currentLanding returns the landing page and the sample calls, which are missing if there are no
+// samples.
+func (s *server) currentLanding(ctx context.Context) (*document, []httpapi.SampleCall) {
+	samples := s.currentSamples(ctx)
+	l := &s.landing
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.page != nil && l.samples == samples {
+		return l.page, l.calls
+	}
+	var calls []httpapi.SampleCall
+	if samples != nil {
+		var err error
+		if calls, err = httpapi.SampleCalls(s.opts.PublicURL, samples); err != nil {
+			s.opts.Logger.Warn("could not render sample responses; showing the landing page without them", "error", err)
+		}
+	}
+	page := newDocument(htmlType, s.render(s.landingPage(samples, calls)))
+	l.samples, l.calls, l.page = samples, calls, &page
+	return l.page, l.calls
+}
+
+// currentSamples returns the samples, or nil while there are none.
+func (s *server) currentSamples(ctx context.Context) *registry.Samples {
+	if s.opts.Service == nil {
+		return nil
+	}
+	samples, err := s.opts.Service.Samples(ctx)
+	if err != nil && cola.CodeOf(err) != cola.CodeUnavailable {
+		s.opts.Logger.Warn("could not read samples; showing the landing page without them", "error", err)
+	}
+	return samples
+}
+
+func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCall) page {
+	data := landingPage{Samples: samples, SignUp: s.opts.SignUp, Contact: s.opts.Contact}
+	for _, c := range calls {
+		tab := sampleTexts[c.Name]
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, c.Response, "", "  "); err != nil {
+			panic("site: sample response: " + err.Error()) // unreachable: the API has encoded it
+		}
+		tab.SampleCall, tab.JSON = c, indented.String()
+		data.Calls = append(data.Calls, tab)
+	}
+	if samples != nil && len(samples.Brands.Brands) > 0 {
+		data.Brand = &samples.Brands.Brands[0]
+	}
+	for _, t := range cola.Tiers() {
+		name, price := string(t), t.Price()
+		if price == "none" {
+			price = "0 USD per month"
+		}
+		data.Plans = append(data.Plans, plan{strings.ToUpper(name[:1]) + name[1:], price, t.Limits()})
+	}
+	return page{
+		Title: s.opts.SiteName, Path: "/", Body: "landing", Data: data,
+		Description: "Search US alcohol label approvals (COLAs) of wine, beer and spirits with a REST API, from an AI assistant " +
+			"or in the browser. Check brand names and get alerts about new labels.",
+	}
+}
+
+// serveSample serves the response of a sample call.
+func (s *server) serveSample(w http.ResponseWriter, r *http.Request) {
+	if wait := s.landing.limit.Take(security.Network(cola.ClientFrom(r.Context())), 1); wait > 0 {
+		web.Fail(w, r, &cola.Error{
+			Code: cola.CodeQuotaExceeded, Message: "Too many sample calls. Wait a few seconds, or use an API key.", RetryAfter: wait,
+		})
+		return
+	}
+	_, calls := s.currentLanding(r.Context())
+	for _, c := range calls {
+		if c.Name == chi.URLParam(r, "name") {
+			w.Header().Set("Cache-Control", "no-store")
+			w.Header().Set("X-Robots-Tag", "noindex")
+			web.Write(w, http.StatusOK, "application/json", c.Response)
+			return
+		}
+	}
+	if len(calls) == 0 {
+		web.Fail(w, r, cola.Unavailable())
+		return
+	}
+	web.Fail(w, r, cola.Errorf(cola.CodeNotFound, "There is no sample call %s.", cola.Quoted(chi.URLParam(r, "name"))))
+}
+
+// contactURL returns the link to the operator: an email address or a URL.
+func contactURL(contact string) string {
+	if strings.HasPrefix(contact, "https://") || strings.HasPrefix(contact, "http://") {
+		return contact
+	}
+	return "mailto:" + contact
+}
+
+// dateText formats a date for display.
+func dateText(d cola.Date) string { return d.Time().Format("Jan 2, 2006") }

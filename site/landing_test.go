@@ -1,0 +1,165 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// samples is a Service that returns fixed samples.
+type samples struct {
+	m   *registry.Samples
+	err error
+}
+
+func (s samples) Samples(context.Context) (*registry.Samples, error) { return s.m, s.err }
+
+var testNow = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+
+// newTestSite returns a site with a frozen clock.
+func newTestSite(svc Service) *Site {
+	return New(Options{
+		PublicURL: registrytest.PublicURL, Service: svc, Contact: "ops@example.com",
+		Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return testNow },
+	})
+}
+
+// get requests a page as a client at an address.
+func get(h http.Handler, path, client string) *httptest.ResponseRecorder {
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
+	h.ServeHTTP(w, r.WithContext(cola.WithClient(r.Context(), netip.MustParseAddr(client))))
+	return w
+}
+
+// sections returns the IDs of the headings of a page.
+func sections(page string) (ids []string) {
+	for _, m := range regexp.MustCompile(`<h2 id="(\w+)"`).FindAllStringSubmatch(page, -1) {
+		ids = append(ids, m[1])
+	}
+	return ids
+}
+
+// TestLanding checks the sections of the landing page with all samples, without images, for an empty
+// registry, and while there are no samples.
+func TestLanding(t *testing.T) {
+	full, err := registrytest.New(t).Samples(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := *full
+	plain.Labels = nil
+	for name, tt := range map[string]struct {
+		svc    Service
+		images int
+		want   string
+		number bool
+	}{
+		"all":              {samples{m: full}, 8, "newest try assistants uses plans", true},
+		"no images":        {samples{m: &plain}, 0, "try assistants uses plans", true},
+		"no labels":        {samples{m: &registry.Samples{}}, 0, "try assistants uses plans", false},
+		"starting":         {samples{err: cola.Unavailable()}, 0, "uses plans", false},
+		"failing":          {samples{err: errors.New("broken")}, 0, "uses plans", false},
+		"without registry": {nil, 0, "uses plans", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := get(newTestSite(tt.svc).Landing, "/", "192.0.2.1")
+			page := w.Body.String()
+			if got := strings.Join(sections(page), " "); w.Code != http.StatusOK || got != tt.want {
+				t.Errorf("status %d, sections %s; want 200, %s", w.Code, got, tt.want)
+			}
+			if n := strings.Count(page, `<img src="/images/`); n != tt.images {
+				t.Errorf("%d images, want %d", n, tt.images)
+			}
+			if strings.Contains(page, `class="numbers"`) != tt.number {
+				t.Errorf("page has numbers: %t, want %t", !tt.number, tt.number)
+			}
+			for _, must := range []string{
+				`href="/docs/quickstart"`, `href="/sign-in"`, "1,000,000 list records", "mailto:ops@example.com",
+				`<link rel="canonical" href="https://registry.example/">`, `content="https://registry.example/site/`,
+			} {
+				if !strings.Contains(page, must) {
+					t.Errorf("page lacks %s", must)
+				}
+			}
+			if robots, cache := w.Header().Get("X-Robots-Tag"), w.Header().Get("Cache-Control"); robots != "" || !strings.Contains(cache, "private") {
+				t.Errorf("X-Robots-Tag %q, Cache-Control %q; want an indexable page that proxies don't share", robots, cache)
+			}
+		})
+	}
+}
+
+// TestLandingSignUp checks that the page offers an account only if visitors can create one.
+func TestLandingSignUp(t *testing.T) {
+	for _, signUp := range []bool{false, true} {
+		page := get(New(Options{SignUp: signUp, Logger: slog.New(slog.DiscardHandler)}).Landing, "/", "192.0.2.1").Body.String()
+		if strings.Contains(page, "Create an account") != signUp {
+			t.Errorf("with SignUp %t: page offers an account: %t", signUp, !signUp)
+		}
+	}
+}
+
+// TestLandingPageReuse checks that the page is rendered again only for new samples.
+func TestLandingPageReuse(t *testing.T) {
+	svc := &samples{m: &registry.Samples{}}
+	s := newTestSite(svc)
+	first := get(s.Landing, "/", "192.0.2.1").Header().Get("Etag")
+	svc.m = &registry.Samples{Coverage: cola.Coverage{CoverageCounts: cola.CoverageCounts{Labels: 7}}}
+	changed := get(s.Landing, "/", "192.0.2.1").Header().Get("Etag")
+	if again := get(s.Landing, "/", "192.0.2.1").Header().Get("Etag"); first == changed || again != changed {
+		t.Errorf("tags %s, %s, %s; want a change for new samples only", first, changed, again)
+	}
+}
+
+// TestLandingLinks checks that every link of the landing page to the documentation leads to a page
+// and a heading.
+func TestLandingLinks(t *testing.T) {
+	m, err := registrytest.New(t).Samples(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newTestSite(samples{m: m})
+	links := regexp.MustCompile(`href="(/docs[^"#]*)(?:#([^"]+))?"`)
+	found := links.FindAllStringSubmatch(get(s.Landing, "/", "192.0.2.1").Body.String(), -1)
+	if len(found) < 10 {
+		t.Fatalf("%d links to the documentation", len(found))
+	}
+	for _, m := range found {
+		w := get(s, m[1], "192.0.2.1")
+		if w.Code != http.StatusOK || m[2] != "" && !strings.Contains(w.Body.String(), `id="`+m[2]+`"`) {
+			t.Errorf("link to %s#%s: status %d or no such heading", m[1], m[2], w.Code)
+		}
+	}
+}
+
+// TestSampleLimit checks that samples are limited by client network, and that unknown ones don't
+// exist.
+func TestSampleLimit(t *testing.T) {
+	s := newTestSite(samples{m: &registry.Samples{}})
+	for i := range sampleBurst {
+		if w := get(s, "/site/samples/count", "2001:db8::1"); w.Code != http.StatusOK || w.Header().Get("X-Robots-Tag") == "" {
+			t.Fatalf("call %d: status %d, headers %v", i, w.Code, w.Header())
+		}
+	}
+	if w := get(s, "/site/samples/count", "2001:db8::2"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+		t.Errorf("beyond the limit: status %d, want 429 with Retry-After", w.Code)
+	}
+	for path, status := range map[string]int{"/site/samples/brand?q=other": 200, "/site/samples/other": 404, "/site/samples/": 404} {
+		if w := get(s, path, "192.0.2.1"); w.Code != status {
+			t.Errorf("%s: status %d, want %d", path, w.Code, status)
+		}
+	}
+	if w := get(newTestSite(samples{err: cola.Unavailable()}), "/site/samples/count", "192.0.2.1"); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("without samples: status %d, want 503", w.Code)
+	}
+}
