@@ -274,8 +274,6 @@ func (c *accountIdentities) Run(env *environment) error {
 	}, identityLine)
 }
 
-const linkLifetime = 15 * time.Minute
-
 type accountLink struct {
 	storeFlags
 	Account   string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
@@ -309,7 +307,7 @@ func (c *accountLink) Run(env *environment) (err error) {
 
 func makeLink(env *environment, st store.SignInLinks, account store.Account, publicURL string) (string, error) {
 	token, hash := auth.NewSignInLink()
-	if err := st.CreateSignInLink(env, account.ID, hash, linkLifetime); err != nil {
+	if err := st.CreateSignInLink(env, account.ID, hash, auth.LinkLifetime); err != nil {
 		return "", err
 	}
 	return strings.TrimRight(publicURL, "/") + "/sign-in/link/" + url.PathEscape(token), nil
