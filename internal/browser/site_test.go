@@ -57,6 +57,7 @@ func (s *site) handler() http.Handler {
 	browsers, err := auth.NewBrowsers(auth.BrowserOptions{
 		Store: s.registry.Store, Attempts: keys.Box("sign-in attempt"), PublicURL: registrytest.PublicURL,
 		Now: s.registry.Now, OnFault: dashboard.ShowSessionError,
+		SendLink: func(context.Context, auth.LinkMail) error { return nil }, SignUp: true,
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -64,9 +65,7 @@ func (s *site) handler() http.Handler {
 	rest := httpapi.New(s.registry.Service, auth.New(s.registry.Store, nil, nil),
 		httpapi.Options{PublicURL: registrytest.PublicURL, Logger: quiet})
 	pages := dashboard.New(s.registry.Service, browsers, dashboard.Options{
-		PublicURL: registrytest.PublicURL,
-		Logger:    quiet,
-		Now:       s.registry.Now,
+		PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now, SignInByEmail: true, SignUp: true,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if dashboard.Handles(r.URL.Path) {
