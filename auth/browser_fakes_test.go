@@ -28,6 +28,7 @@ type browserStore struct {
 	people   []store.Account // in order of creation
 	signIns  map[int64]store.SignIn
 	links    map[store.SignInLinkHash]store.Account
+	emailed  map[string]int // links by address
 	sessions map[string]sessionRow
 	calls    map[string]int
 	fail     map[string]error // errors by method name
@@ -41,7 +42,7 @@ type sessionRow struct {
 func newBrowserStore(now cola.Clock) *browserStore {
 	return &browserStore{
 		now: now, accounts: map[store.Identity]store.Account{}, signIns: map[int64]store.SignIn{},
-		links: map[store.SignInLinkHash]store.Account{}, sessions: map[string]sessionRow{}, calls: map[string]int{}, fail: map[string]error{},
+		links: map[store.SignInLinkHash]store.Account{}, emailed: map[string]int{}, sessions: map[string]sessionRow{}, calls: map[string]int{}, fail: map[string]error{},
 	}
 }
 
@@ -149,17 +150,52 @@ func (s *browserStore) SignInLink(ctx context.Context, hash store.SignInLinkHash
 	return account, nil
 }
 
-func (s *browserStore) UseSignInLink(ctx context.Context, hash store.SignInLinkHash) (store.Account, error) {
+func (s *browserStore) UseSignInLink(
+	ctx context.Context, hash store.SignInLinkHash, signUp bool,
+) (store.Account, error) {
 	defer s.mu.Unlock()
 	if err := s.begin(ctx, "UseSignInLink"); err != nil {
 		return store.Account{}, err
 	}
 	account, ok := s.links[hash]
-	if !ok {
+	if !ok || account.ID == 0 && !signUp {
 		return store.Account{}, store.ErrNotFound
 	}
 	delete(s.links, hash)
+	if account.ID == 0 {
+		account = store.Account{ID: cola.AccountID(1000 + len(s.people)), Email: account.Email, NewAccount: true}
+		s.people = append(s.people, account)
+	}
 	return account, nil
+}
+
+func (s *browserStore) CreateEmailedLink(
+	ctx context.Context, l store.EmailedLink, signUp bool, limits store.EmailedLinkLimits,
+) (bool, error) {
+	defer s.mu.Unlock()
+	if err := s.begin(ctx, "CreateEmailedLink"); err != nil {
+		return false, err
+	}
+	account := store.Account{Email: l.Email}
+	for _, p := range s.people {
+		if store.FoldEmail(p.Email) == store.FoldEmail(l.Email) {
+			account = p
+		}
+	}
+	switch {
+	case account.ID == 0 && !signUp:
+		return false, store.ErrNotFound
+	case s.emailed[l.Email] == limits.PerHour:
+		return false, store.ErrLimit
+	}
+	s.emailed[l.Email]++
+	s.links[l.Hash] = account
+	return account.ID == 0, nil
+}
+
+func (s *browserStore) DeleteOldEmailedLinks(ctx context.Context) error {
+	defer s.mu.Unlock()
+	return s.begin(ctx, "DeleteOldEmailedLinks")
 }
 
 func (s *browserStore) Session(ctx context.Context, name string) ([]byte, error) {

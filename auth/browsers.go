@@ -48,7 +48,11 @@ type BrowserStore interface {
 	CreateSignIn(ctx context.Context, s store.SignIn) (store.SignIn, error)
 	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
 	SignInLink(ctx context.Context, hash store.SignInLinkHash) (store.Account, error)
-	UseSignInLink(ctx context.Context, hash store.SignInLinkHash) (store.Account, error)
+	UseSignInLink(ctx context.Context, hash store.SignInLinkHash, signUp bool) (store.Account, error)
+	CreateEmailedLink(
+		ctx context.Context, l store.EmailedLink, signUp bool, limits store.EmailedLinkLimits,
+	) (forSignUp bool, err error)
+	DeleteOldEmailedLinks(ctx context.Context) error
 	store.Sessions
 }
 
@@ -60,6 +64,8 @@ type BrowserOptions struct {
 	Attempts  Sealer                // encrypts sign-in attempts
 	Issuers   []SignInIssuer        // without issuers, people can sign in only with links
 	LinkEmail LinkPolicies          // which verified email addresses link to accounts
+	SendLink  LinkSender            // sends sign-in links by email; without it, RequestLink fails
+	SignUp    bool                  // whether emailed links create accounts
 	Client    *http.Client          // for requests to issuers; optional
 	Now       cola.Clock            // default time.Now
 	Logger    *slog.Logger          // optional
@@ -88,6 +94,7 @@ type Browsers struct {
 	onFault      func(http.ResponseWriter, *http.Request, error)
 	counts       *prometheus.CounterVec // of sign-ins
 	events       *security.Events
+	links        *linkQueue // nil without email
 }
 
 // NewBrowsers returns Browsers with these options, or an error if they are invalid. It does not
@@ -117,6 +124,9 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	b.attempts = attempts{box: o.Attempts, https: b.https, now: o.Now}
 	if b.issuers, err = newSignInIssuers(o, b.public+SignInCallbackPath); err != nil {
 		return nil, err
+	}
+	if o.SendLink != nil {
+		b.links = newLinkQueue(b, o)
 	}
 	return b, nil
 }

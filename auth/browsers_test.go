@@ -97,7 +97,7 @@ func TestSessionFixation(t *testing.T) {
 		"issuer": func(b *browser) { b.signIn(t, "ann") },
 		"link": func(b *browser) {
 			token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})
-			if err := b.do(func(ctx context.Context) error { return b.UseLink(ctx, token, "") }); err != nil {
+			if err := b.use(token); err != nil {
 				t.Fatal(err)
 			}
 		},

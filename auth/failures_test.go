@@ -74,8 +74,8 @@ func TestLimitedSignInLinks(t *testing.T) {
 			t.Errorf("LinkAccount(%q) = %v, want code %q", token, err, cola.CodeQuotaExceeded)
 		}
 	}
-	if email, err := d.LinkAccount(ctx, valid); err != nil || email != "ann@example.com" {
-		t.Errorf("LinkAccount(valid link) = %q, %v, want ann@example.com", email, err)
+	if target, err := d.LinkAccount(ctx, valid); err != nil || target.Email != "ann@example.com" {
+		t.Errorf("LinkAccount(valid link) = %+v, %v, want ann@example.com", target, err)
 	}
 }
 

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -25,7 +24,7 @@ func TestSignInMetrics(t *testing.T) {
 	b := d.browser()
 	link := d.store.link(store.Account{ID: 7, Email: "ann@example.com"})
 	for range 3 {
-		_ = b.do(func(ctx context.Context) error { return d.UseLink(ctx, link, "a browser") })
+		_ = b.use(link)
 	}
 	b.signIn(t, "ann")
 	if _, err := b.finish(url.Values{"state": {"unknown"}, "code": {"unknown"}}); err == nil {

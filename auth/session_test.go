@@ -64,7 +64,7 @@ func TestSignInAndOutInOneRequest(t *testing.T) {
 		}
 		token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})
 		if err := b.do(func(ctx context.Context) error {
-			err := b.UseLink(ctx, token, "Firefox")
+			_, err := b.UseLink(ctx, token, "Firefox")
 			_, out := b.SignOut(ctx)
 			return errors.Join(err, out)
 		}); err != nil {

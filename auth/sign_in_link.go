@@ -6,10 +6,15 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"time"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/store"
 )
+
+// LinkLifetime is how long a sign-in link is valid.
+const LinkLifetime = 15 * time.Minute
 
 // secretBytes is the length in bytes of random secrets: session and link tokens, states and nonces.
 const secretBytes = 32
@@ -34,25 +39,47 @@ func NewSignInLink() (token string, hash store.SignInLinkHash) {
 	return token, sha256.Sum256([]byte(token))
 }
 
-// LinkAccount returns the email address of the account that a link signs in to, for a confirmation
-// page. It does not use up the link. It fails with CodeUnauthorized for any invalid link, or with
-// CodeQuotaExceeded if the client's address sent too many of them.
-func (b *Browsers) LinkAccount(ctx context.Context, token string) (email string, err error) {
-	account, err := b.byLink(ctx, token, b.store.SignInLink)
-	return account.Email, err
+// LinkTarget is the account that a sign-in link is for.
+type LinkTarget struct {
+	Email string
+	New   bool // using the link creates the account
 }
 
-// UseLink signs in with a link and uses it up; browser is the User-Agent. If several requests use a
-// link at the same time, one of them signs in and the others fail with CodeUnauthorized, as for any
-// invalid link. Only operators create links, so a link verifies the account's email address.
-func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err error) {
-	defer func() { b.counts.WithLabelValues(byLink, resultOf(err, resultAccepted)).Inc() }()
-	account, err := b.byLink(ctx, token, b.store.UseSignInLink)
-	if err != nil {
-		return err
-	}
-	return b.startSession(ctx, newSignIn{account: account, browser: browser, verified: account.Email})
+// LinkAccount returns the account that a link signs in to, for a confirmation page. It does not use
+// up the link. It fails with CodeUnauthorized for any invalid link, or with CodeQuotaExceeded if the
+// client's address sent too many of them.
+func (b *Browsers) LinkAccount(ctx context.Context, token string) (LinkTarget, error) {
+	account, err := b.byLink(ctx, token, func(ctx context.Context, hash store.SignInLinkHash) (store.Account, error) {
+		account, err := b.store.SignInLink(ctx, hash)
+		if err == nil && account.ID == 0 && !b.signsUp() {
+			err = store.ErrNotFound // sign-up was closed after the link was sent
+		}
+		return account, err
+	})
+	return LinkTarget{account.Email, account.ID == 0}, err
 }
+
+// UseLink signs in with a link and uses it up; browser is the User-Agent. It reports whether it
+// created the account. If several requests use a link at the same time, one of them signs in and the
+// others fail with CodeUnauthorized, as for any invalid link. Links come from operators or by email,
+// so a link verifies the account's email address.
+func (b *Browsers) UseLink(ctx context.Context, token, browser string) (created bool, err error) {
+	defer func() { b.counts.WithLabelValues(byLink, resultOf(err, resultAccepted)).Inc() }()
+	account, err := b.byLink(ctx, token, func(ctx context.Context, hash store.SignInLinkHash) (store.Account, error) {
+		return b.store.UseSignInLink(ctx, hash, b.signsUp())
+	})
+	if err != nil {
+		return false, err
+	}
+	if account.NewAccount {
+		b.events.Record(ctx, security.NewAccount, account.ID, cola.Credential{})
+	}
+	err = b.startSession(ctx, newSignIn{account: account, browser: browser, verified: account.Email})
+	return account.NewAccount, err
+}
+
+// signsUp reports whether emailed links create accounts.
+func (b *Browsers) signsUp() bool { return b.links != nil && b.links.signUp }
 
 // byLink looks up the account of a link with find, and counts invalid links.
 func (b *Browsers) byLink(
@@ -69,7 +96,10 @@ func (b *Browsers) byLink(
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
-		return store.Account{}, b.events.Failed(ctx, security.SignInLink, invalid)
+		err = b.events.Failed(ctx, security.SignInLink, invalid)
 	}
-	return account, err
+	if err != nil {
+		return store.Account{}, err
+	}
+	return account, nil
 }

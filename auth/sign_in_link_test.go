@@ -12,7 +12,10 @@ import (
 )
 
 func (b *browser) use(token string) error {
-	return b.do(func(ctx context.Context) error { return b.UseLink(ctx, token, "Firefox") })
+	return b.do(func(ctx context.Context) error {
+		_, err := b.UseLink(ctx, token, "Firefox")
+		return err
+	})
 }
 
 // TestLinkSignIn checks that a link shows its account any number of times and signs in once.
@@ -22,9 +25,9 @@ func TestLinkSignIn(t *testing.T) {
 	b, other := d.browser(), d.browser()
 	for range 3 {
 		if err := b.do(func(ctx context.Context) error {
-			email, err := b.LinkAccount(ctx, token)
-			if email != "eve@example.com" {
-				t.Errorf("LinkAccount = %q, want eve@example.com", email)
+			target, err := b.LinkAccount(ctx, token)
+			if target != (LinkTarget{Email: "eve@example.com"}) {
+				t.Errorf("LinkAccount = %+v, want eve@example.com", target)
 			}
 			return err
 		}); err != nil {

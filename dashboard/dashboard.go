@@ -55,8 +55,9 @@ type Browsers interface {
 	Issuers() []auth.IssuerChoice
 	Begin(ctx context.Context, issuerKey, returnTo string) (redirect string, err error)
 	Finish(ctx context.Context, query url.Values, browser string) (returnTo string, err error)
-	LinkAccount(ctx context.Context, token string) (email string, err error)
-	UseLink(ctx context.Context, token, browser string) error
+	RequestLink(ctx context.Context, email string) error
+	LinkAccount(ctx context.Context, token string) (auth.LinkTarget, error)
+	UseLink(ctx context.Context, token, browser string) (created bool, err error)
 	SignOut(ctx context.Context) (redirect string, err error)
 	Put(ctx context.Context, key, value string)
 	Pop(ctx context.Context, key string) string
@@ -73,6 +74,9 @@ type Options struct {
 	SignInForApps bool
 	Landing       http.Handler          // serves the root to visitors who are not signed in; nil redirects them to sign in
 	SiteName      string                // default web.DefaultSiteName
+	SignInByEmail bool                  // the server sends sign-in links
+	SignUp        bool                  // anyone can create an account with a sign-in link
+	InviteOnly    bool                  // the sign-in page says that accounts are by invitation
 	Logger        *slog.Logger          // gets one event per request
 	Metrics       prometheus.Registerer // registers the metrics, once per registerer; optional
 	Now           cola.Clock            // default time.Now

@@ -25,6 +25,9 @@ type fakeBrowsers struct {
 	callers map[string]cola.Caller
 	put     map[string]string
 	ended   []string
+
+	requested    []string // addresses of requested sign-in links
+	requestFault error    // of RequestLink
 }
 
 // asHeader is the request header that identifies the caller.
@@ -55,16 +58,29 @@ func (f *fakeBrowsers) Finish(context.Context, url.Values, string) (string, erro
 	return "", cola.Errorf(cola.CodeUnauthorized, "No sign-in started.")
 }
 
-func (f *fakeBrowsers) LinkAccount(_ context.Context, token string) (string, error) {
-	if token == "good" {
-		return "ann@example.com", nil
+func (f *fakeBrowsers) RequestLink(_ context.Context, email string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requested = append(f.requested, email)
+	if cola.CheckEmail(email) != nil {
+		return &cola.Error{Code: cola.CodeValidation, Message: "Invalid.", Details: map[string]any{"email": []string{"Invalid address."}}}
 	}
-	return "", cola.Errorf(cola.CodeUnauthorized, "This link was used or has expired.")
+	return f.requestFault
 }
 
-func (f *fakeBrowsers) UseLink(ctx context.Context, token, _ string) error {
-	_, err := f.LinkAccount(ctx, token)
-	return err
+func (f *fakeBrowsers) LinkAccount(_ context.Context, token string) (auth.LinkTarget, error) {
+	switch token {
+	case "good":
+		return auth.LinkTarget{Email: "ann@example.com"}, nil
+	case "new":
+		return auth.LinkTarget{Email: "new@example.com", New: true}, nil
+	}
+	return auth.LinkTarget{}, cola.Errorf(cola.CodeUnauthorized, "This link was used or has expired.")
+}
+
+func (f *fakeBrowsers) UseLink(ctx context.Context, token, _ string) (bool, error) {
+	target, err := f.LinkAccount(ctx, token)
+	return target.New, err
 }
 
 func (f *fakeBrowsers) SignOut(ctx context.Context) (string, error) {

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
@@ -13,6 +14,8 @@ func signInRoutes() []route {
 		get(signInPath, (*request).signIn),
 		post(signInPath, (*request).beginSignIn),
 		get(signInPath+"/callback", (*request).finishSignIn),
+		get(signInPath+"/email", (*request).reopenSignIn),
+		post(signInPath+"/email", (*request).requestSignInLink),
 		get(signInPath+"/link/{token}", (*request).signInLink),
 		post(signInPath+"/link/{token}", (*request).useSignInLink),
 		post(signOutPath, (*request).signOut),
@@ -21,8 +24,14 @@ func signInRoutes() []route {
 
 // signInPage offers the ways to sign in.
 type signInPage struct {
-	Issuers  []auth.IssuerChoice
-	ReturnTo string
+	Issuers    []auth.IssuerChoice
+	ReturnTo   string
+	ByEmail    bool
+	SignUp     bool // an emailed link creates an account
+	InviteOnly bool
+
+	Email    string   // as entered
+	Problems []string // with Email
 }
 
 func (req *request) signIn() error {
@@ -31,9 +40,15 @@ func (req *request) signIn() error {
 		return req.redirect(to, "")
 	}
 	if to != homePath {
-		req.setReturnCookie(to, int(auth.AttemptLifetime.Seconds())) // sign-in links in emails don't contain the path
+		req.setReturnCookie(to, int(auth.LinkLifetime.Seconds())) // sign-in links in emails don't contain the path
 	}
-	return req.show(http.StatusOK, "sign_in", page{Title: "Sign in", Data: signInPage{req.browsers.Issuers(), to}})
+	return req.showSignIn(http.StatusOK, signInPage{ReturnTo: to})
+}
+
+func (req *request) showSignIn(status int, p signInPage) error {
+	p.Issuers = req.browsers.Issuers()
+	p.ByEmail, p.SignUp, p.InviteOnly = req.opts.SignInByEmail, req.opts.SignUp, req.opts.InviteOnly
+	return req.show(status, "sign_in", page{Title: "Sign in", Data: p})
 }
 
 func (req *request) beginSignIn() error {
@@ -46,6 +61,36 @@ func (req *request) beginSignIn() error {
 		return err
 	}
 	return req.redirectExternal(redirect, "Redirecting you to sign in")
+}
+
+// reopenSignIn shows the sign-in page to a browser that opens the target of the email form again.
+func (req *request) reopenSignIn() error { return req.redirect(signInPath, "") }
+
+// linkSentPage says that a link was sent, if there is an account.
+type linkSentPage struct {
+	Email   string
+	SignUp  bool
+	Minutes int
+}
+
+// requestSignInLink requests an emailed sign-in link. The response must not depend on whether the
+// address has an account, so it doesn't wait for the link to be sent.
+func (req *request) requestSignInLink() error {
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	email := strings.TrimSpace(form.Get("email"))
+	err = req.browsers.RequestLink(req.ctx(), email)
+	if problems, _, ok := correctable(err); ok {
+		return req.showSignIn(statusOf(err),
+			signInPage{ReturnTo: safeReturnPath(form.Get("return")), Email: stripHidden(email), Problems: problems["email"]})
+	}
+	if err != nil {
+		return err
+	}
+	sent := linkSentPage{Email: email, SignUp: req.opts.SignUp, Minutes: int(auth.LinkLifetime.Minutes())}
+	return req.show(http.StatusOK, "sign_in_sent", page{Title: "Check your email", Data: sent})
 }
 
 // redirectExternal responds to a form with a page that redirects to another site. The content
@@ -67,25 +112,35 @@ func (req *request) finishSignIn() error {
 // no effect, because mail scanners and previews open links, too.
 type linkPage struct {
 	Email  string
+	New    bool // signing in creates the account
 	Action string
 	Other  string // the signed-in email address, if different
 }
 
 func (req *request) signInLink() error {
-	email, err := req.browsers.LinkAccount(req.ctx(), req.path("token"))
+	target, err := req.browsers.LinkAccount(req.ctx(), req.path("token"))
 	if err != nil {
 		return err
 	}
-	p := linkPage{Email: email, Action: signInPath + "/link/" + url.PathEscape(req.path("token"))}
-	if req.signedIn && req.account.Email != email {
+	p := linkPage{Email: target.Email, New: target.New, Action: signInPath + "/link/" + url.PathEscape(req.path("token"))}
+	if req.signedIn && req.account.Email != target.Email {
 		p.Other = req.account.Email
 	}
-	return req.show(http.StatusOK, "sign_in_link", page{Title: "Sign in", Data: p})
+	title := "Sign in"
+	if p.New {
+		title = "Create your account"
+	}
+	return req.show(http.StatusOK, "sign_in_link", page{Title: title, Data: p})
 }
 
 func (req *request) useSignInLink() error {
-	if err := req.browsers.UseLink(req.ctx(), req.path("token"), req.http.UserAgent()); err != nil {
+	created, err := req.browsers.UseLink(req.ctx(), req.path("token"), req.http.UserAgent())
+	if err != nil {
 		return err
+	}
+	notice := ""
+	if created {
+		notice = "Your account is ready. You’re on the free plan."
 	}
 	to := homePath
 	if cookie, err := req.http.Cookie(req.returnCookie()); err == nil {
@@ -94,7 +149,7 @@ func (req *request) useSignInLink() error {
 		}
 		req.setReturnCookie("", -1)
 	}
-	return req.redirect(safeReturnPath(to), "")
+	return req.redirect(safeReturnPath(to), notice)
 }
 
 // safeReturnPath returns the page to show after sign-in: the given URL if it is a page of the

@@ -19,6 +19,7 @@ type Account struct {
 	ActiveLimit     int       // maximum number of active schedules
 
 	NewIdentity bool // set only by AccountOf: the call linked a new identity
+	NewAccount  bool // set only by UseSignInLink: the call created the account
 }
 
 // defaultSuspendedReason is displayed if a suspension has no reason.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -44,12 +45,52 @@ type SignInLinks interface {
 	// clock. It fails with ErrNotFound if the account does not exist, and with ErrExists if the
 	// hash is taken. Used and expired links are deleted later.
 	CreateSignInLink(ctx context.Context, account cola.AccountID, hash SignInLinkHash, lifetime time.Duration) error
-	// SignInLink returns the account of a valid link, without using it, or ErrNotFound.
+	// CreateEmailedLink creates a link for an email address that is valid for lifetime by the
+	// store's clock, and reports whether it is for signing up: whether no account has the address.
+	// It fails with ErrNotFound if no account has the address and signUp is false, with ErrLimit if
+	// a limit is reached, with ErrExists if the hash is taken, and with ErrMalformed if CheckEmail
+	// does. It writes only if it succeeds.
+	CreateEmailedLink(ctx context.Context, l EmailedLink, signUp bool, limits EmailedLinkLimits) (forSignUp bool, err error)
+	// DeleteOldEmailedLinks deletes links older than EmailedLinkRetention, with their addresses.
+	DeleteOldEmailedLinks(ctx context.Context) error
+	// SignInLink returns the account of a valid link, without using it, or ErrNotFound. If an
+	// emailed link's address has no account, only the Email of the result is set.
 	SignInLink(ctx context.Context, hash SignInLinkHash) (Account, error)
 	// UseSignInLink uses up a link and returns its account, or ErrNotFound if the link is unknown,
 	// used or expired. If called concurrently, even from several processes, exactly one call
-	// succeeds.
-	UseSignInLink(ctx context.Context, hash SignInLinkHash) (Account, error)
+	// succeeds. The account of an emailed link is the one that has its address now. If there is
+	// none, UseSignInLink creates one on the free tier if signUp is true, and otherwise fails with
+	// ErrNotFound. All emailed links for the address are used up together.
+	UseSignInLink(ctx context.Context, hash SignInLinkHash, signUp bool) (Account, error)
+}
+
+// EmailedLink is a link to send to an email address.
+type EmailedLink struct {
+	Email    string
+	Hash     SignInLinkHash
+	Lifetime time.Duration // at most EmailedLinkRetention
+}
+
+// EmailedLinkLimits limit emailed links across all processes, by the store's clock. Links that were
+// used don't count.
+type EmailedLinkLimits struct {
+	PerHour, PerDay int // links to one mailbox: to addresses that differ only in a +tag
+	SignUpsPerHour  int // links to addresses without an account, in total
+}
+
+// EmailedLinkRetention is how long emailed links are stored if they are not used, for the limits.
+const EmailedLinkRetention = 24 * time.Hour
+
+// Mailbox returns the folded form of an email address without a +tag in its local part. Most
+// providers deliver all these addresses to one mailbox.
+func Mailbox(email string) string {
+	folded := FoldEmail(email)
+	at := strings.LastIndexByte(folded, '@')
+	local, _, tagged := strings.Cut(folded[:max(at, 0)], "+")
+	if !tagged || local == "" {
+		return folded
+	}
+	return local + folded[at:]
 }
 
 // Sessions stores browser data between requests, keyed by a name that only the browser's cookie

@@ -1,4 +1,4 @@
-// Package mail sends saved-search messages by email, through an SMTP relay.
+// Package mail sends saved-search messages and sign-in links by email, through an SMTP relay.
 package mail
 
 import (
@@ -83,6 +83,12 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	if msg == nil {
 		return res
 	}
+	return s.pass(ctx, msg, strings.NewReplacer(recipient(m), "RECIPIENT"), "delivery", m.ID, "account", m.Destination.Account)
+}
+
+// pass passes an email to the relay once. It logs rejections with the attributes about; private
+// removes private text from the relay's reply.
+func (s *Sender) pass(ctx context.Context, msg *gomail.Msg, private *strings.Replacer, about ...any) alerts.Result {
 	err := s.transmit(ctx, msg)
 	if err == nil {
 		if s.failing.CompareAndSwap(true, false) {
@@ -90,11 +96,10 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 		}
 		return alerts.Result{Status: 250}
 	}
-	res = resultOf(err)
-	switch message := strings.ReplaceAll(err.Error(), recipient(m), "RECIPIENT"); {
+	res := resultOf(err)
+	switch message := private.Replace(err.Error()); {
 	case !res.OurFault:
-		s.log.Warn("email rejected", "delivery", m.ID, "account", m.Destination.Account, "status", res.Status,
-			"final", res.Final, "error", message)
+		s.log.Warn("email rejected", append(about, "status", res.Status, "final", res.Final, "error", message)...)
 	case ctx.Err() == nil && s.failing.CompareAndSwap(false, true):
 		s.log.Error("sending email failed; retrying", "server", s.server.name(), "error", message)
 	}

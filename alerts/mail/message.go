@@ -31,11 +31,16 @@ func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 		s.log.Error("composing an email failed", "delivery", m.ID, "event", m.Event, "error", err)
 		return nil, alerts.Result{Fault: faultCompose, OurFault: true}
 	}
+	return s.envelope(to, m.MessageID, c), alerts.Result{}
+}
+
+// envelope returns an email with its headers.
+func (s *Sender) envelope(to, messageID string, c contents) *gomail.Msg {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithEncoding(gomail.EncodingQP))
 	msg.FromMailAddress(&s.from)
 	msg.ToMailAddress(&netmail.Address{Address: to})
 	msg.Subject(c.subject)
-	msg.SetMessageIDWithValue(fmt.Sprintf("%s@%s", url.PathEscape(m.MessageID), s.domain()))
+	msg.SetMessageIDWithValue(fmt.Sprintf("%s@%s", url.PathEscape(messageID), s.domain()))
 	msg.SetDateWithValue(s.now().UTC())
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	if c.unsubscribe != "" {
@@ -44,7 +49,7 @@ func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 	}
 	msg.SetBodyString(gomail.TypeTextPlain, c.text)
 	msg.AddAlternativeString(gomail.TypeTextHTML, c.html)
-	return msg, alerts.Result{}
+	return msg
 }
 
 // isAddress reports whether a string is a bare email address, without a display name, that the
@@ -118,7 +123,12 @@ func (s *Sender) compose(m alerts.Message) (contents, error) {
 	default:
 		return contents{}, fmt.Errorf("unknown event %s", m.Event)
 	}
-	c := contents{subject: p.Subject, unsubscribe: p.UnsubscribeURL}
+	return render(name, p)
+}
+
+// render renders a page with both templates of a name.
+func render(name string, p page) (c contents, err error) {
+	c = contents{subject: p.Subject, unsubscribe: p.UnsubscribeURL}
 	if c.text, err = rendered(texts.ExecuteTemplate, name+".txt", p); err == nil {
 		c.html, err = rendered(pages.ExecuteTemplate, name+".html", p)
 	}

@@ -275,8 +275,6 @@ func (c *accountIdentities) Run(env *environment) error {
 	}, identityLine)
 }
 
-const linkLifetime = 15 * time.Minute
-
 type accountLink struct {
 	storeFlags
 	Account   string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
@@ -323,7 +321,7 @@ func (c *accountLink) recordedURL(env *environment) string {
 
 func makeLink(env *environment, st store.SignInLinks, account store.Account, publicURL string) (string, error) {
 	token, hash := auth.NewSignInLink()
-	if err := st.CreateSignInLink(env, account.ID, hash, linkLifetime); err != nil {
+	if err := st.CreateSignInLink(env, account.ID, hash, auth.LinkLifetime); err != nil {
 		return "", err
 	}
 	return strings.TrimRight(publicURL, "/") + "/sign-in/link/" + url.PathEscape(token), nil

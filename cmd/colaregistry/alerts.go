@@ -90,7 +90,11 @@ func (c *alertsTick) openSenders(env *environment, st database, publicURL string
 	if err != nil {
 		return nil, err
 	}
-	return c.senders(v, publicURL, env.log)
+	mailer, err := c.mailer(v, publicURL, env.log)
+	if err != nil {
+		return nil, err
+	}
+	return c.senders(v, publicURL, mailer), nil
 }
 
 // later returns the later of two times. With --at in the future, the deliveries aren't due until

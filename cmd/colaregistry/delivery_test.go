@@ -21,10 +21,10 @@ import (
 
 // startSender starts a server that sends email through the given mail server and allows webhooks to
 // this machine.
-func startSender(t *testing.T, h testRegistry, post *mailtest.Server) *serverProcess {
+func startSender(t *testing.T, h testRegistry, post *mailtest.Server, args ...string) *serverProcess {
 	t.Helper()
-	return startServer(t, h, "--webhook-allow-private", "--smtp", post.URL(),
-		"--mail-from", "Label alerts <alerts@registry.example>")
+	return startServer(t, h, append(args, "--webhook-allow-private", "--smtp", post.URL(),
+		"--mail-from", "Label alerts <alerts@registry.example>")...)
 }
 
 // watch creates saved searches for a brand, each with its own confirmed destination at the

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/mailtest"
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
 )
 
@@ -87,7 +88,7 @@ func TestDocumentedMetrics(t *testing.T) {
 		}
 	}
 	onBoth(t, func(t *testing.T, h testRegistry) {
-		s := startServer(t, h, "--admin-listen", "127.0.0.1:0", "--oidc-issuer", startIssuer(t).URL)
+		s := startSender(t, h, mailtest.Start(t), "--admin-listen", "127.0.0.1:0", "--oidc-issuer", startIssuer(t).URL)
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "metrics@example.com", cola.TierFree)
 		s.get(t, "/colas", secret.Reveal()) // metrics without calls are not exposed
 		at := cola.TimestampOf(time.Now())

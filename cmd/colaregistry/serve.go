@@ -174,7 +174,7 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	_, err = c.signInIssuers(c.Issuers)
 	_, unlinked := c.linkPolicies()
 	err = errors.Join(c.checkImages(), c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(),
-		c.checkFetch(), c.checkOperators(), c.checkContact(), err, unlinked)
+		c.checkFetch(), c.checkOperators(), c.checkSignUp(), c.checkContact(), err, unlinked)
 	if err != nil {
 		return "", err
 	}
@@ -189,6 +189,14 @@ func (c *serveCommand) check() (publicURL string, err error) {
 		}
 	}
 	return checkedRoot("--public-url", c.PublicURL)
+}
+
+// checkSignUp rejects open sign-up without email, which it needs.
+func (c *serveCommand) checkSignUp() error {
+	if c.SignUp == "open" && c.SMTP == "" {
+		return errors.New("--sign-up open requires --smtp, to send sign-in links")
+	}
+	return nil
 }
 
 // checkedRoot parses the URL of a host's root and returns it without a trailing slash, or "".

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -112,6 +113,7 @@ type dashboardFlags struct {
 	SignInSecretFiles []secretFile `group:"Dashboard flags:" name:"sign-in-client-secret-file" placeholder:"PATH" help:"File with a client secret. Give one per issuer, in the same order."`
 	SignInNames       []string     `group:"Dashboard flags:" name:"sign-in-name" placeholder:"NAME" help:"Name of the issuer on its sign-in button, \"Sign in with NAME\" (default: the issuer's host). Give one per issuer, in the same order."`
 	BillingURL        string       `group:"Dashboard flags:" name:"billing-url" placeholder:"URL" help:"Page where account holders change their plan, linked from the plans page."`
+	SignUp            string       `group:"Dashboard flags:" name:"sign-up" default:"off" enum:"off,invite,open" placeholder:"off|invite|open" help:"Who can sign in with an emailed link, with --smtp: off for existing accounts, invite for the same but the sign-in page says that accounts are by invitation (see account create), open for everyone (default: ${default}). With open, using the link creates an account on the free tier."`
 	Operators         []string     `group:"Dashboard flags:" name:"operator" placeholder:"EMAIL" help:"Email address of an account holder who may see and resume the collection of labels in the dashboard (repeatable). Their sign-in must verify the address."`
 }
 
@@ -188,29 +190,51 @@ func (f *deliveryFlags) check() error {
 	if (f.SMTP == "") != (f.MailFrom == "") {
 		return errors.New("--smtp (or --smtp-file) and --mail-from must be set together")
 	}
-	_, err := f.senders(nil, "http://localhost", slog.New(slog.DiscardHandler))
+	_, err := f.mailer(nil, "http://localhost", slog.New(slog.DiscardHandler))
 	return err
 }
 
-// senders returns the sender of each kind of destination. With a nil vault, it only checks the
-// flags; the senders can't send.
-func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, log *slog.Logger) (map[string]alerts.Sender, error) {
+// mailer returns the sender of email, or nil without a mail server. With a nil vault, it only checks
+// the flags; the sender can't send.
+func (f *deliveryFlags) mailer(v *vault.Vault, publicURL string, log *slog.Logger) (*mail.Sender, error) {
+	if f.SMTP == "" {
+		return nil, nil
+	}
+	return mail.New(mail.Options{
+		LinkToken: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, Logger: log,
+	})
+}
+
+// senders returns the sender of each kind of destination. mailer may be nil.
+func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, mailer *mail.Sender) map[string]alerts.Sender {
 	senders := map[string]alerts.Sender{
 		cola.KindWebhook: webhook.New(webhook.Options{
 			Vault: v, PublicURL: publicURL, AllowPrivate: f.WebhooksPrivate, Version: version(),
 		}),
 	}
-	if f.SMTP == "" {
-		return senders, nil
+	if mailer != nil {
+		senders[cola.KindEmail] = mailer
 	}
-	mailer, err := mail.New(mail.Options{
-		LinkToken: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, Logger: log,
-	})
-	if err != nil {
-		return nil, err
+	return senders
+}
+
+// linkSender returns the function that sends sign-in links, or nil without email.
+func linkSender(mailer *mail.Sender) auth.LinkSender {
+	if mailer == nil {
+		return nil
 	}
-	senders[cola.KindEmail] = mailer
-	return senders, nil
+	return func(ctx context.Context, m auth.LinkMail) error {
+		result := mailer.SendSignInLink(ctx, mail.SignInLink{
+			To: m.To, URL: m.URL, SignUp: m.SignUp, RequestedAt: m.RequestedAt, Lifetime: auth.LinkLifetime,
+		})
+		switch {
+		case result.Final:
+			return fmt.Errorf("%s: %w", result.Fault, auth.ErrUndeliverable)
+		case result.Fault != "":
+			return errors.New(result.Fault)
+		}
+		return nil
+	}
 }
 
 // summarizeDeliveries summarizes a round of deliveries. It returns "" if there were none.

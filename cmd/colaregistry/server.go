@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/alerts/mail"
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/collect"
 	"github.com/colaregistry/colaregistry/dashboard"
@@ -99,10 +100,15 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.servedImages(),
 		operators: c.Operators,
 	})
+	mailer, err := c.mailer(d.vault, d.publicURL, env.log)
+	if err != nil {
+		return nil, err
+	}
+	if mailer != nil && web.IsLocalURL(d.publicURL) {
+		env.log.Warn("links in email work only on this machine; set --public-url", "public_url", d.publicURL)
+	}
 	if c.Alerts == "on" {
-		if err := s.addAlerts(c, d.store, d.vault, d.publicURL, metrics); err != nil {
-			return nil, err
-		}
+		s.addAlerts(c, d, mailer, metrics)
 	}
 	d.admin.register(newFetchMetrics(d.store))
 	d.admin.setReady(s.service.Ready)
@@ -118,9 +124,9 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	})
 	public := site.New(site.Options{
 		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, SiteName: c.SiteName, Contact: c.Contact,
-		Logger: env.log, Metrics: metrics,
+		SignUp: mailer != nil && c.SignUp == "open", Logger: env.log, Metrics: metrics,
 	})
-	pages, err := s.dashboard(c, d, links, public.Landing)
+	pages, err := s.dashboard(c, d, links, mailer, public.Landing)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +141,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 
 // dashboard returns the handler of the dashboard.
 func (s *server) dashboard(
-	c *serveCommand, d deployment, links auth.LinkPolicies, landing http.Handler,
+	c *serveCommand, d deployment, links auth.LinkPolicies, mailer *mail.Sender, landing http.Handler,
 ) (http.Handler, error) {
 	issuers, err := c.signInIssuers(c.Issuers)
 	if err != nil {
@@ -143,7 +149,7 @@ func (s *server) dashboard(
 	}
 	s.browsers, err = auth.NewBrowsers(auth.BrowserOptions{
 		Store: d.store, Attempts: d.vault.Box(vault.Attempt),
-		PublicURL: d.publicURL, Issuers: issuers, LinkEmail: links,
+		PublicURL: d.publicURL, Issuers: issuers, LinkEmail: links, SendLink: linkSender(mailer), SignUp: c.SignUp == "open",
 		Logger: s.env.log, Metrics: d.admin.registerer(), Events: s.events, OnFault: dashboard.ShowSessionError,
 	})
 	if err != nil {
@@ -151,30 +157,21 @@ func (s *server) dashboard(
 	}
 	return dashboard.New(s.service, s.browsers, dashboard.Options{
 		PublicURL: d.publicURL, Hosts: c.hosts(d), BillingURL: c.BillingURL, SignInForApps: len(c.Issuers) > 0,
+		SignInByEmail: mailer != nil, SignUp: mailer != nil && c.SignUp == "open", InviteOnly: c.SignUp == "invite",
 		Landing: landing, SiteName: c.SiteName, Logger: s.env.log, Metrics: d.admin.registerer(),
 	}), nil
 }
 
 // addAlerts makes the server run saved searches and send their results.
-func (s *server) addAlerts(
-	c *serveCommand, st store.Store, v *vault.Vault, publicURL string, metrics prometheus.Registerer,
-) error {
-	senders, err := c.senders(v, publicURL, s.env.log)
-	if err != nil {
-		return err
-	}
-	if c.SMTP == "" {
+func (s *server) addAlerts(c *serveCommand, d deployment, mailer *mail.Sender, metrics prometheus.Registerer) {
+	if mailer == nil {
 		s.env.log.Info("email disabled; alerts are sent by webhook and feed only (see --smtp)")
 	}
-	if c.SMTP != "" && web.IsLocalURL(publicURL) {
-		s.env.log.Warn("links in email work only on this machine; set --public-url", "public_url", publicURL)
-	}
-	runner := alerts.New(alerts.Options{Store: st, Logger: s.env.log, Metrics: metrics})
+	runner := alerts.New(alerts.Options{Store: d.store, Logger: s.env.log, Metrics: metrics})
 	s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: s.env.log}
 	s.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{
-		Store: st, Senders: senders, Now: time.Now, Logger: s.env.log, Metrics: metrics,
+		Store: d.store, Senders: c.senders(d.vault, d.publicURL, mailer), Now: time.Now, Logger: s.env.log, Metrics: metrics,
 	})
-	return nil
 }
 
 // route routes requests to the MCP endpoint, the public site, the dashboard or the REST API. It is not
@@ -232,6 +229,10 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	})
 	group.Go(func() error {
 		s.events.Run(following)
+		return nil
+	})
+	group.Go(func() error {
+		s.browsers.Run(following)
 		return nil
 	})
 	group.Go(func() error {

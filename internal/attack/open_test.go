@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/colaregistry/colaregistry/internal/mailtest"
 )
 
 // bound describes how the cost of an unauthenticated request is limited.
@@ -29,6 +32,7 @@ var (
 	looked   = bound{"unknown tokens are looked up in batches", 120}
 	sampled  = bound{"computed at most once a minute for all visitors", 0}
 	limited  = bound{"computed at most once a minute for all visitors; 20 requests per client network, then one every two seconds", 0}
+	queued   = bound{"10 requests per client address, then 1 a minute; up to 1,000 wait in memory and are handled in the background, at most 100 a second", 60} // ten requests of the flood's address, a few accesses each
 	probed   = bound{"at most ten database queries per second", 20}
 )
 
@@ -64,6 +68,7 @@ var open = map[string]bound{
 	"GET /sign-in":                                           inMemory,
 	"POST /sign-in":                                          sealed,
 	"GET /sign-in/callback":                                  redeemed,
+	"POST /sign-in/email":                                    queued,
 	"GET /sign-in/link/{token}":                              looked,
 	"POST /sign-in/link/{token}":                             looked,
 	"GET /site/samples/{name}":                               limited,
@@ -78,6 +83,10 @@ var open = map[string]bound{
 func (w *world) anonymous(client *http.Client, method, route string) response {
 	w.t.Helper()
 	request := w.path(strings.ReplaceAll(route, "{token}", strings.ToLower(rand.Text()+rand.Text())))
+	if request == "/sign-in/email" && method == http.MethodPost {
+		form := url.Values{"email": {rand.Text() + "@example.com"}}
+		return w.send(client, method, request, http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, form.Encode())
+	}
 	return w.send(client, method, request, nil, nil)
 }
 
@@ -98,7 +107,8 @@ func closed(method, route string, a response) bool {
 // TestOpenRouteBounds requests every route without credentials. Routes that respond must be
 // listed in open, and a flood of requests must stay within their bound.
 func TestOpenRouteBounds(t *testing.T) {
-	w := newBareWorld(t, startOnPostgres, "--alerts", "off") // alerts would also use the database
+	w := newBareWorld(t, startOnPostgres, "--alerts", "off", // alerts would also use the database
+		"--smtp", mailtest.Start(t).URL(), "--mail-from", "alerts@registry.example", "--sign-up", "open")
 	client := &http.Client{
 		Transport:     &http.Transport{MaxIdleConnsPerHost: flooders},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -58,6 +58,7 @@ func (s *site) handler() http.Handler {
 	browsers, err := auth.NewBrowsers(auth.BrowserOptions{
 		Store: s.registry.Store, Attempts: keys.Box("sign-in attempt"), PublicURL: registrytest.PublicURL,
 		Now: s.registry.Now, OnFault: dashboard.ShowSessionError,
+		SendLink: func(context.Context, auth.LinkMail) error { return nil }, SignUp: true,
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -69,10 +70,8 @@ func (s *site) handler() http.Handler {
 		Contact: "ops@example.com", Logger: quiet, Now: s.registry.Now,
 	})
 	pages := dashboard.New(s.registry.Service, browsers, dashboard.Options{
-		PublicURL: registrytest.PublicURL,
-		Landing:   public.Landing,
-		Logger:    quiet,
-		Now:       s.registry.Now,
+		PublicURL: registrytest.PublicURL, Landing: public.Landing, SignInByEmail: true, SignUp: true,
+		Logger: quiet, Now: s.registry.Now,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

@@ -23,6 +23,7 @@ type Kind string
 // Kinds of events.
 const (
 	FailedCredential Kind = "failed_credential" // an invalid credential was sent
+	NewAccount       Kind = "new_account"       // a sign-in link created an account
 	NewIdentity      Kind = "new_identity"      // an issuer's identity was linked to an account
 	NewKey           Kind = "new_key"           // an API key was created
 	RevokedKey       Kind = "revoked_key"       // an API key was revoked
@@ -32,7 +33,7 @@ const (
 )
 
 func kinds() []Kind {
-	return []Kind{FailedCredential, NewIdentity, NewKey, RevokedKey, NewSignIn, NewConnection, ChangedScope}
+	return []Kind{FailedCredential, NewAccount, NewIdentity, NewKey, RevokedKey, NewSignIn, NewConnection, ChangedScope}
 }
 
 // Options configures Events. Every field is optional.

@@ -82,9 +82,11 @@ func (s *Store) SignInLink(ctx context.Context, hash store.SignInLinkHash) (a st
 }
 
 // UseSignInLink implements store.SignInLinks.
-func (s *Store) UseSignInLink(ctx context.Context, hash store.SignInLinkHash) (a store.Account, err error) {
+func (s *Store) UseSignInLink(
+	ctx context.Context, hash store.SignInLinkHash, signUp bool,
+) (a store.Account, err error) {
 	err = s.pass(ctx, store.SecretSignInLink, string(hash[:]), func() error {
-		a, err = s.Store.UseSignInLink(ctx, hash)
+		a, err = s.Store.UseSignInLink(ctx, hash, signUp)
 		return err
 	})
 	return a, err

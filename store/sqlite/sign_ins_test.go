@@ -69,7 +69,7 @@ func TestSignInLinkRetention(t *testing.T) {
 		link(byte(20 + i))
 		checkCount(t, s, "sign_in_links", want, fmt.Sprintf("after %d new ones", i+1))
 	}
-	if _, err := s.UseSignInLink(t.Context(), store.SignInLinkHash{20}); err != nil {
+	if _, err := s.UseSignInLink(t.Context(), store.SignInLinkHash{20}, false); err != nil {
 		t.Fatal(err)
 	}
 	checkCount(t, s, "sign_in_links", 2, "after using one")

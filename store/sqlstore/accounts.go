@@ -127,9 +127,9 @@ const (
 	// accountOfIdentity also reports whether any account has the verified address.
 	accountOfIdentity = `SELECT ` + accountNames + `, EXISTS (SELECT 1 FROM accounts WHERE email_folded = $3)
 		FROM identities i JOIN accounts a ON a.id = i.account_id WHERE i.issuer = $1 AND i.subject = $2`
-	ensureAccount  = insertAccount + ` ON CONFLICT (email_folded) DO NOTHING RETURNING id, email, tier, created_at, suspended_at, suspended_because, active_limit`
-	ensureIdentity = `INSERT INTO identities (issuer, subject, account_id) VALUES ($1, $2, $3) ON CONFLICT (issuer, subject) DO NOTHING`
-	moveIdentity   = `WITH held AS (SELECT id FROM accounts WHERE id = $3 FOR KEY SHARE)
+	insertNewAccount = insertAccount + ` ON CONFLICT (email_folded) DO NOTHING RETURNING id, email, tier, created_at, suspended_at, suspended_because, active_limit`
+	ensureIdentity   = `INSERT INTO identities (issuer, subject, account_id) VALUES ($1, $2, $3) ON CONFLICT (issuer, subject) DO NOTHING`
+	moveIdentity     = `WITH held AS (SELECT id FROM accounts WHERE id = $3 FOR KEY SHARE)
 		INSERT INTO identities (issuer, subject, account_id) SELECT $1, $2, id FROM held WHERE TRUE
 		ON CONFLICT (issuer, subject) DO UPDATE SET account_id = excluded.account_id`
 	selectIdentities = `SELECT i.account_id, i.issuer, i.subject, a.email FROM identities i JOIN accounts a ON a.id = i.account_id`
@@ -205,21 +205,30 @@ func (s *Store) linkIdentity(ctx context.Context, tx Tx, id store.Identity, veri
 	if email == "" {
 		email = id.Name()
 	}
-	a, err := one(ctx, tx, accountColumns, accountByEmail, store.FoldEmail(email))
-	if errors.Is(err, store.ErrNotFound) {
-		a, err = one(ctx, tx, accountColumns, ensureAccount, email,
-			store.FoldEmail(email), string(cola.TierFree), s.clock())
-		if errors.Is(err, store.ErrNotFound) {
-			err = ErrConflict
-		}
-	}
+	a, err := s.ensureAccount(ctx, tx, email)
 	if err != nil {
 		return store.Account{}, err
 	}
+	a.NewAccount = false
 	a.NewIdentity = true
 	if err = execOne(ctx, tx, ensureIdentity, id.Issuer, id.Subject, int64(a.ID)); errors.Is(err, store.ErrNotFound) {
 		err = ErrConflict
 	}
+	return a, err
+}
+
+// ensureAccount returns the account with an email address, or creates one on the free tier. It fails
+// with ErrConflict if a concurrent transaction created it.
+func (s *Store) ensureAccount(ctx context.Context, tx Tx, email string) (store.Account, error) {
+	a, err := one(ctx, tx, accountColumns, accountByEmail, store.FoldEmail(email))
+	if !errors.Is(err, store.ErrNotFound) {
+		return a, err
+	}
+	a, err = one(ctx, tx, accountColumns, insertNewAccount, email, store.FoldEmail(email), string(cola.TierFree), s.clock())
+	if errors.Is(err, store.ErrNotFound) {
+		err = ErrConflict
+	}
+	a.NewAccount = err == nil
 	return a, err
 }
 

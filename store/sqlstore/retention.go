@@ -30,6 +30,12 @@ var (
 		query:    deleteOldest("sign_in_links", "hash", "expires_at <= $1"),
 		perWrite: 1,
 	}
+	oldEmailedLinks = expiring{
+		name:     "emailed links",
+		query:    deleteOldest("emailed_links", "hash", "created_at <= $1"),
+		age:      store.EmailedLinkRetention,
+		perWrite: 1,
+	}
 	expiredCreations = expiring{
 		name:     "creations of saved searches",
 		query:    deleteOldest("saved_search_creations", "account_id, once_key", "kept_until <= $1"),
@@ -77,7 +83,7 @@ const deletedPerStatement = 1_000
 func DeleteExpired(ctx context.Context, s *Store) error {
 	var errs []error
 	for _, o := range []expiring{
-		expiredSessions, expiredSignInLinks, expiredCreations, expiredConfirmations,
+		expiredSessions, expiredSignInLinks, oldEmailedLinks, expiredCreations, expiredConfirmations,
 		expiredAllowances, expiredPreviews,
 	} {
 		errs = append(errs, s.deleteAllExpired(ctx, o))

@@ -120,9 +120,10 @@ func (s *Store) HashLinks(ctx context.Context) (hashed int, err error) {
 }
 
 const (
-	knownKeys         = `SELECT hash FROM api_keys WHERE hash = ANY($1::bytea[])`
-	knownSessions     = `SELECT name FROM sessions WHERE name = ANY($1)`
-	knownSignInLinks  = `SELECT hash FROM sign_in_links WHERE hash = ANY($1::bytea[])`
+	knownKeys        = `SELECT hash FROM api_keys WHERE hash = ANY($1::bytea[])`
+	knownSessions    = `SELECT name FROM sessions WHERE name = ANY($1)`
+	knownSignInLinks = `SELECT hash FROM sign_in_links WHERE hash = ANY($1::bytea[])
+		UNION ALL SELECT hash FROM emailed_links WHERE hash = ANY($1::bytea[])`
 	knownFeeds        = `SELECT feed_hash FROM saved_searches WHERE feed_hash = ANY($1::bytea[])`
 	knownDestinations = `SELECT link_hash FROM destinations WHERE link_hash = ANY($1::bytea[])`
 )

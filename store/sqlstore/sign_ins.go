@@ -97,19 +97,31 @@ func (s *Store) CreateSignInLink(ctx context.Context, account cola.AccountID, ha
 
 // SignInLink implements store.SignInLinks.
 func (s *Store) SignInLink(ctx context.Context, hash store.SignInLinkHash) (store.Account, error) {
-	return readOne(ctx, s, "find sign-in link", accountColumns, signInLink, hash[:], s.clock())
+	a, err := readOne(ctx, s, "find sign-in link", accountColumns, signInLink, hash[:], s.clock())
+	if errors.Is(err, store.ErrNotFound) {
+		return s.emailedLink(ctx, hash)
+	}
+	return a, err
 }
 
 // UseSignInLink implements store.SignInLinks. It first looks for the link outside a transaction,
 // because anyone can send requests with unknown links.
-func (s *Store) UseSignInLink(ctx context.Context, hash store.SignInLinkHash) (store.Account, error) {
-	if _, err := s.SignInLink(ctx, hash); err != nil {
+func (s *Store) UseSignInLink(ctx context.Context, hash store.SignInLinkHash, signUp bool) (store.Account, error) {
+	const operation = "use sign-in link"
+	found, err := s.SignInLink(ctx, hash)
+	if err == nil && found.ID == 0 && !signUp {
+		err = s.db.Failed(operation, store.ErrNotFound)
+	}
+	if err != nil {
 		return store.Account{}, err
 	}
 	var a store.Account
-	err := s.db.Transact(ctx, "use sign-in link", func(ctx context.Context, tx Tx) error {
+	err = s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
 		id, err := value[int64](ctx, tx, useSignInLink, hash[:], s.clock())
-		if err == nil {
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			a, err = s.useEmailedLink(ctx, tx, hash, signUp)
+		case err == nil:
 			a, err = one(ctx, tx, accountColumns, accountByID, id)
 		}
 		return err

@@ -222,12 +222,12 @@ func useSignInLinkOnce(t *testing.T, st store.Store, _ *clock) {
 		found, err := st.SignInLink(t.Context(), linkHash(1))
 		checkEqual(t, "SignInLink", a, must(t, found, err))
 	}
-	used, err := st.UseSignInLink(t.Context(), linkHash(1))
+	used, err := st.UseSignInLink(t.Context(), linkHash(1), false)
 	checkEqual(t, "UseSignInLink", a, must(t, used, err))
 	checkLinkUnusable(t, st, "used", 1)
 	checkLinkUnusable(t, st, "unknown", 4)
 	for n, want := range map[int]store.Account{2: b, 3: a} {
-		used, err := st.UseSignInLink(t.Context(), linkHash(n))
+		used, err := st.UseSignInLink(t.Context(), linkHash(n), false)
 		checkEqual(t, "UseSignInLink of another link", want, must(t, used, err))
 	}
 }
@@ -239,7 +239,7 @@ func checkLinkUnusable(t tb, st store.Store, desc string, n int) {
 		a != (store.Account{}) {
 		t.Errorf("SignInLink(%s link) = %+v, %v; want ErrNotFound", desc, a, err)
 	}
-	if a, err := st.UseSignInLink(context.Background(), linkHash(n)); !errors.Is(err, store.ErrNotFound) ||
+	if a, err := st.UseSignInLink(context.Background(), linkHash(n), false); !errors.Is(err, store.ErrNotFound) ||
 		a != (store.Account{}) {
 		t.Errorf("UseSignInLink(%s link) = %+v, %v; want ErrNotFound", desc, a, err)
 	}
@@ -252,7 +252,7 @@ func signInLinkExpiry(t *testing.T, st store.Store, c *clock) {
 		mustDo(t, st.CreateSignInLink(t.Context(), a.ID, linkHash(n), lifetime))
 	}
 	c.advance(lifetime - time.Microsecond)
-	used, err := st.UseSignInLink(t.Context(), linkHash(0))
+	used, err := st.UseSignInLink(t.Context(), linkHash(0), false)
 	checkEqual(t, "UseSignInLink just before the expiry", a, must(t, used, err))
 	c.advance(time.Microsecond)
 	checkLinkUnusable(t, st, "expired", 1)
@@ -260,7 +260,7 @@ func signInLinkExpiry(t *testing.T, st store.Store, c *clock) {
 	for n := range 20 {
 		checkLinkUnusable(t, st, "expired", n)
 	}
-	used, err = st.UseSignInLink(t.Context(), linkHash(100))
+	used, err = st.UseSignInLink(t.Context(), linkHash(100), false)
 	checkEqual(t, "UseSignInLink of a new link", a, must(t, used, err))
 }
 
@@ -274,7 +274,7 @@ func createSignInLinkErrors(t *testing.T, st store.Store, _ *clock) {
 	if err := st.CreateSignInLink(t.Context(), b.ID, linkHash(1), anHour); !errors.Is(err, store.ErrExists) {
 		t.Errorf("CreateSignInLink(duplicate hash) error = %v, want ErrExists", err)
 	}
-	used, err := st.UseSignInLink(t.Context(), linkHash(1))
+	used, err := st.UseSignInLink(t.Context(), linkHash(1), false)
 	checkEqual(t, "UseSignInLink", a, must(t, used, err))
 }
 
@@ -284,7 +284,7 @@ func concurrentLinkUse(t *testing.T, st store.Store, _ *clock) {
 		mustDo(t, st.CreateSignInLink(t.Context(), a.ID, linkHash(n), anHour))
 		var used atomic.Int64
 		concurrently(6, func(int) {
-			_, err := st.UseSignInLink(t.Context(), linkHash(n))
+			_, err := st.UseSignInLink(t.Context(), linkHash(n), false)
 			if err == nil {
 				used.Add(1)
 			} else if !errors.Is(err, store.ErrNotFound) {
@@ -304,7 +304,7 @@ const manyLinks = 200
 // callers race for the same links.
 func useLinks(ctx context.Context, st store.Store) (used int, err error) {
 	for n := range manyLinks {
-		_, err := st.UseSignInLink(ctx, linkHash(n))
+		_, err := st.UseSignInLink(ctx, linkHash(n), false)
 		switch {
 		case err == nil:
 			used++

@@ -55,6 +55,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Links", testLinks},
 		{"SignIns", testSignIns},
 		{"SignInLinks", testSignInLinks},
+		{"EmailedLinks", testEmailedLinks},
 		{"Sessions", testSessions},
 		{"KnownSecrets", testKnownSecrets},
 		{"Refusals", testRefusals},
@@ -236,8 +237,10 @@ func afterCloseSignIns(ctx context.Context, st store.Store, errs map[string]erro
 	errs["EndSignIn"] = st.EndSignIn(ctx, 1, 1)
 	_, errs["EndOtherSignIns"] = st.EndOtherSignIns(ctx, 1, 1)
 	errs["CreateSignInLink"] = st.CreateSignInLink(ctx, 1, linkHash(1), anHour)
+	_, errs["CreateEmailedLink"] = st.CreateEmailedLink(ctx, emailedLink("a@example.com", 1), true, lenient)
+	errs["DeleteOldEmailedLinks"] = st.DeleteOldEmailedLinks(ctx)
 	_, errs["SignInLink"] = st.SignInLink(ctx, linkHash(1))
-	_, errs["UseSignInLink"] = st.UseSignInLink(ctx, linkHash(1))
+	_, errs["UseSignInLink"] = st.UseSignInLink(ctx, linkHash(1), false)
 	_, errs["Session"] = st.Session(ctx, "a")
 	errs["SaveSession"] = st.SaveSession(ctx, "a", nil, epoch)
 	_, errs["DeleteSession"] = st.DeleteSession(ctx, "a")

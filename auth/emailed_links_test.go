@@ -1,0 +1,246 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// outbox is a LinkSender that stores messages.
+type outbox struct {
+	mu     sync.Mutex
+	mails  []LinkMail
+	errors []error // of the next calls
+}
+
+func (o *outbox) send(_ context.Context, m LinkMail) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.errors) > 0 {
+		err := o.errors[0]
+		o.errors = o.errors[1:]
+		if err != nil {
+			return err
+		}
+	}
+	o.mails = append(o.mails, m)
+	return nil
+}
+
+// token returns the token of the last link.
+func (o *outbox) token(t *testing.T) string {
+	t.Helper()
+	if len(o.mails) == 0 {
+		t.Fatal("no link was sent")
+	}
+	token, ok := strings.CutPrefix(o.mails[len(o.mails)-1].URL, ourURL+SignInLinkPath)
+	if !ok {
+		t.Fatalf("URL = %s, want a sign-in link", o.mails[len(o.mails)-1].URL)
+	}
+	return token
+}
+
+// withEmail runs a test with a running Browsers that sends links. wait waits until all requests are
+// handled.
+func withEmail(t *testing.T, signUp bool, test func(t *testing.T, d *browserFixture, mail *outbox, wait func())) {
+	synctest.Test(t, func(t *testing.T) {
+		mail := &outbox{}
+		d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.SendLink, o.SignUp = mail.send, signUp })
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			d.Run(ctx)
+		}()
+		test(t, d, mail, func() {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+		})
+		stop()
+		<-done
+		if log := d.log.text(); strings.Contains(log, "@example.com") || strings.Contains(log, SignInLinkPath) {
+			t.Errorf("log contains an address or a link: %s", log)
+		}
+	})
+}
+
+func client(n int) context.Context {
+	return cola.WithClient(context.Background(), netip.AddrFrom4([4]byte{203, 0, byte(n >> 8), byte(n)}))
+}
+
+func (d *browserFixture) emails(result string) float64 {
+	return testutil.ToFloat64(d.links.results.WithLabelValues(result))
+}
+
+// TestEmailedLink checks that an account holder gets a link that signs in once, and that no one else
+// gets one while sign-up is closed. The responses don't differ.
+func TestEmailedLink(t *testing.T) {
+	withEmail(t, false, func(t *testing.T, d *browserFixture, mail *outbox, wait func()) {
+		d.store.people = []store.Account{{ID: 77, Email: "Eve@example.com"}}
+		for _, email := range []string{" eve@example.com ", "nobody@example.com"} {
+			if err := d.RequestLink(client(1), email); err != nil {
+				t.Errorf("RequestLink(%s): %v", email, err)
+			}
+		}
+		if d.store.called("CreateEmailedLink") > 0 {
+			t.Error("RequestLink used the store before it returned")
+		}
+		wait()
+		if len(mail.mails) != 1 || mail.mails[0].To != "eve@example.com" || mail.mails[0].SignUp || !mail.mails[0].RequestedAt.Equal(d.clock.now()) {
+			t.Fatalf("emails = %+v, want one to eve@example.com", mail.mails)
+		}
+		if d.emails(linkSent) != 1 || d.emails(linkNoAccount) != 1 {
+			t.Errorf("%v sent, %v without an account; want 1 and 1", d.emails(linkSent), d.emails(linkNoAccount))
+		}
+		b := d.browser()
+		if err := b.use(mail.token(t)); err != nil || b.caller().Account != 77 || b.caller().VerifiedEmail != "Eve@example.com" {
+			t.Errorf("UseLink: %v, caller = %+v, want account 77 with its address verified", err, b.caller())
+		}
+	})
+}
+
+// TestSignUpLink checks that a link to an unknown address creates an account when it is used, unless
+// sign-up was closed in the meantime.
+func TestSignUpLink(t *testing.T) {
+	withEmail(t, true, func(t *testing.T, d *browserFixture, mail *outbox, wait func()) {
+		if err := d.RequestLink(client(1), "new@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		wait()
+		token, b := mail.token(t), d.browser()
+		target, err := d.LinkAccount(t.Context(), token)
+		if err != nil || target != (LinkTarget{"new@example.com", true}) || !mail.mails[0].SignUp || len(d.store.people) != 0 {
+			t.Errorf("LinkAccount = %+v, %v; want a new account that doesn't exist yet", target, err)
+		}
+		d.links.signUp = false
+		if _, err := d.LinkAccount(t.Context(), token); cola.CodeOf(err) != cola.CodeUnauthorized {
+			t.Errorf("LinkAccount with sign-up closed: error = %v, want unauthorized", err)
+		}
+		if err := b.use(token); cola.CodeOf(err) != cola.CodeUnauthorized {
+			t.Errorf("UseLink with sign-up closed: error = %v, want unauthorized", err)
+		}
+		d.links.signUp = true
+		if err := b.do(func(ctx context.Context) error {
+			created, err := b.UseLink(ctx, token, "Firefox")
+			if !created {
+				t.Error("UseLink did not report the new account")
+			}
+			return err
+		}); err != nil || b.caller().VerifiedEmail != "new@example.com" {
+			t.Errorf("UseLink: %v, caller = %+v", err, b.caller())
+		}
+	})
+}
+
+// TestLinkRequestLimits checks that a mailbox's limit is silent, and a client's is not.
+func TestLinkRequestLimits(t *testing.T) {
+	withEmail(t, true, func(t *testing.T, d *browserFixture, mail *outbox, wait func()) {
+		for n := range linkRequests {
+			if err := d.RequestLink(client(1), "ann@example.com"); err != nil {
+				t.Errorf("request %d: %v", n, err)
+			}
+		}
+		wait()
+		if len(mail.mails) != mailboxLinksPerHour || d.emails(linkLimited) != linkRequests-mailboxLinksPerHour {
+			t.Errorf("%d links sent, want %d", len(mail.mails), mailboxLinksPerHour)
+		}
+		var limited *cola.Error
+		if err := d.RequestLink(client(1), "bob@example.com"); !errors.As(err, &limited) || limited.Code != cola.CodeQuotaExceeded ||
+			limited.RetryAfter != linkRequestRefill {
+			t.Errorf("RequestLink over the client's limit = %v, want quota_exceeded with a Retry-After of %v", err, linkRequestRefill)
+		}
+		if err := d.RequestLink(client(2), "bob@example.com"); err != nil {
+			t.Errorf("RequestLink of another client: %v", err)
+		}
+	})
+}
+
+// TestLinkRequestForms checks that hostile addresses are rejected before they are queued.
+func TestLinkRequestForms(t *testing.T) {
+	withEmail(t, true, func(t *testing.T, d *browserFixture, mail *outbox, wait func()) {
+		for _, email := range []string{"", "ann", "ann@example.com\r\nBcc: eve@example.com", "ann@example.com,eve@example.com",
+			"Ann <ann@example.com>", "\"ann smith\"@example.com\x00", "ünn@example.com", "\u212Aate@example.com", "ann@ex\u202Eample.com",
+			strings.Repeat("a", 300) + "@example.com", strings.Repeat("a@", 100_000)} {
+			if err := d.RequestLink(client(1), email); cola.CodeOf(err) != cola.CodeValidation {
+				t.Errorf("RequestLink(%.40q) = %v, want validation_error", email, err)
+			}
+		}
+		wait()
+		if len(mail.mails) > 0 || d.store.called("CreateEmailedLink") > 0 {
+			t.Error("an invalid address was handled")
+		}
+	})
+}
+
+// TestLinkQueue checks that the queue is bounded and doesn't lose requests at shutdown.
+func TestLinkQueue(t *testing.T) {
+	mail := &outbox{}
+	d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.SendLink, o.SignUp = mail.send, true })
+	for n := range queuedLinks {
+		if err := d.RequestLink(client(n), fmt.Sprintf("new%d@example.com", n)); err != nil {
+			t.Fatalf("request %d: %v", n, err)
+		}
+	}
+	if err := d.RequestLink(client(queuedLinks), "late@example.com"); cola.CodeOf(err) != cola.CodeUnavailable {
+		t.Errorf("RequestLink with a full queue = %v, want unavailable", err)
+	}
+	for range queuedLinks - 50 {
+		<-d.links.requests
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	d.Run(ended)
+	if len(mail.mails) != 50 {
+		t.Errorf("%d links sent at shutdown, want 50", len(mail.mails))
+	}
+}
+
+// TestLinkRetries checks that a link is sent again after a temporary failure only.
+func TestLinkRetries(t *testing.T) {
+	withEmail(t, true, func(t *testing.T, d *browserFixture, mail *outbox, wait func()) {
+		down := errors.New("mail server down")
+		for n, k := range []struct {
+			errors []error
+			result string
+		}{
+			{[]error{down, down}, linkSent},
+			{[]error{down, down, down}, linkFailed},
+			{[]error{fmt.Errorf("rejected: %w", ErrUndeliverable)}, linkUndeliverable},
+		} {
+			mail.errors = k.errors
+			if err := d.RequestLink(client(n), fmt.Sprintf("new%d@example.com", n)); err != nil {
+				t.Fatal(err)
+			}
+			wait()
+			if d.emails(k.result) != 1 || len(mail.errors) != 0 {
+				t.Errorf("case %d: %v %s, %d errors left; want 1 and none", n, d.emails(k.result), k.result, len(mail.errors))
+			}
+		}
+		d.store.set(func(s *browserStore) { s.fail["CreateEmailedLink"] = store.ErrUnavailable })
+		if err := d.RequestLink(client(9), "new9@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		wait()
+		if d.emails(linkFailed) != 2 || len(mail.mails) != 1 {
+			t.Errorf("%v failed, %d sent; want 2 and 1", d.emails(linkFailed), len(mail.mails))
+		}
+	})
+}
+
+// TestWithoutEmail checks that requests fail if the service sends no email.
+func TestWithoutEmail(t *testing.T) {
+	if err := newBrowserFixture(t, nil).RequestLink(t.Context(), "ann@example.com"); cola.CodeOf(err) != cola.CodeNotFound {
+		t.Errorf("RequestLink = %v, want not_found", err)
+	}
+}
