@@ -199,7 +199,7 @@ func (r *registry) similarBrands(s cola.BrandSearch) BrandPage {
 			allowed = allowed.With(similar.Kind(i))
 		}
 	}
-	labels := map[string][]cola.IndexRecord{}
+	labels := map[string][]*cola.IndexRecord{}
 	for _, l := range r.labels {
 		if s.ProductTypes == nil || slices.Contains(s.ProductTypes, string(l.Summary.ProductType)) {
 			if key := text.BrandKey(l.Summary.BrandName); key != "" {
@@ -255,7 +255,7 @@ func compareNames(searched, brand string, allowed similar.Set) (best similar.Mat
 }
 
 // brandMatch returns the statistics of the labels of a brand.
-func (r *registry) brandMatch(labels []cola.IndexRecord) cola.BrandMatch {
+func (r *registry) brandMatch(labels []*cola.IndexRecord) cola.BrandMatch {
 	m := cola.BrandMatch{Colas: len(labels), ProductTypes: []string{}}
 	spellings, holders, types := map[string]int{}, map[string]int{}, map[string]bool{}
 	newest := cola.Date(-1)

@@ -188,7 +188,7 @@ func (r *registry) values(facet string, p cola.SearchParams) map[string]bool {
 			}
 		case cola.FacetCategory:
 			above := vocabulary.ResolveCategory(p.DerivedSubcategory, aliases)
-			if path := below(vocabulary.ResolveCategory(categoryOf(&l), aliases), above); path != "" &&
+			if path := below(vocabulary.ResolveCategory(categoryOf(l), aliases), above); path != "" &&
 				vocabulary.FoldPath(vocabulary.ResolveCategory(path, aliases)) == vocabulary.FoldPath(path) {
 				values[path] = true
 			}

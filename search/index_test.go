@@ -44,12 +44,12 @@ func TestLargeIndex(t *testing.T) {
 	h := newHarness(t, t, d)
 	defer h.index.Close()
 	h.commit(150_000, 8)
-	h.checkMany(40)
+	h.checkMany(20)
 	h.commit(3000, 3)
-	h.checkMany(40)
+	h.checkMany(20)
 	h.compact()
 	h.restore()
-	h.checkMany(40)
+	h.checkMany(20)
 }
 
 // failer is a *testing.T or a *rapid.T.
@@ -97,7 +97,7 @@ func (h *harness) commit(labels, permittees int) {
 	for range labels {
 		l := h.label()
 		u.Label(&l)
-		h.registry.labels[l.Summary.TTBID] = l
+		h.registry.labels[l.Summary.TTBID] = &l
 	}
 	for range permittees {
 		p := h.permittee()

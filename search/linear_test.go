@@ -17,7 +17,7 @@ import (
 // shares only the vocabulary, brand keys, completion matching and the similarity of two names with
 // the index.
 type registry struct {
-	labels     map[cola.TTBID]cola.IndexRecord
+	labels     map[cola.TTBID]*cola.IndexRecord
 	permittees map[string]cola.Permittee
 	aliases    []vocabulary.CategoryAlias
 	areas      []cola.AVADetail
@@ -28,7 +28,7 @@ type registry struct {
 }
 
 func newRegistry() *registry {
-	return &registry{labels: map[cola.TTBID]cola.IndexRecord{}, permittees: map[string]cola.Permittee{}, texts: map[string]wordList{}, brands: map[string]string{}}
+	return &registry{labels: map[cola.TTBID]*cola.IndexRecord{}, permittees: map[string]cola.Permittee{}, texts: map[string]wordList{}, brands: map[string]string{}}
 }
 
 var plainLetters = strings.NewReplacer("É", "e", "é", "e", "Â", "a", "â", "a", "Ü", "u", "ü", "u", "ß", "ss", "Ø", "o",
@@ -43,7 +43,7 @@ func plain(s string) string {
 var wordPattern = regexp.MustCompile(`[a-z0-9]+`)
 
 // sorted sorts labels in the order of a search.
-func (r *registry) sorted(found []cola.IndexRecord, by cola.Sort) []cola.IndexRecord {
+func (r *registry) sorted(found []*cola.IndexRecord, by cola.Sort) []*cola.IndexRecord {
 	sort.Slice(found, func(i, j int) bool { return r.compare(&found[i].Summary, &found[j].Summary, by) < 0 })
 	return found
 }
@@ -88,16 +88,16 @@ func brandKeyOf(name string) string {
 
 // search returns every label that matches, in result order. want contains the phrases that the
 // query's text must be parsed into.
-func (r *registry) search(q *cola.Query, want []text.Phrase) []cola.IndexRecord {
+func (r *registry) search(q *cola.Query, want []text.Phrase) []*cola.IndexRecord {
 	return r.searchAmong(q, want, func(cola.TTBID) bool { return true })
 }
 
 // searchAmong is like search but limited to some labels.
-func (r *registry) searchAmong(q *cola.Query, want []text.Phrase, among func(cola.TTBID) bool) []cola.IndexRecord {
-	filter := func(wanted func(l *cola.IndexRecord) bool) []cola.IndexRecord {
+func (r *registry) searchAmong(q *cola.Query, want []text.Phrase, among func(cola.TTBID) bool) []*cola.IndexRecord {
+	filter := func(wanted func(l *cola.IndexRecord) bool) []*cola.IndexRecord {
 		return r.filter(q, func(l *cola.IndexRecord) bool { return among(l.Summary.TTBID) && wanted(l) })
 	}
-	var found []cola.IndexRecord
+	var found []*cola.IndexRecord
 	id, isID := cola.ParseTTBID(q.Text)
 	if _, ok := r.labels[id]; isID && ok {
 		found = filter(func(l *cola.IndexRecord) bool { return l.Summary.TTBID == id })
@@ -151,12 +151,12 @@ func (r *registry) liesIn(name, outer string, depth int) bool {
 }
 
 // filter returns the wanted labels that match every filter except the text.
-func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) (found []cola.IndexRecord) {
+func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) (found []*cola.IndexRecord) {
 	aliases := vocabulary.AliasTable(r.aliases)
 	among := r.amongBrands(q)
 	for _, l := range r.labels {
-		if r.matches(q, &l, aliases) && among(&l.Summary) && (q.Appellation == "" || r.liesIn(l.WineAppellation, q.Appellation, 9)) &&
-			wanted(&l) {
+		if r.matches(q, l, aliases) && among(&l.Summary) && (q.Appellation == "" || r.liesIn(l.WineAppellation, q.Appellation, 9)) &&
+			wanted(l) {
 			found = append(found, l)
 		}
 	}

@@ -154,14 +154,14 @@ type linearGroup struct {
 
 // countGroups returns the groups of labels that a count returns. limit is the maximum number of groups
 // if one of two dimensions is an axis.
-func (r *registry) countGroups(labels []cola.IndexRecord, by []string, top, limit int) GroupCounts {
+func (r *registry) countGroups(labels []*cola.IndexRecord, by []string, top, limit int) GroupCounts {
 	groups := map[string]*linearGroup{}
 	totals := []map[string]int{{}, {}}       // labels by key, for each dimension
 	spellings := map[string]map[string]int{} // by dimension and key
 	for i := range labels {
 		var keys []string
 		for d, dimension := range by {
-			key, value := r.groupOf(&labels[i], dimension)
+			key, value := r.groupOf(labels[i], dimension)
 			if key == "" {
 				value = ""
 			}

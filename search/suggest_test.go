@@ -139,7 +139,7 @@ func (r *registry) valueCounts(field string) (all []cola.Suggestion) {
 			name := strings.ToUpper(string(l.Summary.OriginName))
 			count(name, name)
 		case cola.SuggestCategory:
-			path := vocabulary.FoldPath(vocabulary.ResolveCategory(categoryOf(&l), vocabulary.AliasTable(r.aliases)))
+			path := vocabulary.FoldPath(vocabulary.ResolveCategory(categoryOf(l), vocabulary.AliasTable(r.aliases)))
 			for ; path != ""; path = above(path) {
 				count(path, path)
 			}
