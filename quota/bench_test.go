@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// BenchmarkCharge measures committed charges on SQLite, by one caller per processor and by many,
-// which share commits. The store's clock runs fast, so that no window fills.
+// BenchmarkCharge measures committed charges on SQLite, with one caller per processor and with many
+// callers, which share commits. The store's clock runs fast, so that no window fills.
 func BenchmarkCharge(b *testing.B) {
 	for _, callers := range []int{1, 64, 1024} { // per processor; see SetParallelism
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {

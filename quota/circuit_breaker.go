@@ -59,7 +59,7 @@ func (o *circuitBreaker) trip(now time.Time) bool {
 	return true
 }
 
-// reset closes the breaker. It returns how long the breaker was open, and whether it was.
+// reset closes the breaker. It reports whether the breaker was open, and for how long.
 func (o *circuitBreaker) reset(now time.Time) (time.Duration, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -102,8 +102,8 @@ func TestQueueBehindFailingBatch(t *testing.T) {
 	})
 }
 
-// TestShortFailure checks that a failure of under a second delays charges, but that none is
-// rejected.
+// TestShortFailure checks that a failure of less than a second delays charges, but does not cause
+// rejections.
 func TestShortFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, log := newFakeLedger(cola.TierPro), newLogCounter()

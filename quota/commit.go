@@ -11,7 +11,7 @@ import (
 
 const (
 	maxBatch    = 4096                   // charges per transaction
-	minTimeLeft = time.Second            // a charge with less of its chargeTimeout left is rejected
+	minTimeLeft = time.Second            // a charge with less than this left of its chargeTimeout is rejected
 	retryPause  = 100 * time.Millisecond // between attempts to settle a batch
 )
 
@@ -93,9 +93,9 @@ func reject(batch []*pending) {
 	}
 }
 
-// markInDoubt queues a batch whose charges are rejected for voiding if it may have been committed.
-// In that case, or if the time ran out, it also opens the circuit breaker. Later charges do not
-// wait for the void. Until then, the batch's units may count as used, so an account may be granted
+// markInDoubt queues a rejected batch that may have been committed, so that it is voided. In that
+// case, or if the time ran out, it also opens the circuit breaker. Later charges do not wait for
+// the void. Until the batch is voided, its units may count as used, so an account may be granted
 // less than its remaining quota, but never more.
 func (l *Ledger) markInDoubt(ctx context.Context, g *group, err error) {
 	maybeCommitted := !g.finished() || g.mayBeCommitted()

@@ -40,7 +40,7 @@ func drawPlan(t *rapid.T) plan {
 	}
 }
 
-// drawFault draws a fault. Half of the draws are works, which is no fault.
+// drawFault draws a fault. Half of the draws return works, which means no fault.
 func drawFault(t *rapid.T) fault {
 	return max(works, fault(rapid.IntRange(-int(numFaults), int(numFaults)-1).Draw(t, "fault")))
 }
@@ -65,7 +65,7 @@ func drawCharge(t *rapid.T) planned {
 	return p
 }
 
-// tally totals the responses to callers.
+// tally adds up the responses to callers.
 type tally struct {
 	mu         sync.Mutex
 	used       map[cola.AccountID]cola.Used

@@ -79,10 +79,10 @@ func newFakeLedger(tier cola.Tier) *fakeLedger {
 	}
 }
 
-// always returns the same fault for every call.
+// always chooses the same fault for every call.
 func always(f fault) func(int, store.Batch) fault { return func(int, store.Batch) fault { return f } }
 
-// sequence returns the given faults in order, then works.
+// sequence chooses the given faults in order, and no fault afterwards.
 func sequence(faults ...fault) func(int, store.Batch) fault {
 	return func(try int, _ store.Batch) fault {
 		if try > len(faults) {
@@ -92,7 +92,7 @@ func sequence(faults ...fault) func(int, store.Batch) fault {
 	}
 }
 
-// until returns the fault f until end, then works.
+// until chooses the fault f until end, and no fault afterwards.
 func until(end time.Time, f fault) func(int, store.Batch) fault {
 	return func(int, store.Batch) fault {
 		if time.Now().Before(end) {

@@ -17,7 +17,7 @@ const (
 	maxInDoubt   = 10_000                 // batches; when full, the ledger rejects charges
 	minVoidPause = 200 * time.Millisecond // before the first attempt to void; doubled after each round without progress
 	maxVoidPause = 5 * time.Second
-	voidTimeout  = 5 * time.Second // of one attempt, which waits for an open transaction of the batch
+	voidTimeout  = 5 * time.Second // for one attempt; Void may wait for an open transaction
 	closeTimeout = 5 * time.Second // for voiding the remaining batches when the ledger closes
 )
 
@@ -28,7 +28,8 @@ const (
 //  2. A background worker calls store.Ledger.Void, oldest batch first, with exponential backoff.
 //     Void undoes a committed batch and blocks one that has not committed yet, so a rejected
 //     request is never charged.
-//  3. A batch waits while its last attempt is running, because its entries may change.
+//  3. The worker skips a batch while its last attempt to settle is running, because its entries
+//     may change.
 //
 // State lives in memory; after a crash the last rejected batches may stay charged (docs/METERING.md,
 // "In doubt").

@@ -19,7 +19,7 @@
 //
 // # Failures
 //
-// Every batch has an ID that the store accepts once, so retrying a batch never charges it twice:
+// The store accepts each batch ID only once, so a retried batch is never charged twice:
 //
 //	settle ──► committed ──────────────────────► grant
 //	  │  ▲
@@ -139,11 +139,11 @@ func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 	return state, err
 }
 
-// Charge charges a request and returns its grant after the commit. The Grant's State is also set
-// with rejections, if it is known. Errors are *cola.Error: CodeUnauthorized for a credential that
-// is no longer valid, CodeAccountSuspended, CodeQuotaExceeded, and CodeUnavailable if the store
-// cannot commit; or ctx's error if ctx ends before the charge starts. It returns within five
-// seconds.
+// Charge charges a request and returns its grant after the commit. If the quota state is known, the
+// Grant's State is set even if the request is rejected. Errors are *cola.Error: CodeUnauthorized
+// for a credential that is no longer valid, CodeAccountSuspended, CodeQuotaExceeded, and
+// CodeUnavailable if the store cannot commit; or ctx's error if ctx ends before the charge starts.
+// Charge returns within five seconds.
 func (l *Ledger) Charge(ctx context.Context, q Request) (Grant, error) {
 	if state, err := l.Precheck(q); err != nil {
 		return Grant{State: state}, err

@@ -32,7 +32,7 @@ func TestMetrics(t *testing.T) {
 		b.suspend("Unpaid.")
 		_, _ = l.Charge(t.Context(), list)
 		b.suspend("")
-		for range 6 { // three over the quota, then one over the rate limit by the store and two by the cache
+		for range 6 { // three over the quota, then three over the rate limit: one from the store, two from the cache
 			_, _ = l.Charge(t.Context(), list)
 		}
 		if _, err := l.Precheck(list); err == nil {

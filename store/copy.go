@@ -163,7 +163,7 @@ type StoredSearch struct {
 }
 
 // StoredDestination is a destination with its internal fields. It has the ID of its search instead
-// of the UUID, and no address if it is the account's own.
+// of the UUID, and no address if Own is set.
 type StoredDestination struct {
 	ID     int64
 	Search int64 // 0 for all searches

@@ -30,14 +30,14 @@ type Deliveries interface {
 	RunContent(ctx context.Context, run int64) (RunContent, error)
 	// RecordAttempt records an attempt at a claimed delivery, the delivery's new state and the
 	// destination's health, and ends the claim, all in one transaction. If the attempt pauses the
-	// destination, RecordAttempt skips the destination's other pending deliveries and notifies the
-	// account if it has another email address.
+	// destination, RecordAttempt skips the destination's other pending deliveries and, if the
+	// account has an email address other than the destination's, notifies the account.
 	//
-	// It returns false, and does not write, if the delivery is gone or the claim has ended: it was
-	// released, recorded, taken over or replayed. A delivery that was skipped in the meantime gets
-	// the attempt's outcome, but is not retried if its destination is paused or disabled: it stays
-	// skipped. A destination is paused as failing only if no message has been delivered since the
-	// delivery was created.
+	// It returns false, and does not write, if the delivery is gone, or if the claim has ended
+	// because the delivery was released, recorded, taken over or replayed. A delivery that was
+	// skipped in the meantime gets the attempt's outcome, but is not retried if its destination is
+	// paused or disabled: it stays skipped. A destination is paused as failing only if no message
+	// has been delivered since the delivery was created.
 	RecordAttempt(ctx context.Context, a Attempt) (recorded bool, err error)
 	// ReleaseDeliveries releases claimed deliveries that were not tried. It ignores claims that
 	// have ended.

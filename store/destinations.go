@@ -36,11 +36,11 @@ type Destinations interface {
 	// number, from one consistent snapshot.
 	Destinations(ctx context.Context, account cola.AccountID, page Slice) ([]Destination, int, error)
 	// UpdateDestination changes a destination and returns it. It stores the State, Reason,
-	// SendEmpty, FailingSince, VerifiedAt, Secrets and Challenge that change sets. It calls change
-	// in a transaction that locks the destination, perhaps more than once; change must not block.
+	// SendEmpty, FailingSince, VerifiedAt, Secrets and Challenge that change sets. It calls change,
+	// perhaps more than once, in a transaction that locks the destination; change must not block.
 	// Pending deliveries to a destination that is no longer active are skipped; attempts in
-	// progress are still recorded. It returns errors from change as they are, and ErrNotFound if
-	// the account has no such destination.
+	// progress are still recorded. If change fails, UpdateDestination returns its error as is. It
+	// fails with ErrNotFound if the account has no such destination.
 	UpdateDestination(ctx context.Context, account cola.AccountID,
 		uuid string, change func(*Destination) error) (Destination, error)
 	// RequestConfirmation changes an account's destination as UpdateDestination does, and adds an
@@ -52,16 +52,17 @@ type Destinations interface {
 	// DeleteDestination deletes a destination with its deliveries, or fails with ErrNotFound.
 	DeleteDestination(ctx context.Context, account cola.AccountID, uuid string) error
 
-	// SetFeed sets the feed of an account's search by the hash of its token, or removes it if hash
-	// is nil. It fails with ErrNotFound if the account has no such search.
+	// SetFeed gives an account's search a feed whose token has the given hash, replacing any
+	// earlier feed. If hash is nil, it removes the feed. It fails with ErrNotFound if the account
+	// has no such search.
 	SetFeed(ctx context.Context, account cola.AccountID, uuid string, hash *FeedHash) error
 	// HasFeed reports whether an account's search has a feed. It fails with ErrNotFound if the
 	// account has no such search.
 	HasFeed(ctx context.Context, account cola.AccountID, uuid string) (bool, error)
-	// Feed returns the search whose feed has the hash and its latest runs with matches, newest
-	// first, from one consistent snapshot. Runs have the labels that messages about them name, up
-	// to the feed's limit. It fails with ErrNotFound if the feed does not exist or its account is
-	// suspended.
+	// Feed returns the search whose feed has the given hash, with its latest runs that have
+	// matches, newest first, from one consistent snapshot. Each run has the labels that messages
+	// about it name. The parameters runs and labels limit the total number of each. It fails with
+	// ErrNotFound if the feed does not exist or its account is suspended.
 	Feed(ctx context.Context, hash FeedHash, runs, labels int) (Feed, error)
 }
 
@@ -73,7 +74,7 @@ type Destination struct {
 	cola.Destination // if Own is set, Address is the account's email address, or empty
 	Account          cola.AccountID
 	Own              bool      // follows the account's own email address
-	VerifiedAt       time.Time // when the endpoint confirmed; zero if unconfirmed, and for email addresses
+	VerifiedAt       time.Time // when the endpoint was confirmed; zero if unconfirmed, and for email addresses
 	Secrets          Secrets
 	Challenge        Challenge
 }
@@ -221,8 +222,8 @@ const (
 	LimitPerAddress ConfirmationLimit = "per address"
 )
 
-// ConfirmationLimitError is an ErrConfirmationLimit with the limit that lasts longest and its
-// remaining time.
+// ConfirmationLimitError is an ErrConfirmationLimit with the limit that has the longest remaining
+// wait, and that wait.
 type ConfirmationLimitError struct {
 	Limit ConfirmationLimit
 	Wait  time.Duration

@@ -13,20 +13,20 @@ import (
 //
 // Collectors in any number of processes share the work and the rate limit. They claim one window or
 // label at a time. If a process stops, its claims expire and others take over. A claim is
-// identified by its hold number; methods that need a claim do not write and return ErrNotFound if
-// it has ended. Due times and claims are compared with the database's clock.
+// identified by its hold number. If it has ended, methods that need it return ErrNotFound without
+// writing. Due times and claims are compared with the database's clock.
 type Fetches interface {
-	// PlanWindows adds a pending window for every day from first to last that has none. It makes
-	// two kinds of windows in the range pending again and deletes their parts: incomplete ones, and
-	// those completed before both their Settled time and the given time. If history is set, it marks
-	// the windows in the range that are not complete as history. It returns the number of pending
-	// windows in the range.
+	// PlanWindows adds a pending window for every day from first to last that has none. It also
+	// makes two kinds of windows in the range pending again and deletes their parts: incomplete
+	// ones, and those completed before both their Settled time and the given time. If history is
+	// set, it marks the windows in the range that are not complete as history. It returns the
+	// number of pending windows in the range.
 	PlanWindows(ctx context.Context, first, last cola.Date, before time.Time, history bool) (pending int, err error)
 	// CountWindows counts the days from first to last that have a window. Stale depends on the
 	// given time, as in PlanWindows.
 	CountWindows(ctx context.Context, first, last cola.Date, before time.Time) (WindowCounts, error)
-	// ClaimWindow claims a pending window of the days first to last that is due: the one with the
-	// latest day, then the first by class. It fails with ErrNotFound if none is due.
+	// ClaimWindow claims a pending window that is due, for a day from first to last: the one with
+	// the latest day, then the first by class. It fails with ErrNotFound if none is due.
 	ClaimWindow(ctx context.Context, first, last cola.Date, hold time.Duration) (FetchWindow, error)
 	// SplitWindow replaces a claimed window with parts, which are history if the window is. A split
 	// day is complete when its parts are.

@@ -14,8 +14,8 @@ type ImageFiles interface {
 	SaveImageFile(ctx context.Context, f ImageFile) error
 	// ImageFile returns the file of the image with the given ttb_image_id, or ErrNotFound.
 	ImageFile(ctx context.Context, id string) (ImageFile, error)
-	// FetchedImages calls yield with every label image whose URL names a file of this server, latest
-	// label first. It omits labels whose images are postponed.
+	// FetchedImages calls yield with every label image whose URL names a file on this server,
+	// latest label first. It omits labels whose images are postponed.
 	FetchedImages(ctx context.Context, yield func(FetchedImage) error) error
 	// HasDrawnImages reports whether any label has images that the server draws: only demo labels do.
 	HasDrawnImages(ctx context.Context) (bool, error)

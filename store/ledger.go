@@ -17,7 +17,7 @@ type Ledger interface {
 	//
 	//  1. Lock the batch's accounts in ascending order.
 	//  2. Read the database's clock, and then the accounts' states.
-	//  3. Call decide, at most once per call of Settle, with the states in the order of the batch.
+	//  3. Call decide, at most once per call to Settle, with the states in the order of the batch.
 	//  4. Write the entries that decide returns, with the batch's ID.
 	//  5. Record the last use of the batch's valid credentials, at most once a minute each, even
 	//     if nothing is charged. Void does not undo that.
@@ -31,8 +31,8 @@ type Ledger interface {
 	Settle(ctx context.Context, batch Batch, decide func(now time.Time, accounts []AccountState) []Entry) error
 
 	// Void makes sure that a batch is not charged. A batch that was not committed never will be.
-	// For a committed batch, Void reverts its entries, which must be those that were written: in
-	// the month's counters, the day's rows, and the windows that still have its grants. Void waits
+	// For a committed batch, Void reverts its entries in the month's counters, the day's rows, and
+	// the windows that still have its grants; entries must be those that were written. Void waits
 	// for an open transaction of the batch. Voiding again has no effect. If an error wraps
 	// ErrUnavailable, the outcome is unknown; void the batch again.
 	Void(ctx context.Context, id BatchID, entries []Entry) error
@@ -164,9 +164,10 @@ const (
 
 // Allowances counts the labels that previews of saved searches name.
 type Allowances interface {
-	// NamePreviewLabels returns the given labels that a preview may show an account on a day, in
-	// order: labels that were already shown to the account that day, and new ones up to limit
-	// distinct labels. It records the new ones and does not write if there are none.
+	// NamePreviewLabels returns those of the given labels that a preview may show an account on a
+	// day, in the given order. These are labels that were already shown to the account that day,
+	// and new ones up to limit distinct labels. It records the new ones and does not write if there
+	// are none.
 	NamePreviewLabels(ctx context.Context, account cola.AccountID,
 		day cola.Date, labels []cola.TTBID, limit int) ([]cola.TTBID, error)
 }

@@ -33,7 +33,7 @@ type Arrival struct {
 // latest run, or of its creation. A run takes three steps:
 //
 //  1. ClaimDue claims the due search for a limited time.
-//  2. The runner matches the labels that arrived after the mark.
+//  2. The runner applies the search's filters to the labels that arrived after the mark.
 //  3. RecordRuns stores the matches together with the new mark, and releases the claim.
 //
 // An interrupted run is therefore repeated from the same mark, and a recorded one never is.
@@ -63,9 +63,9 @@ type Runs interface {
 
 	// Postpone records that a claimed search could not run, and extends its claim by the duration
 	// that wait returns for the number of consecutive failures, counting this one. A recorded run,
-	// or a change to the search's filters or schedule, resets the count. It returns the extension.
-	// It fails with ErrNotFound, and does not write, if the claim has ended. wait may be called
-	// more than once.
+	// or a change to the search's filters or schedule, resets the count. Postpone returns the
+	// extension. It fails with ErrNotFound, and does not write, if the claim has ended. wait may be
+	// called more than once.
 	Postpone(ctx context.Context, failed DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
 
 	// ReleaseDue releases claimed searches that were not recorded. It ignores claims that have

@@ -78,7 +78,7 @@ type EmailedLinkLimits struct {
 	SignUpsPerHour  int // links to addresses without an account, in total
 }
 
-// EmailedLinkRetention is how long emailed links are stored if they are not used, for the limits.
+// EmailedLinkRetention is how long unused emailed links are stored, to enforce the limits.
 const EmailedLinkRetention = 24 * time.Hour
 
 // Mailbox returns the folded form of an email address without a +tag in its local part. Most

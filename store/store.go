@@ -2,8 +2,8 @@
 // implements all of them as a Store. Package storetest is the conformance suite for backends.
 //
 // All methods are safe for concurrent use, by many goroutines and by many processes on the same
-// data. A method that writes does so in one transaction, unless it says otherwise. Errors wrap the
-// errors below where one applies.
+// data. A method that writes does so in one transaction, unless it says otherwise. Errors wrap one
+// of the errors below if it applies.
 package store
 
 import (
@@ -23,7 +23,7 @@ var (
 	// ErrLimit means that a limit of the account or a daily limit is reached. It may come as a
 	// LimitError.
 	ErrLimit = errors.New("limit reached")
-	// ErrReused means that the idempotency key was used for another request.
+	// ErrReused means that the idempotency key was used for a different request.
 	ErrReused = errors.New("idempotency key already used for another request")
 	// ErrNotActive means that the record is paused, disabled or not confirmed.
 	ErrNotActive = errors.New("not active")
@@ -131,14 +131,14 @@ const (
 // Writes reports whether the mode writes.
 func (m Mode) Writes() bool { return m != DryRun }
 
-// MaxResubmissions bounds the result of Colas.Resubmissions. Few labels are resubmitted, and fewer
-// twice.
+// MaxResubmissions bounds the result of Colas.Resubmissions. Few labels are resubmitted at all, and
+// hardly any more than once.
 const MaxResubmissions = 100
 
 // Colas stores labels.
 type Colas interface {
 	// UpsertColas merges each patch into the label with its TTB ID, or creates the label, and
-	// returns an outcome per patch, in order. A changed label gets a new revision. An unknown
+	// returns an outcome for each patch, in order. A changed label gets a new revision. An unknown
 	// permit number creates a permittee with the name and place of the label's applicant address; a
 	// permittee that is only known from labels gets a missing name or place from a later label.
 	//
@@ -159,10 +159,10 @@ type Colas interface {
 	Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, error)
 	// HasColas reports whether there are any labels.
 	HasColas(ctx context.Context) (bool, error)
-	// ColasMissing calls yield with the ID of every label that lacks the given data, newest receipt
-	// first. It reads a page of labels at a time, so a slow callback holds no transaction open. It
-	// may see changes made during the call. It stops when yield returns an error, and returns that
-	// error.
+	// ColasMissing calls yield with the ID of every label that lacks the given data, in order of
+	// receipt date, latest first. It reads a page of labels at a time, so a slow callback holds no
+	// transaction open. It may see changes made during the call. It stops when yield returns an
+	// error, and returns that error.
 	ColasMissing(ctx context.Context, missing Missing, yield func(cola.TTBID) error) error
 }
 
@@ -184,16 +184,17 @@ const (
 // Permittees stores permit holders.
 type Permittees interface {
 	// UpsertPermittees merges each patch into the permittee with its permit number, or creates it,
-	// and returns an outcome per patch, in order. A permittee stays Listed once a patch sets it.
+	// and returns an outcome for each patch, in order. A permittee stays Listed once a patch sets
+	// it.
 	UpsertPermittees(ctx context.Context, patches []cola.Patch[cola.Permittee], mode Mode) ([]Outcome, error)
 }
 
 // References stores reference data. The sets are small and are read whole.
 type References interface {
 	UpsertAVAs(ctx context.Context, patches []cola.Patch[cola.AVADetail], mode Mode) ([]Outcome, error)
-	// ReplaceProductionReport replaces the rows of one report, in order, and returns an outcome per
-	// row: Unchanged if the report had the row, Changed if it existed without the row, Added if the
-	// report is new.
+	// ReplaceProductionReport replaces the rows of one report, in order, and returns an outcome for
+	// each row: Unchanged if the report had the row, Changed if it existed without the row, Added
+	// if the report is new.
 	ReplaceProductionReport(ctx context.Context, key cola.ReportKey,
 		rows []cola.ProductionReport, mode Mode) ([]Outcome, error)
 	// The key of processing times consists of all fields except the figures and, for registrations,
@@ -236,7 +237,7 @@ type Changes interface {
 	// Revision returns the latest committed revision. It is cheap, for polling.
 	Revision(ctx context.Context) (cola.Revision, error)
 	// HasRevision reports whether a revision is in this database's history. It returns false for a
-	// revision of another database, or one that was lost when a backup was restored. A revision
+	// revision of a different database, or one that was lost when a backup was restored. A revision
 	// stays in the history for 30 days after a newer one replaces it. Revision 0, before any write,
 	// is in every history.
 	HasRevision(ctx context.Context, rev cola.Revision) (bool, error)

@@ -178,7 +178,7 @@ func (s *Store) original(ctx context.Context, c store.ImageContent) ([]byte, err
 
 // served is like original, for a file that is about to be served. It renames a damaged file, so
 // that Names omits it and fetch replaces it. A file that can't be read keeps its name, because it
-// may be intact, and so does one whose content differs when it is read again.
+// may be intact, and so does one that turns out to be intact when it is read again.
 func (s *Store) served(ctx context.Context, c store.ImageContent) ([]byte, error) {
 	content, err := s.original(ctx, c)
 	if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || damaged.Missing {

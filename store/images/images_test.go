@@ -165,8 +165,8 @@ func TestUnusableImages(t *testing.T) {
 	}
 }
 
-// pngHeader returns a one-pixel PNG whose header declares another size and, optionally, another bit
-// depth and color type.
+// pngHeader returns a one-pixel PNG whose header declares a different size and, optionally, a
+// different bit depth and color type.
 func pngHeader(t *testing.T, width, height int, form ...byte) []byte {
 	t.Helper()
 	b := mustPNG(t, stripes(1, 1))
@@ -191,7 +191,7 @@ func resizedJPEG(t *testing.T, content []byte, width, height int) []byte {
 	return b
 }
 
-// fileNames returns the names of all files of a store.
+// fileNames returns the names of all files in a store.
 func fileNames(t *testing.T, s *Store) (names []string) {
 	t.Helper()
 	for list := s.bucket.List(nil); ; {

@@ -13,9 +13,9 @@ import (
 	"slices"
 )
 
-// Names is a list of the files in a store at one time, without renditions. It takes eight bytes of
-// memory per file: the start of its SHA-256. Among six million files, the probability that any two
-// share these bytes is one in a million.
+// Names is a list of the files in a store at one point in time, without renditions. It takes eight
+// bytes of memory per file: the start of its SHA-256. Among six million files, the probability that
+// any two share these bytes is one in a million.
 type Names struct{ sorted []uint64 }
 
 // Has reports whether the store had a file with the given SHA-256.

@@ -64,8 +64,8 @@ func cache[V any](size int) *lru.Cache[string, V] {
 	return c
 }
 
-// admit returns nil if a secret exists, ErrNotFound if it does not, and another error if the lookup
-// failed.
+// admit returns nil if a secret exists, ErrNotFound if it does not, and a different error if the
+// lookup failed.
 func (g *gate) admit(ctx context.Context, name string) error {
 	if until, ok := g.voided.Get(name); ok && time.Now().Before(until) {
 		return store.ErrNotFound

@@ -1,10 +1,10 @@
-// Package lookup bounds the database load of wrong secrets.
+// Package lookup bounds the database load that wrong secrets cause.
 //
-// Anyone can send keys, cookies and tokens that were never issued, at network speed. A Store passes
-// secrets that this process found before directly to the database, and looks up all others in
-// batches: one query at a time for each kind of secret, at most one every 10 ms, with at most 256
-// secrets. However fast requests arrive, they therefore cost at most 100 small queries a second for
-// each kind.
+// Anyone can send keys, cookies and tokens that were never issued, at network speed. For a secret
+// that this process has found before, a Store queries the database directly. It looks up all other
+// secrets in batches: one query at a time for each kind of secret, at most one every 10 ms, with at
+// most 256 secrets. However fast requests arrive, they therefore cost at most 100 small queries a
+// second for each kind.
 //
 //	request ──► found before? ──► the database's own result, as without this package
 //	                │ no

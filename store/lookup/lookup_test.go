@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fake is a database with keys and sessions that counts its queries.
+// fake is a database that contains keys and sessions, and counts its queries.
 type fake struct {
 	store.Store
 	mu       sync.Mutex

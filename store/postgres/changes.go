@@ -71,7 +71,8 @@ func (s *Store) PermitteesSince(
 	})
 }
 
-// callbackErrors records an error of the caller's callback, to distinguish it from the database's.
+// callbackErrors records an error from the caller's callback, to distinguish it from a database
+// error.
 type callbackErrors struct{ err error }
 
 // keep records an error and returns it.

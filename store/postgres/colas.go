@@ -199,7 +199,7 @@ func (s stored) ProcessingTimes(ctx context.Context) ([]cola.ProcessingTime, err
 	return sqlstore.ProcessingTimes(ctx, reader(s))
 }
 
-// colaWrite is the set of changes of one transaction. A label that changed more than once is
+// colaWrite is the set of changes in one transaction. A label that changed more than once is
 // written once.
 type colaWrite struct {
 	labels     []*records.ColaChange

@@ -199,7 +199,7 @@ func isUnconnected(err error) bool {
 }
 
 // oneLine returns a connection error on one line, with the last reason for each address. The driver
-// tries an address with TLS and without, and the first error would hide the second. It returns
+// tries an address with TLS and without, and the first error would hide the second. oneLine returns
 // other errors unchanged.
 func oneLine(err error) error {
 	var connectErr *pgconn.ConnectError
@@ -210,7 +210,7 @@ func oneLine(err error) error {
 	return rewordedError{strings.Join(strings.Fields(text), " "), err}
 }
 
-// rewordedError is an error with another message.
+// rewordedError is an error with a different message.
 type rewordedError struct {
 	text string
 	error

@@ -128,7 +128,7 @@ func checkStandby(t *testing.T, address string) {
 	}
 }
 
-// withAddr returns the URL of the same database on another server.
+// withAddr returns the URL of the same database on a different server.
 func withAddr(t *testing.T, address, addr string) string {
 	t.Helper()
 	u, err := url.Parse(address)

@@ -26,8 +26,8 @@ const (
 	connectTimeout = 5 * time.Second
 	// pingTimeout bounds the liveness check of an idle connection before its reuse.
 	pingTimeout = time.Second
-	// connectionLife is the maximum age of a connection, give or take lifeJitter, so that
-	// connections follow a proxy or a DNS name that moves.
+	// Connections are closed at the age of connectionLife plus up to lifeJitter, so that they
+	// follow a proxy or a DNS name that moves.
 	connectionLife = time.Hour
 	lifeJitter     = 6 * time.Minute
 	healthCheck    = 15 * time.Second
@@ -69,7 +69,7 @@ type Options struct {
 	Now       func() time.Time      // default: the database's clock
 	Logger    *slog.Logger          // default: slog.Default()
 	NoMigrate bool                  // fail if the schema is missing or older than the program
-	Metrics   prometheus.Registerer // optional; receives connection metrics until Close; one per Store
+	Metrics   prometheus.Registerer // optional; receives connection metrics until Close; for one Store only
 }
 
 func (o Options) withDefaults() Options {

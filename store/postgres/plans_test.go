@@ -57,7 +57,8 @@ var smallTables = []string{
 
 // checkPlans fails for each statement that scans a whole table. Statements without parameters or a
 // limit read everything by design: lists for the operator, counts and copies. The planner avoids
-// sequential scans here, as it does for large tables, so a statement with one lacks an index.
+// sequential scans here, as it does for large tables, so a sequential scan means that an index is
+// missing.
 func (l *statementLog) checkPlans(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), migratedDatabase(t))
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	fillTimeout = 15 * time.Minute
 	// rollbackTimeout bounds the rollback of a failed transaction.
 	rollbackTimeout = 5 * time.Second
-	// attempts bounds the attempts of a transaction that conflicts with others.
+	// attempts is the maximum number of attempts for a transaction that conflicts with others.
 	attempts = 6
 )
 
@@ -45,7 +45,8 @@ var (
 	reading = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 )
 
-// transact runs a whole method in one transaction.
+// transact implements a Store method that runs in one transaction: it wraps any error with the
+// operation.
 func (s *Store) transact(ctx context.Context, operation string, work func(tx pgx.Tx) error) error {
 	if err := s.start(); err != nil {
 		return failed(operation, err)
@@ -106,9 +107,9 @@ func rollback(ctx context.Context, tx pgx.Tx) {
 	_ = tx.Rollback(ctx) // the transaction or its connection may have ended
 }
 
-// read runs do, which reads from the general pool. If the connection is lost, for example because a
-// server or proxy restarts, read runs do once more on another connection. So do must not pass
-// results to the caller before it succeeds.
+// read calls do, which reads from the general pool. If the connection is lost, for example because
+// a server or proxy restarts, read calls it once more, on a new connection. Therefore, do must not
+// pass results to the caller before it succeeds.
 func (s *Store) read(ctx context.Context, operation string, do func() error) error {
 	if err := s.start(); err != nil {
 		return failed(operation, err)
@@ -209,8 +210,8 @@ func (w *commitWatch) result(err error) error {
 	return err
 }
 
-// commitContext returns a context for a commit that ends after the timeout within, and at most
-// commitTimeout after ctx ends.
+// commitContext returns a context for a commit. The context ends after the given timeout, or
+// commitTimeout after ctx ends, whichever comes first.
 func commitContext(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
 	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	stop := context.AfterFunc(ctx, func() {

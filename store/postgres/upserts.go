@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// A write of records first locks the row of meta and holds it until its commit, so revisions become
+// A write of records first locks the meta table's only row until it commits, so revisions become
 // visible in order and followers miss none. Under that lock it reads, merges and compares the
 // records, and writes only the differences. Writers of records wait for each other; readers and the
 // ledger never wait for them.
@@ -38,7 +38,8 @@ type change struct {
 	plan func(ctx context.Context, q querier) (plan, error)
 }
 
-// upsert runs a whole method that writes records.
+// upsert implements the Store methods that write records: it applies c and wraps any error with the
+// operation.
 func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store.Outcome, error) {
 	if err := s.start(); err != nil {
 		return nil, failed(operation, err)
@@ -141,8 +142,8 @@ func (s *Store) deleteOldRevisions(ctx context.Context) error {
 	return err
 }
 
-// UpsertPermittees implements store.Permittees in one transaction. Callers split large numbers of
-// permittees.
+// UpsertPermittees implements store.Permittees in one transaction. Callers split large imports into
+// several calls.
 func (s *Store) UpsertPermittees(
 	ctx context.Context, patches []cola.Patch[cola.Permittee], mode store.Mode,
 ) ([]store.Outcome, error) {

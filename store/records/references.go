@@ -122,7 +122,8 @@ func (m *Merger[T]) key(row T) string {
 }
 
 // Merge returns the outcome of a row and the row to write, or nil if there is nothing to write. It
-// calls into twice: with an empty row to learn the key, and with the row that has this key.
+// calls the into function twice: first with an empty row, to learn the key, and then with the
+// current row that has this key, if any.
 func (m *Merger[T]) Merge(into func(row *T)) (store.Outcome, *T) {
 	var row T
 	into(&row)
@@ -141,9 +142,9 @@ func (m *Merger[T]) Merge(into func(row *T)) (store.Outcome, *T) {
 }
 
 // CompareReports compares the stored rows of a production report with their replacement. It returns
-// an outcome per new row, and whether the report is the same, including its order. Each stored row
-// matches at most one new row. The database treats a report as one record: it is written whole, or
-// not at all if it is the same.
+// an outcome for each new row, and whether the report is the same, including its order. Each stored
+// row matches at most one new row. The database treats a report as one record: it is written whole,
+// or not at all if it is the same.
 func CompareReports(stored, rows []cola.ProductionReport) (outcomes []store.Outcome, same bool) {
 	count := make(map[cola.ProductionReport]int, len(stored))
 	for _, r := range stored {

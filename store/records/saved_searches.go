@@ -52,8 +52,8 @@ func NewStoredSearch(s *store.StoredSearch) (SavedSearch, error) {
 	return r, err
 }
 
-// CopyTo sets the fields of a search to be copied. Due and PauseReason are set only if the search
-// has no schedule.
+// CopyTo copies the row to a StoredSearch. It sets Due and PauseReason only if the search has no
+// schedule.
 func (r *SavedSearch) CopyTo(into *store.StoredSearch) (err error) {
 	into.SavedSearch, err = r.Search()
 	if into.Schedule == nil {

@@ -148,7 +148,7 @@ func idList[T ~int64 | ~uint64](ids []T) string {
 	return string(append(b, ']'))
 }
 
-// planColas determines the outcomes of patches, with one step per patch.
+// planColas determines the outcomes of patches, with one step for each patch.
 func planColas(ctx context.Context, q querier, planner *records.Colas, patches []cola.Patch[cola.Cola]) (*plan, error) {
 	outcomes, changes, err := planner.Plan(ctx, stored{q}, patches)
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 	// deletedWithWrites is the number of expired rows that a write deletes per added row: more than
 	// one, so that they don't pile up.
 	deletedWithWrites = 8
-	// maxRows is the number of searches or deliveries that one transaction claims, releases or
-	// deletes, so that a charge waits no longer than it does for an import.
+	// maxRows is the maximum number of searches or deliveries that one transaction claims, releases
+	// or deletes, so that a charge waits no longer than it does for an import.
 	maxRows = 100
 	// grants is the table of grants in the last minute.
 	grants = "burst_grants"

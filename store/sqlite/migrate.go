@@ -72,7 +72,7 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	case from < to && opts.NoMigrate:
 		return from, from, fmt.Errorf("schema version %d, this program needs %d: %w", from, to, store.ErrOlderSchema)
 	}
-	// Do this even if the schema is current: a restored backup may have another journal mode.
+	// Do this even if the schema is current: a restored backup may have a different journal mode.
 	if err := enableWAL(ctx, db); err != nil || from == to {
 		return from, from, err
 	}

@@ -122,7 +122,8 @@ func (s *Store) start() error {
 
 func (s *Store) done() { s.running.Done() }
 
-// transact runs a whole method in one durable transaction.
+// transact implements a Store method that runs in one durable transaction: it wraps any error with
+// the operation.
 func (s *Store) transact(ctx context.Context, operation string, work func(ctx context.Context) error) error {
 	if err := s.start(); err != nil {
 		return failed(operation, err)

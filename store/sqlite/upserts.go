@@ -38,8 +38,8 @@ const (
 	// turnPause is the pause between turns while the database is shared. Where files cannot be
 	// locked, it always applies, since waiting writers can only poll there.
 	turnPause = 4 * time.Millisecond
-	// attempts bounds the restarts of a write after conflicts, which occur only where files cannot
-	// be locked.
+	// attempts is the maximum number of attempts for a write that conflicts with others. Conflicts
+	// occur only where files cannot be locked.
 	attempts = 10
 )
 
@@ -71,8 +71,8 @@ type change struct {
 	plan func(ctx context.Context, q querier, done int) (*plan, error)
 }
 
-// upsert runs a whole method that writes records, and then runs a checkpoint if due and syncs the
-// journal.
+// upsert implements the Store methods that write records in one transaction. It applies c, then
+// runs a checkpoint if due and syncs the journal, and wraps any error with the operation.
 func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store.Outcome, error) {
 	if err := s.start(); err != nil {
 		return nil, failed(operation, err)
@@ -233,8 +233,8 @@ func (s *Store) firstRevision(ctx context.Context, above cola.Revision) error {
 	return s.records.exec(ctx, setBoth, max(int64(above)+1, s.currentTime().UnixMicro()), 0)
 }
 
-// UpsertPermittees implements store.Permittees in one transaction. Callers split large numbers of
-// permittees.
+// UpsertPermittees implements store.Permittees in one transaction. Callers split large imports into
+// several calls.
 func (s *Store) UpsertPermittees(
 	ctx context.Context, patches []cola.Patch[cola.Permittee], mode store.Mode,
 ) ([]store.Outcome, error) {

@@ -92,8 +92,8 @@ func (s *Store) SetActiveLimit(ctx context.Context, id cola.AccountID, limit int
 	return s.changeAccount(ctx, "set active search limit", id, setActiveLimit, limit)
 }
 
-// changeAccount runs a statement that updates an account and so locks its row, and then pauses and
-// resumes its searches to match. The statement's first parameter is the account.
+// changeAccount runs a statement that updates an account, which locks its row, and then pauses or
+// resumes the account's searches accordingly. The statement's first parameter is the account.
 func (s *Store) changeAccount(ctx context.Context, operation string, id cola.AccountID, query string,
 	args ...any) error {
 	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {

@@ -41,7 +41,7 @@ const (
 		old_secret_until = $9, challenge = $10, challenge_tries = $11, verified_at = $12 WHERE account_id = $1 AND uuid = $2 RETURNING id`
 	deleteDestination = `DELETE FROM destinations WHERE account_id = $1 AND uuid = $2`
 	// skipPending marks pending messages to a destination as skipped, at the given time, with a
-	// reason. It doesn't touch notices about the destination, which go to another recipient.
+	// reason. It doesn't touch notices about the destination, which go to a different recipient.
 	// Attempts in progress continue, and their outcomes are recorded.
 	skipPending = `UPDATE deliveries SET state = '` + cola.DeliverySkipped + `', error = $3, next_attempt_at = NULL, settled_at = coalesce($2, clock_timestamp())
 		WHERE destination_id = $1 AND state = '` + cola.DeliveryPending + `' AND event <> '` + cola.EventPaused + `'`

@@ -13,9 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// The row of a day has an empty class. If the day is split, it also has a row per part; splitting a
-// part replaces its row. So the parts of a day never overlap, and their totals must add up to the
-// day's.
+// The row of a day has an empty class. If the day is split, it also has a row for each part;
+// splitting a part replaces its row. So the parts of a day never overlap, and their totals must add
+// up to the day's.
 //
 // On PostgreSQL a transaction that ends a part locks the part, then its day, then the site.
 // PlanWindows locks days before their parts, but only days without claimed parts.
@@ -66,7 +66,7 @@ const (
 )
 
 // newHold returns the number of a new claim. It is random because rows are deleted and added again:
-// with a counter per row, an outdated claim could match a new one.
+// with a counter for each row, an outdated claim could match a new one.
 func newHold() int64 { return rand.Int64N(math.MaxInt64) + 1 }
 
 // claimOf returns the arguments of windowClaim. Call it within a transaction.

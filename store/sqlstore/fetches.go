@@ -170,7 +170,7 @@ func (s *Store) readWork(ctx context.Context, q Querier, status *store.FetchStat
 	return err
 }
 
-// countStates reads a count per state.
+// countStates reads a count for each state.
 func countStates(ctx context.Context, q Querier, query string) (map[string]int, error) {
 	type count struct {
 		state string

@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Change is a planned change to reference data: an outcome per row, and the statements that write
-// it, if anything changes.
+// Change is a planned change to reference data: an outcome for each row, and the statements that
+// write it, if anything changes.
 type Change struct {
 	Outcomes   []store.Outcome
 	Statements []Statement

@@ -1,7 +1,7 @@
-// Package sqlstore implements the control plane of a store once for both databases: accounts,
-// credentials, sessions, saved searches, destinations, deliveries and the work of collectors. Each
-// store embeds a Store and has its own implementation of the parts that differ for speed or
-// correctness: the ledger, labels, bulk writes and migrations.
+// Package sqlstore implements the control plane of a store, once for both databases. The control
+// plane consists of accounts, credentials, sessions, saved searches, destinations, deliveries and
+// the work of collectors. Each store embeds a Store and has its own implementation of the parts
+// that differ for speed or correctness: the ledger, labels, bulk writes and migrations.
 //
 // # Dialect
 //
@@ -68,8 +68,8 @@ type Database interface {
 	// TransactUnsynced is Transact for data that may be lost in a crash: its commit doesn't wait
 	// for the disk.
 	TransactUnsynced(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
-	// TransactErasing is Transact, but overwrites the freed space, so that replaced secrets can't
-	// be read from the disk.
+	// TransactErasing is Transact, but overwrites the freed space if the database can, so that
+	// replaced secrets can't be read from the disk.
 	TransactErasing(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
 	// Read runs a read-only operation. It may run read again after a lost connection.
 	Read(ctx context.Context, operation string, read func(q Querier) error) error

@@ -106,8 +106,8 @@ func settleReportsSuspension(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// pauses maps the name of each scheduled search to its pause reason, which is empty if the search
-// is not paused.
+// pauses returns the pause reason of each scheduled search, by name. The reason is empty if the
+// search is not paused.
 func pauses(t tb, st store.Store, account cola.AccountID) map[string]string {
 	t.Helper()
 	reasons := map[string]string{}

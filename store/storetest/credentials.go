@@ -10,7 +10,7 @@ import (
 )
 
 // mustKeyAndLink creates a key and a link with the same ID in an account. The store must not
-// already contain any.
+// already contain keys or links.
 func mustKeyAndLink(t *testing.T, st store.Store, account cola.AccountID) (key, link cola.Credential) {
 	t.Helper()
 	k, l := mustKey(t, st, account, 1), mustConnect(t, st, account, mustApp(t, st, "app").ID)
@@ -111,7 +111,7 @@ func keyAndLinkWithSameID(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "AccountUsage.Used", cola.Used{ListRecords: 12}, mustUsage(t, st, a.ID).Used)
 }
 
-// linkLastUsed checks that the last use of a link is recorded, but not that of the key with
+// linkLastUsed checks that using a link updates its last use, but not the last use of the key with
 // the same ID or of another account's link.
 func linkLastUsed(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
@@ -151,7 +151,7 @@ func linkLastUsed(t *testing.T, st store.Store, c *clock) {
 }
 
 // lastUsedWithoutCharge checks that presenting a valid credential records its use, even without a
-// charge, while an invalid one or another account's does not.
+// charge, but that presenting an invalid credential or another account's does not.
 func lastUsedWithoutCharge(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	key, link := mustKeyAndLink(t, st, a.ID)

@@ -331,8 +331,8 @@ func concurrentFailures(t *testing.T, st store.Store, _ *clock) {
 	}, counts)
 }
 
-// concurrentPauseAndRuns checks that a destination paused for failures has no pending deliveries,
-// whether the run or the pause comes first.
+// concurrentPauseAndRuns checks that a destination that an attempt disables has no pending
+// deliveries for runs, whether the run or the attempt is recorded first.
 func concurrentPauseAndRuns(t *testing.T, st store.Store, _ *clock) {
 	a := mustNotify(t, st, "a@example.com", 1, 0)
 	for n := range 15 {

@@ -308,8 +308,8 @@ func takenOverClaimRecordsNoAttempt(t *testing.T, st store.Store, c *clock) {
 // at the same time.
 const sharedMessages = 300
 
-// deliverUntilDone claims messages and records successful attempts until none is due, reporting the
-// running total to progress. It returns the total.
+// deliverUntilDone claims messages and records successful attempts until no message is due,
+// reporting the running total to progress. It returns the total.
 func deliverUntilDone(
 	ctx context.Context, st store.Store, hold time.Duration, progress func(n int),
 ) (total int, err error) {

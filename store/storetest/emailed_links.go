@@ -138,7 +138,7 @@ func emailedLinkLimits(t *testing.T, st store.Store, c *clock) {
 	c.advance(time.Microsecond)
 	request("ann@example.com", nil)
 	c.advance(2 * time.Hour)
-	request("ann@example.com", store.ErrLimit) // of the day
+	request("ann@example.com", store.ErrLimit) // the limit per day
 	request("new1@example.com", nil)
 	request("new2@example.com", nil)
 	request("new3@example.com", store.ErrLimit)
@@ -207,8 +207,9 @@ func concurrentEmailedLinkUse(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "number of accounts", 10, len(must(t, list, err)))
 }
 
-// emailedLinkIdentity checks that a link and a sign-in with an issuer that verified the same address
-// share one account, also if they happen at once, and that an unverified sign-in gets another.
+// emailedLinkIdentity checks that a link and a sign-in with an issuer that verified the same
+// address share one account, even if they happen at once, and that a sign-in without a verified
+// address gets a different account.
 func emailedLinkIdentity(t *testing.T, st store.Store, _ *clock) {
 	for n := range 10 {
 		email := fmt.Sprintf("new%d@example.com", n)

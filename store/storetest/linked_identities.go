@@ -128,8 +128,9 @@ func tryAddIdentity(t *testing.T, st store.Store, account cola.AccountID, subjec
 	}
 }
 
-// concurrentAddAndSignIn checks that an identity that signs in while it is added to an account ends
-// up in that account, and that its sign-ins create at most one other account.
+// concurrentAddAndSignIn lets an identity sign in while it is being added to an account. It checks
+// that the identity ends up in that account, and that its sign-ins create at most one other
+// account.
 func concurrentAddAndSignIn(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
 		subject := fmt.Sprint(round)

@@ -13,9 +13,10 @@ import (
 // Backend describes a backend to RunProcesses. A DSN, which is a path or a URL, identifies the
 // database to other processes.
 type Backend struct {
-	// Open opens the database at dsn, creating it if necessary. The caller closes it.
+	// Open opens the database at dsn, creating it or its schema if necessary. The caller closes it.
 	Open func(ctx context.Context, dsn string) (Database, error)
-	// Empty returns a DSN without a database. It remains usable until the test ends.
+	// Empty returns a DSN whose database does not exist or has no schema. It remains usable until
+	// the test ends.
 	Empty func(t testing.TB) string
 	// New returns a DSN for one test. The database may exist but has no records or accounts.
 	New func(t testing.TB) string

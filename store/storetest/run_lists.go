@@ -17,7 +17,7 @@ func runListChecks() []check {
 	}
 }
 
-// runWeekly runs a search once per list of labels, a week apart, and returns the run IDs.
+// runWeekly runs a search once for each list of labels, a week apart, and returns the run IDs.
 func runWeekly(t *testing.T, st store.Store, runs ...[]int) (ids []int64) {
 	t.Helper()
 	for i, labels := range runs {

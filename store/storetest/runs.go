@@ -249,8 +249,8 @@ func recordAny(t tb, st store.Store, run store.RunRecord) store.RunOutcome {
 // searches at the same time.
 const sharedSearches = 300
 
-// runUntilDone claims searches and records runs until none is due, reporting the running total to
-// progress. It returns the total.
+// runUntilDone claims searches and records runs until no search is due, reporting the running total
+// to progress. It returns the total.
 func runUntilDone(
 	ctx context.Context, st store.Store, hold time.Duration, progress func(n int),
 ) (recorded int, err error) {
@@ -304,7 +304,7 @@ func checkRunOnce(t *testing.T, db Database, account cola.AccountID) {
 	}
 }
 
-// running defines running searches as shared work for RunProcesses.
+// running defines the runs of searches as shared work for RunProcesses.
 var running = sharedWork{
 	jobs:      sharedSearches,
 	work:      "run",

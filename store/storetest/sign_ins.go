@@ -170,7 +170,7 @@ func endOtherSignIns(t *testing.T, st store.Store, c *clock) {
 		c.advance(time.Minute)
 	}
 	checkEqual(t, "sign-ins", []store.SignIn{expired, ended, current, first, second, other}, everySignIn(t, st))
-	// The exception is another account's sign-in, so all of this account's end.
+	// The sign-in to keep belongs to another account, so all of this account's sign-ins are ended.
 	n, err := st.EndOtherSignIns(t.Context(), a.ID, other.ID)
 	checkEqual(t, "EndOtherSignIns with another account's sign-in", 1, must(t, n, err))
 	checkEqual(t, "SignIns of the other account", []store.SignIn{other}, mustSignIns(t, st, b.ID))
@@ -211,7 +211,7 @@ func signInValidity(t *testing.T, st store.Store, c *clock) {
 	expect("after ending all")
 }
 
-// signInLastUsed checks that the last use of a sign-in is recorded, but not that of the key
+// signInLastUsed checks that using a sign-in updates its last use, but not the last use of the key
 // with the same ID or of another account's sign-in.
 func signInLastUsed(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)

@@ -1,5 +1,5 @@
-// Package storetest is the conformance suite for backends of package store. Every backend passes
-// Run, and RunProcesses, which tests several processes on one database.
+// Package storetest is the conformance suite for backends of package store. Every backend must pass
+// Run and also RunProcesses, which tests several processes on one database.
 package storetest
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Opener returns an empty store that uses the clock now. It closes the store when the test ends.
-// Tests may call now from any goroutine.
+// Opener returns an empty store whose clock is the function now. It closes the store when the test
+// ends. Tests may call now from any goroutine.
 type Opener func(t *testing.T, now func() time.Time) store.Store
 
 // Run tests a backend against the contract, each test on its own store.
