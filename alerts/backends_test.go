@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// opener opens the test's database with the given clock. Each call acts as another process.
+// opener opens the test's database with the given clock. Each call acts as a separate process.
 type opener func(t testing.TB, now func() time.Time) store.Store
 
 // onBackends runs a test or benchmark on each kind of database.
@@ -244,8 +244,8 @@ func wineOak(number int, approved time.Time) cola.IndexRecord {
 	return label
 }
 
-// checkFoundOnce checks the number of labels and runs of a search, and that the windows of its runs
-// are contiguous.
+// checkFoundOnce checks the number of labels and runs of a search, and that each run's window
+// starts on the last day of the previous one.
 func checkFoundOnce(t *testing.T, st store.Store, account cola.AccountID, search, labels, runs int) {
 	t.Helper()
 	list, total, err := st.RunsOf(t.Context(), account, searchUUID(search), store.Slice{Limit: 1_000})

@@ -26,8 +26,7 @@ const (
 )
 
 // retryDelay returns the pause between a failed attempt and the next one, or false if there is no
-// next one. tried is the time from the first attempt to this one. Only the first retries elements
-// of retryGaps apply.
+// next one. tried is the time from the first attempt to this one. The gaps are retryGaps[:retries].
 //
 // Each retry has a fixed time after the first attempt, plus or minus a fifth of its gap; random, in
 // [0, 1), selects the time within that range. Times don't drift, and missed retries are skipped.

@@ -109,8 +109,8 @@ func ownAddress(n int, now time.Time) store.StoredDestination {
 	return d
 }
 
-// yieldLabels yields permittees, labels and the arrivals of the last months, until yield returns
-// false.
+// yieldLabels yields permittees, labels and the arrivals of the last few months, until yield
+// returns false.
 func yieldLabels(today cola.Date, yield func(store.Item) bool) bool {
 	o := demo.Options{Colas: *benchLabels, Seed: 7, AsOf: today}
 	for _, p := range demo.Permittees(o) {

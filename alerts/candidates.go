@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// candidates is an index of the labels that runs match, from one consistent view of the database.
+// candidates is an index of the labels that runs search, from one consistent view of the database.
 // The caller must close it.
 type candidates struct {
 	since   cola.Date     // earliest effective date
@@ -145,18 +145,18 @@ func idsOf(found []store.RunMatch) []cola.TTBID {
 	return ids
 }
 
-// window is the range of labels that one run matches, by effective date (the approval date or else
-// its estimate). It includes labels approved from From to To, and late labels: those approved from
-// Late to the day before From that arrived after revision After. All dates are in UTC; From, To and
-// Late are inclusive.
+// window is the range of labels that one run considers, by effective date (the approval date or
+// else its estimate). It includes labels approved from From to To, and late labels: those approved
+// from Late to the day before From that arrived after revision After. All dates are in UTC; From,
+// To and Late are inclusive.
 //
 // For example, a search ran on November 9, when the registry had revision 700. Its run on November
-// 16 matches
+// 16 considers
 //
 //   - labels approved from November 9 to 16, and
 //   - labels approved in the 90 days from August 11 to November 8 that arrived after revision 700.
 //
-// The next window starts on November 16 again, because labels approved that afternoon arrive after
+// The next window also includes November 16, because labels approved that afternoon arrive after
 // this run. Labels that the search has already found are not reported again.
 type window struct {
 	From, To cola.Date
@@ -198,8 +198,8 @@ func markAfter(m store.Mark, now time.Time, upto cola.Revision) store.Mark {
 const usualWindow = 31 + cola.LateDays
 
 // readFrom returns the approval date from which to read labels, for runs that need those since a
-// given date. It goes back further than needed, so that a series of searches with ever older marks
-// doesn't cause one read each.
+// given date. It goes back further than needed, so that a series of searches with older and older
+// marks doesn't need a separate read for each.
 func readFrom(today, need cola.Date) cola.Date {
 	if usual := today.AddDays(-usualWindow); need >= usual {
 		return usual

@@ -74,8 +74,8 @@ func TestMarkAfter(t *testing.T) {
 	}
 }
 
-// TestContiguousWindows checks that successive windows are contiguous for runs at arbitrary times,
-// so that the next window includes labels that arrive after the run.
+// TestContiguousWindows checks, for runs at arbitrary times, that each window starts on the last
+// day of the previous one, so it includes labels that arrive after that run.
 func TestContiguousWindows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := store.Mark{At: at(1, 1, 0), Revision: 1}
@@ -85,7 +85,7 @@ func TestContiguousWindows(t *testing.T) {
 			now := m.At.Add(time.Duration(later))
 			w := windowOf(m, now)
 			if w.From != last.To || w.To < w.From || w.From-w.Late != cola.LateDays {
-				t.Fatalf("window %+v does not adjoin its predecessor %+v", w, last)
+				t.Fatalf("window %+v does not start on the last day of %+v", w, last)
 			}
 			last, m = w, markAfter(m, now, m.Revision+1)
 		}

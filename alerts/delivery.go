@@ -38,7 +38,7 @@ func (d *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport
 	return r.report, err
 }
 
-// due reports whether any message is due, and updates the metric of overdue messages. The query is
+// due reports whether any message is due, and updates the metric for overdue messages. The query is
 // cheap.
 func (d *Dispatcher) due(ctx context.Context, now time.Time) (bool, error) {
 	oldest, err := d.store.OldestPending(ctx, d.kinds)
@@ -143,8 +143,9 @@ func (r *round) release(ctx context.Context) {
 	r.report.Released += len(r.abandoned)
 }
 
-// withGrace returns a context that ends gracePeriod after its parent, so that work in flight can
-// finish, or after the timeout if that is earlier. The caller must call the returned function.
+// withGrace returns a context that ends gracePeriod after its parent ends, or after the timeout,
+// whichever comes first, so that work in flight can finish. The caller must call the returned
+// function.
 func withGrace(ctx context.Context, timeout time.Duration) (context.Context, func()) {
 	graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	stop := context.AfterFunc(ctx, func() {

@@ -20,7 +20,8 @@ import (
 
 var errUnavailable = fmt.Errorf("%w: no connection", store.ErrUnavailable)
 
-// newTestDispatcher returns a webhook dispatcher that uses the bubble's clock, and its log.
+// newTestDispatcher returns a webhook dispatcher that uses the bubble's clock, along with the
+// dispatcher's log.
 func newTestDispatcher(f *fakeDeliveries, s Sender) (*Dispatcher, *bytes.Buffer) {
 	log := &bytes.Buffer{}
 	return NewDispatcher(DispatcherOptions{
@@ -211,8 +212,8 @@ func TestLongDatabaseOutage(t *testing.T) {
 	})
 }
 
-// TestAttemptRejected checks that an attempt rejected by the database is logged and doesn't stop
-// others.
+// TestAttemptRejected checks that the round continues, and logs the error, if the database refuses
+// to record an attempt.
 func TestAttemptRejected(t *testing.T) {
 	withDeliveries(t, 20, func(t *testing.T, f *fakeDeliveries) {
 		first := true
@@ -232,7 +233,7 @@ func TestAttemptRejected(t *testing.T) {
 }
 
 // TestSlowReceivers checks that an unresponsive receiver with many pending messages barely delays
-// others, and that an unresponsive mail server of ours delays only mail.
+// others, and that our mail server, if unresponsive, delays only mail.
 func TestSlowReceivers(t *testing.T) {
 	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		for range 200 {

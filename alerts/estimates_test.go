@@ -89,7 +89,7 @@ func TestKnownDateAfterEstimate(t *testing.T) {
 			mustTick(t, r, f.clock)
 		}
 		if n := len(found()); n != 2 {
-			t.Errorf("%s: %d matches of 2 searches after the known date, want 2", desc, n)
+			t.Errorf("%s: %d matches in 2 searches once the date is known, want 2", desc, n)
 		}
 		if runs := len(f.recorded); runs != 8 {
 			t.Errorf("%s: %d runs, want 8", desc, runs)

@@ -64,8 +64,8 @@ func TestSlowAccounts(t *testing.T) {
 	})
 }
 
-// TestHostLimit checks that, across accounts, requests to a host are bounded in flight and per
-// minute, and that excess messages wait without failing or delaying other hosts.
+// TestHostLimit checks that requests to a host are limited across accounts, both those in flight
+// and those per minute, and that excess messages wait without failing or delaying other hosts.
 func TestHostLimit(t *testing.T) {
 	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const messages = 3 * DefaultHostRate

@@ -61,7 +61,7 @@ type fakeSearch struct {
 	requested    time.Time // time of the pending requested run, if any
 }
 
-// due returns the time at which the search is due, by its schedule or by a requested run, or zero.
+// due returns when the search is due, by schedule or by request, or zero if it is not.
 func (s *fakeSearch) due() time.Time {
 	schedule := s.search.Schedule
 	if schedule == nil || !schedule.NextRunAt.OK {

@@ -32,7 +32,7 @@ type killed struct{}
 const hold = 2 * time.Minute
 
 func TestEveryLabelExactlyOnce(t *testing.T) {
-	for range 10 { // some failures need several events in a row
+	for range 10 { // some failures need a rare sequence of events
 		rapid.Check(t, checkExactlyOnce)
 	}
 }
@@ -229,8 +229,8 @@ func (w *world) checkRuns() {
 }
 
 // checkNoneMissed checks the promise to users, with a margin (docs/ALERTS.md says 90 days): a
-// search has found every label that arrived after its creation and within 60 days of approval, and
-// no bulk-loaded history.
+// search has found every label that arrived after the search was created and within 60 days of
+// approval, but no bulk-loaded history.
 func (w *world) checkNoneMissed() {
 	for uuid, s := range w.store.searches {
 		for id, l := range w.store.labels {

@@ -249,8 +249,8 @@ func (t *tick) postpone(ctx context.Context, d *store.DueSearch, reason error) {
 		"account", d.Account, "search", d.Search.UUID, "after", after, "error", reason)
 }
 
-// postponement returns the pause after a number of consecutive failures. It doubles with each, up
-// to maxHold or a longer hold.
+// postponement returns the pause after a number of consecutive failures. It doubles with each
+// failure, up to maxHold or r.hold, whichever is longer.
 func (r *Runner) postponement(failures int) time.Duration {
 	wait, limit := r.hold, max(r.hold, maxHold)
 	for range failures - 1 {

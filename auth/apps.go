@@ -62,8 +62,8 @@ func recordIdentity(ctx context.Context, events *security.Events, account store.
 	}
 }
 
-// app returns the app with the given client ID. It registers an unknown app if any app is allowed
-// (TokenOptions.AnyApp). It rejects other unknown apps, and disabled ones.
+// app returns the app with the given client ID. With TokenOptions.AnyApp it registers unknown apps;
+// otherwise it rejects them. It always rejects disabled apps.
 func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, error) {
 	app, err := t.store.AppByClient(ctx, issuer, clientID)
 	if errors.Is(err, store.ErrNotFound) {

@@ -28,7 +28,7 @@ type browserStore struct {
 	people   []store.Account // in order of creation
 	signIns  map[int64]store.SignIn
 	links    map[store.SignInLinkHash]store.Account
-	emailed  map[string]int // links by address
+	emailed  map[string]int // number of links by address
 	sessions map[string]sessionRow
 	calls    map[string]int
 	fail     map[string]error // errors by method name
@@ -348,7 +348,7 @@ func (b *browser) do(action func(context.Context) error) (err error) {
 	return err
 }
 
-// look runs a function without an error result inside a request.
+// look is like do, for functions that return no error.
 func (b *browser) look(action func(context.Context)) {
 	_ = b.do(func(ctx context.Context) error { action(ctx); return nil })
 }

@@ -26,8 +26,8 @@ import (
 const (
 	// SignInLifetime is the absolute lifetime of a sign-in.
 	SignInLifetime = 14 * 24 * time.Hour
-	// SignInIdle is how long a sign-in lasts without a request. It may end up to lastSeenEvery
-	// earlier.
+	// SignInIdle is how long a sign-in lasts without a request. It may expire as much as
+	// lastSeenEvery early.
 	SignInIdle = 24 * time.Hour
 	// AttemptLifetime is how long a sign-in with an issuer may take, and how long the session of a
 	// browser that is not signed in lasts.
@@ -280,9 +280,10 @@ func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	return token, err
 }
 
-// TakeForm reports whether a form is submitted for the first time, and by the account that opened
-// it. Of concurrent submissions, to any process, exactly one returns true. It fails with
-// CodeUnavailable if the store does not respond; the form may then count as submitted.
+// TakeForm reports whether this is the first submission of the form, made by the account that
+// opened it. If a form is submitted concurrently, even to different processes, only one call
+// returns true. TakeForm fails with CodeUnavailable if the store does not respond; the form may
+// then count as submitted.
 func (b *Browsers) TakeForm(ctx context.Context, token string) (first bool, err error) {
 	err = withStoreTimeout(ctx, "take form", func(ctx context.Context) (err error) {
 		first, err = b.store.DeleteSession(ctx, formName(ctx, b, token))

@@ -21,7 +21,7 @@ import (
 type claims map[string]json.RawMessage
 
 // maxLevels and maxValues bound the JSON that is decoded before a token's signature is checked.
-// Issuers list up to a few hundred groups.
+// Some tokens list a few hundred groups.
 const (
 	maxLevels = 16
 	maxValues = 1_000

@@ -11,7 +11,7 @@ import (
 func TestClaimTypes(t *testing.T) {
 	tests := []struct {
 		value string // the claim is missing if empty
-		text  any    // nil if an error is expected, as in the other fields
+		text  any    // nil if an error is expected; likewise for texts and time
 		texts any
 		time  any // milliseconds
 	}{

@@ -19,10 +19,10 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Anyone can request a sign-in link for any email address, and must not find out whether it has an
-// account. So a request only checks the form of the address and the client's limit, and adds the
-// address to a queue in memory; it does not use the store. Workers then look for the account, apply
-// the limits of the mailbox, store the link and send it:
+// Anyone can request a sign-in link for any email address, but the response must not reveal whether
+// the address has an account. So a request only checks the form of the address and the client's
+// limit, and adds the address to a queue in memory; it does not use the store. Workers then look
+// for the account, apply the limits of the mailbox, store the link and send it:
 //
 //	request ──► valid address? ──► client's limit ──► queue ──► same page for everyone
 //	                │ no               │ reached        │ full
@@ -56,7 +56,7 @@ const (
 	linkCleanupInterval  = time.Hour
 )
 
-// ReasonLinkRequests is the details.reason of a quota_exceeded error from the limit on requests of a
+// ReasonLinkRequests is the details.reason of a quota_exceeded error from the limit on requests per
 // client address.
 const ReasonLinkRequests = "link_requests"
 
@@ -117,9 +117,9 @@ func newLinkQueue(b *Browsers, o BrowserOptions) *linkQueue {
 	return q
 }
 
-// RequestLink requests an emailed link that signs in to the account with an email address. Its
-// result doesn't depend on whether there is one. It fails with CodeValidation for an invalid
-// address, with CodeQuotaExceeded if the client's address sent too many requests, with
+// RequestLink requests an emailed link that signs in to the account with the given email address.
+// Its result doesn't reveal whether that account exists. It fails with CodeValidation for an
+// invalid address, with CodeQuotaExceeded if the client's address sent too many requests, with
 // CodeUnavailable if too many requests are waiting, and with CodeNotFound if the service sends no
 // email.
 func (b *Browsers) RequestLink(ctx context.Context, email string) error {
@@ -173,7 +173,8 @@ func (b *Browsers) Run(ctx context.Context) {
 	}
 }
 
-// work handles requests until ctx ends, and then those that are waiting until sending ends.
+// work handles requests until ctx ends. Then it handles those still in the queue, until sending
+// ends.
 func (q *linkQueue) work(ctx, sending context.Context) {
 	for {
 		select {

@@ -206,7 +206,7 @@ func TestLinkQueue(t *testing.T) {
 	}
 }
 
-// TestLinkRetries checks that a link is sent again after a temporary failure only.
+// TestLinkRetries checks that a link is sent again only after a temporary failure.
 func TestLinkRetries(t *testing.T) {
 	withEmail(t, true, func(t *testing.T, d *browserFixture, mail *outbox, wait func()) {
 		down := errors.New("mail server down")

@@ -45,8 +45,8 @@ func TestLinkPolicies(t *testing.T) {
 	}
 }
 
-// TestTokenLinking checks that the issuer's policy limits linking by the address in an access
-// token.
+// TestTokenLinking checks that the issuer's policy determines whether the address in an access
+// token links to an account.
 func TestTokenLinking(t *testing.T) {
 	for policy, want := range map[string]string{"verified": "ann@example.com", "never": "", "verified:example.com": "ann@example.com", "verified:example.org": ""} {
 		links, err := ParseLinkPolicies([]string{ourIssuer + "=" + policy}, []string{ourIssuer})
@@ -61,9 +61,9 @@ func TestTokenLinking(t *testing.T) {
 	}
 }
 
-// TestSignInLinking checks that the issuer's policy limits linking by the address of a dashboard
-// sign-in. An address that would not link does not have to be verified. With the policy never, the
-// address is not requested either.
+// TestSignInLinking checks that the issuer's policy determines whether the address of a dashboard
+// sign-in links to an account. An address that would not link does not have to be verified. With
+// the policy never, the address is not requested either.
 func TestSignInLinking(t *testing.T) {
 	verified := map[string]any{"email": "ann@example.com", "email_verified": true}
 	unverified := map[string]any{"email": "ann@example.com", "email_verified": false}

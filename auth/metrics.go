@@ -71,7 +71,7 @@ const (
 	byIssuer = "issuer"
 )
 
-// newSignInCounts registers the metric of sign-ins, unless the registerer is nil.
+// newSignInCounts registers the sign-in metric, unless the registerer is nil.
 func newSignInCounts(r prometheus.Registerer) *prometheus.CounterVec {
 	counts := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_sign_ins_total", Help: "Attempts to sign in to the dashboard, by method and result.",

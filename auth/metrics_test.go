@@ -62,8 +62,8 @@ func countersOf(t *testing.T, metrics prometheus.Gatherer, name string) map[stri
 	return values
 }
 
-// TestDuplicateAccounts checks that the log reports, at most once a minute, an account without an
-// address whose tokens contain a verified one.
+// TestDuplicateAccounts checks that the log reports, at most once a minute, an account that has no
+// address although its tokens contain a verified one.
 func TestDuplicateAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

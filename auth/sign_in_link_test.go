@@ -53,7 +53,7 @@ func TestLinkSignIn(t *testing.T) {
 		}
 	}
 	if other.caller().Account != 0 || b.caller().Account != 77 {
-		t.Error("a used link changed a caller")
+		t.Error("a used link changed who is signed in")
 	}
 	if redirect := b.signOut(t); redirect != "" {
 		t.Errorf("SignOut after a link sign-in = %q, want no redirect", redirect)
@@ -81,7 +81,7 @@ func TestInvalidLinks(t *testing.T) {
 	}
 }
 
-// TestConcurrentLinks checks that one of many concurrent uses of a link signs in.
+// TestConcurrentLinks checks that exactly one of many concurrent uses of a link signs in.
 func TestConcurrentLinks(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})

@@ -71,7 +71,7 @@ func TestSignInAgain(t *testing.T) {
 	first := b.signIn(t, "ann")
 	second := b.signIn(t, "bob")
 	if first.Account == second.Account || b.store.isActive(first.Credential.ID) {
-		t.Errorf("second caller = %+v, first = %+v; want another account and the first sign-in ended", second, first)
+		t.Errorf("second caller = %+v, first = %+v; want different accounts and the first sign-in ended", second, first)
 	}
 }
 
@@ -199,8 +199,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestSignInEmail checks that a sign-in has the address verified in that sign-in, not that of an
-// earlier one or of the account.
+// TestSignInEmail checks that a sign-in records the address that was verified in that sign-in, not
+// one from an earlier sign-in or from the account.
 func TestSignInEmail(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	for _, email := range []string{"ann@example.com", "", "other@example.com"} {

@@ -83,7 +83,7 @@ func wantUnauthorized(t *testing.T, err error, reason string) {
 	}
 }
 
-// wantUnavailable checks that an error has a Retry-After and returns it.
+// wantUnavailable checks that an error is an unavailable one, and returns its Retry-After.
 func wantUnavailable(t *testing.T, err error) time.Duration {
 	t.Helper()
 	var e *cola.Error
@@ -133,8 +133,8 @@ func TestAppAccess(t *testing.T) {
 	}
 }
 
-// TestAppRegistration checks that, if any app is allowed, an app's first request registers it under
-// its client ID.
+// TestAppRegistration checks that, with AnyApp, an app's first request registers it under its
+// client ID.
 func TestAppRegistration(t *testing.T) {
 	b := newTokenFixture(t, func(o *TokenOptions) { o.AnyApp = true })
 	b.store.apps = map[string]store.App{}

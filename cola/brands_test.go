@@ -87,12 +87,12 @@ func TestQuoteBrand(t *testing.T) {
 	}
 	for _, part := range []string{"", `"`, `"oak`, "oak”", `x "oak"`} {
 		if brand, ok := WholeBrand(part); ok {
-			t.Errorf("WholeBrand(%q) = %q, want a part", part, brand)
+			t.Errorf("WholeBrand(%q) = %q, want no whole brand", part, brand)
 		}
 	}
 }
 
-// TestDescribeBrand checks the phrases of a part of a brand name and of a whole brand.
+// TestDescribeBrand checks the phrases for a part of a brand name and for a whole brand.
 func TestDescribeBrand(t *testing.T) {
 	f, _ := FilterOf("brand_name")
 	for value, want := range map[string]string{"oak": "brand contains “oak”", `"RAVEN & OAK"`: "brand is “RAVEN & OAK”"} {

@@ -94,7 +94,7 @@ type Replayed struct {
 const (
 	EventRan     = "saved_search.ran"    // a saved search has run
 	EventTest    = "destination.test"    // a test message
-	EventConfirm = "destination.confirm" // a challenge for an endpoint, or a request for consent to the owner of an email address
+	EventConfirm = "destination.confirm" // a challenge to an endpoint, or an email that asks its recipient for consent
 	EventPaused  = "destination.paused"  // a destination was paused or disabled; sent to the account's own address
 )
 

@@ -109,7 +109,7 @@ func (v filterValue) writeTo(field any) {
 	}
 }
 
-// param returns a pointer to the filter's field of the parameters.
+// param returns a pointer to the filter's field in the parameters.
 func (f *Filter) param(p *SearchParams) any { return fieldAt(p, f.paramIndex) }
 
 // saved returns the filter's value in a saved search.
@@ -141,8 +141,8 @@ func (f *Filter) save(s *SavedSearchFilters, v filterValue) {
 	}
 }
 
-// excludesNothing reports whether the value of a choice contains all its words. Domestic and
-// imported together also match labels of unknown origin.
+// excludesNothing reports whether the value of a choice contains all of the filter's words.
+// Domestic and imported together also match labels of unknown origin.
 func (f *Filter) excludesNothing(v filterValue) bool {
 	return f.Kind == ChoiceFilter && len(v.words) == len(f.Words)
 }

@@ -96,7 +96,7 @@ func Cadences() []string { return []string{CadenceDaily, CadenceWeekly, CadenceM
 // East Coast.
 const RunHour = 6
 
-// LateDays is how many days before its window a run looks for labels that arrived since the
+// LateDays is how far before its window, in days, a run looks for labels that arrived since the
 // previous run. TTB publishes approvals days, sometimes weeks, after their date.
 const LateDays = 90
 

@@ -30,7 +30,7 @@ func unscheduled(s SavedSearch) SavedSearch {
 	return s
 }
 
-// scheduledAs returns a search with another schedule. If active, it next runs after testNow.
+// scheduledAs returns a search with a different schedule. If active, it next runs after testNow.
 func scheduledAs(s SavedSearch, cadence string, day int, active bool) SavedSearch {
 	last := Opt[Timestamp]{}
 	if s.Schedule != nil {

@@ -48,7 +48,7 @@ func tooBroad(instead string) error {
 		"categories, origins or containers. A status or estimated_dates alone is not enough. Or %s to save it without one.", instead)
 }
 
-// require reports a missing value unless it has another problem.
+// require reports a missing value unless the parameter already has a problem.
 func (p *Problems) require(name, message string) {
 	if len((*p)[name]) == 0 {
 		p.Add(name, "%s", message)
@@ -258,13 +258,13 @@ func (s SavedSearch) Fingerprint() (sum [32]byte) {
 	return sum
 }
 
-// WhyNot explains why a saved search has no date filters. It returns "" for other names.
+// WhyNot explains why a saved search has no date filters. It returns "" unless name is a date filter.
 func (SavedSearchParams) WhyNot(name string) string { return whyNoDate(name) }
 
-// WhyNot explains why a change has no date filters. It returns "" for other names.
+// WhyNot explains why a change has no date filters. It returns "" unless name is a date filter.
 func (SavedSearchChangeParams) WhyNot(name string) string { return whyNoDate(name) }
 
-// WhyNot explains why a preview has no date filters. It returns "" for other names.
+// WhyNot explains why a preview has no date filters. It returns "" unless name is a date filter.
 func (PreviewParams) WhyNot(name string) string {
 	if whyNoDate(name) == "" {
 		return ""
@@ -272,7 +272,7 @@ func (PreviewParams) WhyNot(name string) string {
 	return "A preview always covers the last 30 days. Omit this parameter."
 }
 
-// WhyNot explains why there is no date filter. It returns "" for other names.
+// WhyNot explains why there is no date filter. It returns "" unless name is a date filter.
 func (SavedSearchFilters) WhyNot(name string) string { return whyNoDate(name) }
 
 func whyNoDate(name string) string {

@@ -108,7 +108,7 @@ type ColaSearch struct {
 	Fingerprint   uint64 // of the parameters except page, per_page and cursor; a cursor must have the same one
 }
 
-// Sort is an order of labels. Undated labels come last, in SortBrand within their brand.
+// Sort is an order of labels. Undated labels come last; in SortBrand, last within their brand.
 type Sort string
 
 // The orders of labels.

@@ -186,8 +186,8 @@ type OtherLabels struct {
 	Partial bool `json:"partial,omitempty" doc:"As in data." example:"true"`
 }
 
-// BreakDown sets Breakdown to the labels of each value of the axis that are not in groups. totals has
-// all labels of each value.
+// BreakDown sets Breakdown to the labels of each value of the axis that are not in groups. totals
+// counts all labels of each value.
 func (o *OtherGroups) BreakDown(axis string, totals []OtherLabels, groups []LabelGroup) {
 	in := map[Text]int{}
 	for _, g := range groups {

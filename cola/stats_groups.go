@@ -47,7 +47,7 @@ func (p SearchParams) Within(dimension string, value Text) (narrowed SearchParam
 		p.PermitNumber = text
 	case ByBrand:
 		if _, whole := WholeBrand(p.BrandName); p.BrandName != "" && !whole {
-			return p, false // part of the name may be in some spellings of the brand only
+			return p, false // a part of the name may occur in only some spellings of the brand
 		}
 		p.BrandName, ok = QuoteBrand(text)
 		return p, ok && text != ""
@@ -57,7 +57,8 @@ func (p SearchParams) Within(dimension string, value Text) (narrowed SearchParam
 	return p, text != ""
 }
 
-// IsPartial reports whether the dates of the search, or today, cover only part of a group's period.
+// IsPartial reports whether a group's period extends beyond the dates of the search, or beyond
+// today.
 func (s *CountSearch) IsPartial(g *LabelGroup, today Date) bool {
 	if s.To != 0 {
 		today = min(today, s.To)

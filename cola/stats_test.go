@@ -149,7 +149,7 @@ func TestDaysOfPeriod(t *testing.T) {
 	}
 }
 
-// TestIsPartial checks which periods the dates of a search or today cover only in part.
+// TestIsPartial checks which periods extend beyond the dates of a search or beyond today.
 func TestIsPartial(t *testing.T) {
 	today := NewDate(2026, 11, 24)
 	for name, tt := range map[string]struct {

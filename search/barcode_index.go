@@ -33,7 +33,7 @@ type barcodeEntry struct {
 // buildBarcodeIndex indexes the barcodes of a table.
 func buildBarcodeIndex(t *table) (c barcodeIndex) {
 	names := column.NewInterner()
-	keys := make([][2]uint64, t.lists[listBarcode].Len()) // keys of each distinct barcode; equal if it has one
+	keys := make([][2]uint64, t.lists[listBarcode].Len()) // keys of each barcode, equal if it has only one
 	for i := range keys {
 		value, _ := splitBarcode(t.lists[listBarcode].At(uint32(i)))
 		if gtins := vocabulary.GTINs(value); gtins != nil {

@@ -210,7 +210,7 @@ func (a *samples) filters() []class {
 	}
 }
 
-// sorted returns searches in the given order, which few, many or all labels match. Some start, or
+// sorted returns searches in the given order. They match few, many or all labels. Some start, or
 // have all their results, near the end of the order.
 func (a *samples) sorted(by cola.Sort) []class {
 	in := func(name string, edit func(s *cola.ColaSearch, i int)) class {
@@ -300,8 +300,8 @@ func counts(top int, edit func(q *cola.Query, i int), by ...string) func(*View, 
 	}
 }
 
-// countClasses returns the counts that are measured: of all labels by each dimension and by pairs
-// of dimensions, and of some labels.
+// countClasses returns the counts that are measured: of all labels, by each dimension and by pairs
+// of dimensions, and of the labels that some searches find.
 func countClasses(a *samples) (all []class) {
 	every := func(*cola.Query, int) {}
 	for _, dimension := range cola.Dimensions() {

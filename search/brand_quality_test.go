@@ -15,8 +15,8 @@ import (
 
 // The required quality of the search for similar brands.
 const (
-	minFound       = 57 // similar pairs of 60 whose brand is among the first 20 rows
-	maxDissimilar  = 3  // dissimilar pairs of 60 that score at least cola.DefaultMinScore
+	minFound       = 57 // similar pairs, out of 60, whose brand is among the first 20 rows
+	maxDissimilar  = 3  // dissimilar pairs, out of 60, that score at least cola.DefaultMinScore
 	pairsOfVerdict = 60
 )
 

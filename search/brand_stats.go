@@ -233,8 +233,8 @@ func (t *holderTally) add(permittee uint32) {
 	t.counts[permittee]++
 }
 
-// take returns the permittees with the most labels, then by permit number, and the number of all
-// permittees with labels. It resets the tally.
+// take returns the permittees with the most labels (ties in order of permit number) and the number
+// of all permittees with labels. It resets the tally.
 func (t *holderTally) take(ps *permittees) (top []cola.BrandHolder, total int) {
 	first := ranking[uint32]{limit: cola.MaxBrandHolders, compare: func(a, b uint32) int {
 		if t.counts[a] != t.counts[b] {

@@ -145,7 +145,7 @@ type rangeIndex struct {
 }
 
 // checkpointCost is the estimated time, in nanoseconds, to compute the union of the lists since the
-// last checkpoint, above which another one is added. It bounds the cost of correcting a range.
+// last checkpoint, above which a new one is added. It bounds the cost of correcting a range.
 const checkpointCost = 60_000
 
 // buildRangeIndex indexes a column.

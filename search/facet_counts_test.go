@@ -43,7 +43,7 @@ type tally struct {
 	byValue, byList uint32
 }
 
-// tallied counts a random percentage of the documents, plus about one in 5,000.
+// tallied counts the given percentage of the documents, chosen at random, plus about one in 5,000.
 func tallied(d *rand.Rand, t *valueCounter, values []uint32, percent int) (got []uint32, counted tally) {
 	counted.want, got = make([]uint32, len(t.byValue)), make([]uint32, len(t.byValue))
 	for b := range postings.BlockCount(uint32(len(values))) {

@@ -21,7 +21,7 @@ func TestFirstSeen(t *testing.T) {
 	}
 	const day = 20_000
 	add(1, "OLD OAK", "A-1", day-1)
-	add(2, "Old & Oak", "B-2", day) // another spelling of 1
+	add(2, "Old & Oak", "B-2", day) // the brand of label 1, spelled differently
 	add(3, "NEW ELM", "b-2", day)
 	add(4, "NEW ELM", "", 0)
 	add(5, "", "C-3", day+1)

@@ -142,9 +142,9 @@ func (v *View) groupByNumber(g *grouping, col int, of func(number float64) (name
 	})
 }
 
-// groupInOrder groups by the name that of returns for a value of a segment, and orders the groups
-// by position. The group without a name is last. columnOf returns the value of each document of a
-// segment, and the number of values.
+// groupInOrder groups the values of each segment by name and orders the groups by position; of
+// returns both for a value. The group without a name is last. columnOf returns the value of each
+// document of a segment, and the number of values.
 func (v *View) groupInOrder(
 	g *grouping, columnOf func(i int) (docs *column.Packed, values int),
 	of func(i int, value uint32) (name string, position int),

@@ -19,7 +19,7 @@ type likeIndex struct {
 }
 
 // alike calls yield with the words that may be similar to w, some of them more than once. limit
-// returns by how many edits words of two lengths may differ.
+// returns the number of edits by which words of two lengths may differ.
 func (x *likeIndex) alike(w *similar.Form, limit func(a, b int) int, yield func(word uint32)) {
 	for i, hash := range w.Sounds {
 		if hash == 0 || i > 0 && hash == w.Sounds[0] {

@@ -349,7 +349,7 @@ func containsPhrase(have wordList, w text.Phrase, want []keyedWord) bool {
 }
 
 // contains reports whether a sequence of the list has n consecutive words that meet conditions 0 to
-// n-1, or any word the only condition.
+// n-1. If n is 1, any word of the list may meet the condition.
 func (l wordList) contains(n int, meets func(word keyedWord, i int) bool) bool {
 	return n == 1 && inOrder(l.all, 1, meets) ||
 		slices.ContainsFunc(l.sequences, func(words []keyedWord) bool { return inOrder(words, n, meets) })
@@ -426,7 +426,7 @@ func placeOf(l *cola.IndexRecord) string {
 
 var quotedPattern = regexp.MustCompile(`^"(.*)"$`)
 
-// hasBrand reports whether a brand is the one in quotes, or else contains a part.
+// hasBrand reports whether a brand is the wanted one, if want is in quotes, or else contains want.
 func (r *registry) hasBrand(want, have string) bool {
 	if quoted := quotedPattern.FindStringSubmatch(want); quoted != nil {
 		return plain(quoted[1]) != "" && text.BrandKey(quoted[1]) == text.BrandKey(have)

@@ -20,8 +20,8 @@ type countLimits struct {
 // countPairs counts by two dimensions, as cola.CountSearch describes. Dimensions with their own
 // order, such as periods, have a position; the others are ranked by their labels.
 //
-// It puts a ranked dimension first, and the larger one of two: a group's labels limit those of its
-// pairs, so the smaller the groups, the fewer can have one of the largest pairs.
+// It puts a ranked dimension first; of two ranked ones, the larger. A pair has no more labels than
+// its group, so the smaller the groups are, the fewer of them can have one of the largest pairs.
 func (c *groupCounter) countPairs() {
 	first, second := c.dimensions[0], c.dimensions[1]
 	if second.position == nil && (first.position != nil || second.n > first.n) {
@@ -62,10 +62,11 @@ func (c *groupCounter) findFirst(counts []uint32) {
 	c.found, c.partial = r.first, false
 }
 
-// findLargest finds the pairs with the most labels. If the number of distinct pairs stays unknown, it
-// counts the pairs of the largest groups, and then those of other groups that have as many labels as
-// the last pair found. Unless they fit in a table, both are limited, which bounds the time if almost
-// all pairs are small: a group beyond the limit may then have a pair larger than the last ones found.
+// findLargest finds the pairs with the most labels. If the number of distinct pairs stays unknown,
+// it counts the pairs of the largest groups, and then those of other groups that have at least as
+// many labels as the last pair found. Unless they fit in a table, both are limited, which bounds
+// the time if almost all pairs are small: a group beyond the limit may then have a pair larger than
+// the last ones found.
 func (c *groupCounter) findLargest(counts []uint32) {
 	first, second := 0, 1
 	if c.reversed {

@@ -35,8 +35,8 @@ func leastCount(counts []uint32, limit int) uint32 {
 	return 1
 }
 
-// largestWithin returns the largest of some groups that have at most limit labels together, but at least
-// one group, and what is left of the limit.
+// largestWithin returns the largest groups that together have at most limit labels (but at least
+// one group), and what is left of the limit.
 func largestWithin(groups, counts []uint32, limit int) (largest []uint32, left int) {
 	slices.SortFunc(groups, func(a, b uint32) int { return cmp.Compare(counts[b], counts[a]) })
 	for i, g := range groups {

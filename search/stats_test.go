@@ -220,8 +220,8 @@ func (r *registry) countGroups(labels []*cola.IndexRecord, by []string, top, lim
 	return found
 }
 
-// firstValues returns the groups of the first top values of dimension d, of fewer if they have more
-// groups than the limit.
+// firstValues returns the groups of the first top values of dimension d, or of fewer values if
+// those have more groups than the limit.
 func firstValues(groups []*linearGroup, d int, values []string, top, limit int) (found []*linearGroup) {
 	of := func(values []string) []*linearGroup {
 		return slices.DeleteFunc(slices.Clone(groups), func(g *linearGroup) bool { return !slices.Contains(values, g.keys[d]) })

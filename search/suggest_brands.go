@@ -13,8 +13,8 @@ import (
 type brandCandidate struct {
 	key    string
 	labels int // upper bound of its live labels
-	// matches reports whether the key completes the text, or a spelling in one of the segments
-	// may.
+	// matches reports whether the key completes the text, or whether a spelling in one of the
+	// segments may complete it.
 	matches bool
 }
 

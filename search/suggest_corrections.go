@@ -17,9 +17,9 @@ const maxCorrected = 6
 // values that have it. It may repeat words.
 type eachWord func(first string, yield func(w string, values int))
 
-// Correct returns the most likely correction of a text without completions. Each word is
-// replaced by the most similar word of the field's values, or an adjective such as "french" by its
-// origin. It returns "" if there is no such text.
+// Correct returns the most likely correction of a text without completions. Each word is replaced
+// by the most similar word of the field's values, or an adjective such as "french" by its origin.
+// It returns "" if there is no correction.
 func (v *View) Correct(field, q string) string {
 	switch {
 	case field == cola.SuggestBrand:

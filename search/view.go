@@ -203,7 +203,8 @@ func (v *View) NearestWord(word string) string {
 	return best.Word
 }
 
-// UnknownPrefixes returns the prefixes in a query text with which no word of a label begins, folded.
+// UnknownPrefixes returns the prefixes in a query text, folded, with which no word of any label
+// begins.
 func (v *View) UnknownPrefixes(query string) (unknown []string) {
 	for _, p := range text.ParseQuery(query) {
 		prefix := p.Words[len(p.Words)-1]

@@ -62,7 +62,7 @@ func (s *Sender) alert(m alerts.Message, p *page, token string) {
 	p.UnsubscribeURL = s.tokenURL("unsubscribe", token)
 }
 
-// newLabels returns a count of new labels in words.
+// newLabels formats a count of new labels.
 func newLabels(n int) string {
 	if n == 0 {
 		return "No new labels"

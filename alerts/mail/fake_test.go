@@ -201,7 +201,7 @@ func linkToken(cola.AccountID, string) (string, error) {
 	return "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365", nil
 }
 
-// mustSender returns a sender for a server, and its log.
+// mustSender returns a sender for a server, along with the sender's log.
 func mustSender(t *testing.T, url string, pool *x509.CertPool) (*Sender, *bytes.Buffer) {
 	t.Helper()
 	out := &bytes.Buffer{}

@@ -86,8 +86,8 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	return s.pass(ctx, msg, strings.NewReplacer(recipient(m), "RECIPIENT"), "delivery", m.ID, "account", m.Destination.Account)
 }
 
-// pass passes an email to the relay once. It logs rejections with the attributes about; private
-// removes private text from the relay's reply.
+// pass passes an email to the relay once. It logs errors with the attributes in about, and uses
+// private to remove private text from the relay's reply.
 func (s *Sender) pass(ctx context.Context, msg *gomail.Msg, private *strings.Replacer, about ...any) alerts.Result {
 	err := s.transmit(ctx, msg)
 	if err == nil {
@@ -122,7 +122,7 @@ const (
 	faultNoAddress = "The account has no email address."
 )
 
-// resultOf returns the result of an SMTP error. Errors about the recipient or the message count as
+// resultOf returns the result for an SMTP error. Errors about the recipient or the message count as
 // the destination's fault; errors about the connection, the login or the sender count as ours.
 func resultOf(err error) alerts.Result {
 	var e *gomail.SendError

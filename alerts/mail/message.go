@@ -126,7 +126,7 @@ func (s *Sender) compose(m alerts.Message) (contents, error) {
 	return render(name, p)
 }
 
-// render renders a page with both templates of a name.
+// render renders a page with the text and HTML templates of the given name.
 func render(name string, p page) (c contents, err error) {
 	c = contents{subject: p.Subject, unsubscribe: p.UnsubscribeURL}
 	if c.text, err = rendered(texts.ExecuteTemplate, name+".txt", p); err == nil {

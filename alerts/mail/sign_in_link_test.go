@@ -15,7 +15,7 @@ func signInLink(to string, signUp bool) SignInLink {
 	return SignInLink{To: to, URL: linkURL, SignUp: signUp, RequestedAt: sentAt.Add(-time.Minute), Lifetime: 15 * time.Minute}
 }
 
-// TestSignInLink checks the emails, which contain the link but nothing to unsubscribe from.
+// TestSignInLink checks the emails, which contain the sign-in link but no unsubscribe link.
 func TestSignInLink(t *testing.T) {
 	for name, signUp := range map[string]bool{"signin": false, "signup": true} {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// fixture is a registry whose saved searches have each found a label, with a webhook destination.
+// fixture is a registry with a webhook destination and saved searches that have each found a label.
 type fixture struct {
 	store       store.Store
 	clock       time.Time

@@ -35,7 +35,7 @@ const (
 	faultUntrusted   = "The certificate is not signed by a known authority, or its chain is incomplete."
 )
 
-// resultOf returns the result of a response.
+// resultOf returns the result for a response.
 func resultOf(response *http.Response, now time.Time) alerts.Result {
 	s := alerts.Result{Status: response.StatusCode}
 	switch code := response.StatusCode; {
@@ -60,7 +60,7 @@ func failedResult(ctx context.Context, timeout time.Duration, err error) alerts.
 	return alerts.Result{Fault: fault, OurFault: fault == faultNotSent}
 }
 
-// localErrors are errors of this machine, such as too many open files or a firewall rule.
+// localErrors are errors on this machine, such as too many open files or a firewall rule.
 var localErrors = []syscall.Errno{
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL, syscall.ENETDOWN,
 	syscall.EAFNOSUPPORT, syscall.EACCES, syscall.EPERM,

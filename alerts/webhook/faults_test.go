@@ -137,7 +137,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestLocalErrors checks that errors of this machine don't count against the receiver, and that
+// TestLocalErrors checks that errors on this machine don't count against the receiver, and that
 // other network errors do.
 func TestLocalErrors(t *testing.T) {
 	ours := alerts.Result{Fault: faultNotSent, OurFault: true}
@@ -166,7 +166,7 @@ func TestLocalErrors(t *testing.T) {
 	}
 }
 
-// TestFailedRead checks the fault of a connection that fails during the response.
+// TestFailedRead checks the fault reported for a connection that fails during the response.
 func TestFailedRead(t *testing.T) {
 	err := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNABORTED)}
 	if got := faultOf(t.Context(), time.Second, err); got != faultClosed {
@@ -174,7 +174,7 @@ func TestFailedRead(t *testing.T) {
 	}
 }
 
-// checkUnresolved checks the faults of names that do not exist or cannot be resolved.
+// checkUnresolved checks the faults reported for names that do not exist or cannot be resolved.
 func checkUnresolved(t *testing.T) {
 	t.Helper()
 	s := sender()

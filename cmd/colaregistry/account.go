@@ -309,7 +309,8 @@ func (c *accountLink) Run(env *environment) (err error) {
 	return nil
 }
 
-// recordedURL returns the public URL that a server recorded, or else the default one, with advice.
+// recordedURL returns the public URL that a server recorded. If there is none, it prints advice and
+// returns the default URL.
 func (c *accountLink) recordedURL(env *environment) string {
 	if recorded, err := os.ReadFile(c.urlFile()); err == nil && len(recorded) > 0 {
 		return string(recorded)

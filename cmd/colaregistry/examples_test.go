@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestReferenceExamples checks that every example in the reference returns demo records, unless
-// its label marks it as a placeholder.
+// TestReferenceExamples checks that every example in the reference returns demo records, unless it
+// is marked as a placeholder.
 func TestReferenceExamples(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, embedded(t))
@@ -86,8 +86,8 @@ func pasted(t *testing.T, source string) string {
 }
 
 // singleExamples returns one query string for the example of each query parameter of an operation.
-// Each also contains the required parameters and, for a volume bound, its unit. It omits fields,
-// because responses with selected fields lack others that the schema requires.
+// Each also contains the required parameters and, for a volume bound, its unit. It omits the
+// parameter fields, because responses with selected fields lack others that the schema requires.
 func singleExamples(op answer) (queries []string) {
 	examples, required := url.Values{}, url.Values{}
 	parameters, _ := op.at("parameters").([]any)

@@ -49,7 +49,8 @@ func TestFetchKilled(t *testing.T) {
 	f.run(kills, len(site.Labels()))
 	f.check()
 	tally := site.Tally()
-	t.Logf("%d requests by %d processes; %d failed, %d were needed, %d more", tally.Requests, f.starts, tally.Failed, tally.Minimum, tally.Extra())
+	t.Logf("%d requests by %d processes; %d failed, %d were needed, %d extra",
+		tally.Requests, f.starts, tally.Failed, tally.Minimum, tally.Extra())
 	allowed := tally.Minimum / 20
 	if !*wholeSite { // each start opens a session and repeats up to one window
 		allowed += 3 * f.starts

@@ -118,7 +118,7 @@ func TestFetchDemo(t *testing.T) {
 	}
 }
 
-// TestFetchRate checks the bounds of --rate, which an interval must be able to represent.
+// TestFetchRate checks the bounds of --rate, whose values must be representable as intervals.
 func TestFetchRate(t *testing.T) {
 	for rate, want := range map[float64]bool{1e-10: false, 0: false, -1: false, 0.001: true, 5: true, 5.1: false} {
 		c := collectorFlags{Contact: "ops@example.com", Rate: rate, Details: collect.None, Images: collect.None}
@@ -221,7 +221,7 @@ func TestFetchStops(t *testing.T) {
 	if status := fetchStatusOf(t, h); status.Days["pending"] == 0 || n > 10 {
 		t.Errorf("status = %+v after %d requests, want pending days", status, n)
 	}
-	if code, _, errs := mustFetch(t, site, h); code != 0 { // would wait for a claim that was not released
+	if code, _, errs := mustFetch(t, site, h); code != 0 { // would wait if the first run had not released its claims
 		t.Errorf("second run: code %d\n%s", code, errs)
 	}
 }

@@ -67,7 +67,7 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 	return d, nil
 }
 
-// demoOptions returns the demo data to load; due is false if there is none to load.
+// demoOptions returns the options of the demo data to load; due is false if there is none to load.
 func (c *serveCommand) demoOptions(
 	env *environment, st database, marker string,
 ) (options demo.Options, due bool, err error) {

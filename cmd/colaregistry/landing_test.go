@@ -114,8 +114,8 @@ func TestSampleCalls(t *testing.T) {
 	}
 }
 
-// TestCrawlers checks the files for crawlers: the sitemap lists the public pages, all of which may be
-// indexed, and the dashboard's pages may not.
+// TestCrawlers checks the files for crawlers: the sitemap lists the public pages, all of which may
+// be indexed, and the dashboard's pages may not be.
 func TestCrawlers(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t))

@@ -212,7 +212,7 @@ func testRateLimitWindow(t *testing.T, h testRegistry) {
 	}
 }
 
-// TestGracefulShutdown checks that a stopping server answers every request that reached it and
+// TestGracefulShutdown checks that a stopping server answers every request that it has read and
 // charges no others.
 func TestGracefulShutdown(t *testing.T) {
 	t.Parallel()

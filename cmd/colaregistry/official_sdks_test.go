@@ -23,7 +23,7 @@ import (
 // response: one wrong value fails the whole page.
 //
 // The list was taken from cola-cloud-us/colacloud-python and colacloud-js. The command-line client
-// colacloud-cli has no models and shows fields of the same names.
+// colacloud-cli has no models and shows fields with the same names.
 const sdkModels = `
 ColaSummary
 	ttb_id string string
@@ -225,7 +225,7 @@ func TestOfficialSDKSchema(t *testing.T) {
 	}
 	slices.Sort(mismatches)
 	if diff := cmp.Diff(slices.Sorted(slices.Values(sdkMismatches)), mismatches); diff != "" {
-		t.Errorf("fields with another type in JavaScript (-known +found):\n%s", diff)
+		t.Errorf("fields with a different type in JavaScript (-known +found):\n%s", diff)
 	}
 }
 

@@ -147,7 +147,7 @@ func signMessage(t *testing.T, req *http.Request, signer *webhooks.Webhook, id, 
 	req.Header.Set(webhooks.HeaderWebhookSignature, signature)
 }
 
-// sendSigned posts a body with the signature of another one, and returns the status, or 0 without a
+// sendSigned posts body with a signature of signed, and returns the status, or 0 without a
 // response.
 func sendSigned(t *testing.T, url string, signer *webhooks.Webhook, signed, body string) int {
 	t.Helper()

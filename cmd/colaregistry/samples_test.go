@@ -53,13 +53,13 @@ func runFiles(t *testing.T, files map[string]string, env []string, program strin
 	return string(out)
 }
 
-// codeSample is a code sample of the reference.
+// codeSample is a code sample in the reference.
 type codeSample struct {
 	operation, source string
 	placeholder       bool // whether it needs a value from another response
 }
 
-// referenceSamples returns the samples on the pages of the reference by language.
+// referenceSamples returns the code samples in the reference, by language.
 func referenceSamples(t *testing.T, s *serverProcess) map[string][]codeSample {
 	t.Helper()
 	samples, seen := map[string][]codeSample{}, map[string]bool{}
@@ -67,7 +67,7 @@ func referenceSamples(t *testing.T, s *serverProcess) map[string][]codeSample {
 	_, overview := fetch(t, public+"/docs/reference")
 	for _, link := range regexp.MustCompile(`<a href="(/docs/reference/[a-z-]+)">`).FindAllStringSubmatch(overview, -1) {
 		if seen[link[1]] {
-			continue // the menu is twice on the page
+			continue // the page contains the menu twice
 		}
 		seen[link[1]] = true
 		_, page := fetch(t, public+link[1])
@@ -111,7 +111,7 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// sampleRunners run samples in one process. It prints a line "## NUMBER" before each sample.
+// sampleRunners run samples in one process, which prints a line "## NUMBER" before each sample.
 var sampleRunners = map[string]func(t *testing.T, samples []codeSample, env []string) string{
 	"curl": func(t *testing.T, samples []codeSample, env []string) string {
 		script := "set -eu\n"

@@ -249,7 +249,8 @@ func TestRepeatedCreation(t *testing.T) {
 		}
 		if reused := s.create(t, key, other, "Idempotency-Key: a"); reused.StatusCode != 409 ||
 			reused.at("error", "code") != "idempotency_key_reused" {
-			t.Errorf("key with another search: status %d, want 409 with idempotency_key_reused: %s", reused.StatusCode, reused.body)
+			t.Errorf("key with a different search: status %d, want 409 with idempotency_key_reused: %s",
+				reused.StatusCode, reused.body)
 		}
 		call, repeated := s.createByTool(t, key, body), s.createByTool(t, key, body)
 		created := call.at("result", "structuredContent", "data")

@@ -78,7 +78,7 @@ func TestServeFetch(t *testing.T) {
 				t.Errorf("%d labels, readiness %d, %d requests while blocked", n, s.readyz(t), len(site.Log()))
 			}
 			if out := h.run(t, "fetch", "resume"); !strings.Contains(out, "4711471147114711") {
-				t.Errorf("fetch resume printed %q, want the reason of the block", out)
+				t.Errorf("fetch resume printed %q, want the reason for the block", out)
 			}
 			labels := site.Labels()
 			await(t, "searches find all labels", func() bool { return s.labels(t, key, "") == len(labels) })

@@ -65,7 +65,7 @@ func TestEmailedLinks(t *testing.T) {
 			if len(links) != 1 {
 				t.Fatalf("%d links to %s, want 1", len(links), k.email)
 			}
-			for range 3 { // by mail scanners; opening the link has no effect
+			for range 3 { // like mail scanners; opening the link has no effect
 				if status, text := browse(t, visitor(t), "GET", links[0]); status != http.StatusOK || !strings.Contains(text, k.button) {
 					t.Fatalf("link: status %d, want 200 with %q: %s", status, k.button, text)
 				}
@@ -98,7 +98,8 @@ func TestEmailedLinks(t *testing.T) {
 	})
 }
 
-// signUpAtOnce uses several links for a new address at once, on two processes. One of them signs in.
+// signUpAtOnce uses several links for a new address at once, on two processes. Exactly one of them
+// signs in.
 func signUpAtOnce(t *testing.T, post *mailtest.Server, one, two *serverProcess) {
 	t.Helper()
 	before := len(post.Messages())

@@ -3,12 +3,12 @@ package vocabulary
 // countryCode gives the ISO 3166 codes of a country.
 type countryCode struct {
 	alpha2, alpha3 string
-	name           string // a word for the country in places; georgia is the country
+	name           string // a word for the country in the places table; georgia is the country
 }
 
-// countryCodes lists the countries and territories in places by ISO 3166 code. The codes of the
-// United States, and other words for it and the United Kingdom, are in countries. Kosovo has no ISO
-// 3166 code; its codes here are the customary ones.
+// countryCodes lists the countries and territories in the places table by ISO 3166 code. The codes
+// of the United States, and other words for it and the United Kingdom, are in the countries table.
+// Kosovo has no ISO 3166 code; its codes here are the customary ones.
 var countryCodes = [...]countryCode{
 	{"AD", "AND", "andorra"}, {"AE", "ARE", "united arab emirates"}, {"AF", "AFG", "afghanistan"},
 	{"AG", "ATG", "antigua and barbuda"}, {"AI", "AIA", "anguilla"}, {"AL", "ALB", "albania"},

@@ -107,7 +107,7 @@ func TestOriginByNameAnyCase(t *testing.T) {
 
 // TestPlaceAdjectives checks that every place can be found by adjective, as the parameter's
 // documentation promises. Exceptions are names that are not places, and names of whole countries,
-// whose adjectives are in countries.
+// whose adjectives are in the countries table.
 func TestPlaceAdjectives(t *testing.T) {
 	without := []string{"AMERICAN", "GREAT BRITAIN", "UNITED KINGDOM", "SINGANI", "MULTIPLE COUNTRIES", "ADMIN CODE"}
 	for _, p := range places {

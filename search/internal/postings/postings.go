@@ -41,7 +41,7 @@ type List struct {
 // Len returns the number of lists.
 func (p *Lists) Len() int { return max(0, len(p.off)-1) }
 
-// NumDocs returns the number of documents that the lists are over.
+// NumDocs returns the number of documents that the lists cover.
 func (p *Lists) NumDocs() uint32 { return p.n }
 
 // At returns list i.

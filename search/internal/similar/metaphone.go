@@ -96,7 +96,7 @@ func (m *metaphone) begins(prefixes ...string) bool {
 // germanic reports whether the word begins like a Dutch or German name.
 func (m *metaphone) germanic() bool { return m.begins("van", "von", "sch") }
 
-// single returns how many letters a sound takes: 2 if the next letter is one of with, else 1.
+// single returns how many letters a sound takes: 2 if the next letter is in with, else 1.
 func (m *metaphone) single(with string) int {
 	if m.in(1, with) {
 		return 2

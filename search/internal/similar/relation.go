@@ -33,7 +33,7 @@ const (
 // MaxEdits is the largest EditLimit.
 const MaxEdits = 2
 
-// EditLimit returns by how many edits similar words of the given lengths may differ.
+// EditLimit returns the number of edits by which similar words of the given lengths may differ.
 func EditLimit(a, b int) int {
 	switch {
 	case a == b && a == minSwapped: // only a swap
@@ -79,7 +79,8 @@ func (q *Query) Relate(i int, w *Word) (r Relation) {
 	return r
 }
 
-// editPercent returns how similar two words of the given lengths are that differ by edits.
+// editPercent returns the similarity of two words of the given lengths that differ by the given
+// number of edits.
 func editPercent(edits, a, b int) uint8 { return uint8(100 - 80*edits/max(a, b)) }
 
 // compare compares two different words. limit is the number of edits by which they may differ;

@@ -16,7 +16,7 @@ type Part struct {
 // Percentages that make up a score; docs/SEARCH.md has the formula.
 const (
 	sameForms    = 97 // the same words in other forms, or written together or apart
-	otherOrder   = 95 // the same words in another order
+	otherOrder   = 95 // the same words in a different order
 	fullCore     = 80 // minimum if all words of both cores have a counterpart
 	leadingCore  = 45 // minimum if all words of one core do, at the beginning of the other
 	containsCore = 40 // minimum if all words of one core do, elsewhere in the other

@@ -28,7 +28,7 @@ type Kind uint8
 // The kinds, the strongest first.
 const (
 	Exact       Kind = iota // the same name
-	SameWords               // the same words in another order, or written together or apart
+	SameWords               // the same words in a different order, or written together or apart
 	Plural                  // the same words in other forms: plurals, possessives, numbers
 	SoundsAlike             // with words that sound alike
 	OneEdit                 // with a word that differs by a letter, or by two if it is long
@@ -43,7 +43,7 @@ type Set uint16
 // All contains every kind.
 const All Set = 1<<NumKinds - 1
 
-// With returns the set with another kind.
+// With returns the set with a kind added.
 func (s Set) With(k Kind) Set { return s | 1<<k }
 
 // Has reports whether the set contains a kind.

@@ -76,7 +76,7 @@ func TestCompare(t *testing.T) {
 		{"cat", "bat"}, {"oak", "ako"}, {"beer", "pair"}, {"parrot", "pirate"}, {"x", "x ray"}, {"2 sisters", "two"}, {"bread", "bird"},
 		{"raven hill", "razen hilt"}, // two words that differ by a letter each
 		{"", "raven"}, {"+++", "---"}, {"rye", "ray"}, {"vintage 1920", "vintage 1921"}, {"raven oak tow", "raven gate"}, {"tea", "toe"}, {"eye", "oh"}, {"x", "s"}, {"blue door", "blue deer"},
-		{"carlot", "kerlott"}, // the same consonants, but other first vowels
+		{"carlot", "kerlott"}, // the same consonants, but different first vowels
 	} {
 		for _, names := range [][2]string{different, {different[1], different[0]}} {
 			if got := compare(names[0], names[1], All); got.Score != 0 {
