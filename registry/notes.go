@@ -85,8 +85,8 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	notes = append(notes, newNotes(numberNote(view, q.Text))...)
 	notes = append(notes, valueNotes(view, p)...)
 	notes = append(notes, wholeBrandNotes(view, p, q.Query)...)
-	suggested := slices.ContainsFunc(words, func(n Note) bool { return n.Search != nil })
-	if n, ok := brandNote(view, p, q.Query, suggested); ok {
+	corrected := slices.ContainsFunc(words, func(n Note) bool { return n.Text != n.Finding })
+	if n, ok := brandNote(view, p, q.Query, corrected); ok {
 		notes = append(notes, n)
 	}
 	if len(notes) == 0 {

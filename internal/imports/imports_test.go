@@ -225,7 +225,7 @@ func TestTable(t *testing.T) {
 		{"somewhere", "cola", false, false},
 		{"site", ".", true, true},
 		{"httpapi", ".", false, false},
-		{"site", "registry", false, false},
+		{"site", "search", false, false},
 	} {
 		if got := mayImport(tt.from, tt.to, false); got != tt.code {
 			t.Errorf("mayImport(%s, %s) = %t, want %t", tt.from, tt.to, got, tt.code)
