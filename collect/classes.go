@@ -9,11 +9,11 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// allClasses are the parts of a day: wine, distilled spirits, and all other classes, mostly malt
-// beverages. The codes of each part have the same number of digits, and no code of another part is
-// between them, so it doesn't matter whether the site compares codes as numbers or as text. There
-// are no codes below 80 or from 800 to 899; if there were, the totals of the parts would not add
-// up, and the day would be incomplete.
+// allClasses are the class ranges into which a day's labels are first split: wine, distilled
+// spirits, and all other classes, mostly malt beverages. The codes of each range have the same
+// number of digits, and no code of another range is between them, so it doesn't matter whether the
+// site compares codes as numbers or as text. There are no codes below 80 or from 800 to 899; if
+// there were, the totals of the ranges would not add up, and the day would be incomplete.
 var allClasses = []store.ClassRange{{From: "80", To: "89Z"}, {From: "100", To: "799Z"}, {From: "900", To: "999Z"}}
 
 // splitClasses splits a range of class/type codes into parts that cover it, or returns nil if it is

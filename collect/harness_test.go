@@ -115,8 +115,8 @@ func (s *site) checkLabels(t *testing.T, st store.Store, detail bool) {
 	}
 }
 
-// checkRequests checks that the site got at most extra requests more than the minimum, not counting
-// those for forms of labels that have no form.
+// checkRequests checks that the number of requests exceeds the minimum by at most extra, not
+// counting requests for the forms of labels that have no form.
 func (s *site) checkRequests(t *testing.T, extra int) {
 	t.Helper()
 	for _, l := range s.Labels() {

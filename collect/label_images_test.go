@@ -148,7 +148,8 @@ func TestSaveImages(t *testing.T) {
 	}
 }
 
-// TestSaveImagesOfChangedLabel replaces an image by an import while the previous one is fetched.
+// TestSaveImagesOfChangedLabel replaces an image through an import while the previous one is being
+// fetched.
 func TestSaveImagesOfChangedLabel(t *testing.T) {
 	l, st := newLabelImages(t)
 	fetched := mustLabel(t, st, "front.jpg", "back.jpg")

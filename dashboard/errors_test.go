@@ -41,7 +41,7 @@ func (b brokenSessions) Load(next http.Handler) http.Handler {
 // resubmitButton is the label of the button that submits a rejected form again.
 const resubmitButton = "Submit again"
 
-// with returns a copy of the site with another service and another Browsers.
+// with returns a copy of the site with a different service and a different Browsers.
 func (s *site) with(svc Service, b Browsers) *site {
 	other := *s
 	other.handler = New(svc, b, Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now})

@@ -164,8 +164,8 @@ func (req *request) trendResult(
 }
 
 // linkRows links each row to the search for its labels, unless there is no such search. The search
-// states the dates of p, because a status can change the default ones. Long tables have no links, to
-// keep the page small.
+// states the dates of p, because a status filter can change the default dates. Long tables have no
+// links, to keep the page small.
 func (r *trendResult) linkRows(p cola.SearchParams) {
 	if len(r.Rows) > maxRanking {
 		return

@@ -68,12 +68,13 @@ type labelCounts struct {
 	split       string   // dimension of the columns; may be empty
 	rows, names []cola.LabelGroup
 	cells       map[[2]string]int // by value of by and split
-	others      map[string]int    // labels of each row in no group
+	others      map[string]int    // labels in no group, by row
 }
 
-// newTrend builds the table and chart of groups counted by the dimensions. If one is a date or range,
-// it becomes the rows. If neither of two is, the rows are the values of the first, with all of their
-// labels, or else pairs. Only a ranking is limited to a number of rows.
+// newTrend builds the table and chart of groups counted by one or two dimensions. A date or range
+// becomes the rows. If neither of two dimensions is one, the rows are the values of the first, or
+// pairs of values if some groups were left out. Only a ranking, whose rows are not dates or ranges,
+// is limited to the given number of rows.
 func newTrend(groups []cola.LabelGroup, dimensions []string, rows int, others cola.OtherGroups) trend {
 	c := labelCounts{by: dimensions[:1], cells: map[[2]string]int{}, others: map[string]int{}}
 	t := trend{Title: "Labels by " + dimensionNames(dimensions)}

@@ -176,8 +176,8 @@ func pageAfter(page int, more, truncated bool) (next nextPage) {
 	return next
 }
 
-// link returns the URL of the page, or "" if there is none. It is the request's URL with another
-// page.
+// link returns the URL of the page, or "" if there is none. It is the request's URL with a
+// different page.
 func (p nextPage) link(base string, u *url.URL) string {
 	query := u.Query()
 	switch {

@@ -79,7 +79,7 @@ func lists(t *testing.T) map[string]*operation {
 	return found
 }
 
-// TestFormats checks that every list has the same rows and cost in each format, also for HEAD.
+// TestFormats checks that every list has the same rows and cost in each format, for GET and HEAD.
 func TestFormats(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for id, op := range lists(t) {

@@ -250,7 +250,7 @@ func newWorkQueue(running, waiting int) workQueue {
 	return workQueue{places: make(chan struct{}, running+waiting), slots: make(chan struct{}, running)}
 }
 
-// enter takes a place in the queue, until leave. It returns false if the queue is full.
+// enter takes a place in the queue, which leave frees. It returns false if the queue is full.
 func (g workQueue) enter() bool {
 	select {
 	case g.places <- struct{}{}:
@@ -262,7 +262,7 @@ func (g workQueue) enter() bool {
 
 func (g workQueue) leave() { <-g.places }
 
-// acquire waits for a slot and takes it, until release.
+// acquire waits for a slot and takes it. release frees it.
 func (g workQueue) acquire(ctx context.Context) error {
 	select {
 	case g.slots <- struct{}{}:

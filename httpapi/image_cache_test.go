@@ -13,7 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// hold returns a draw function that blocks until release is called, and the number of its calls.
+// hold returns a draw function that blocks until release is called, along with the number of its
+// calls.
 func hold() (draw func() ([]byte, error), drawn *atomic.Int32, release func()) {
 	gate, drawn := make(chan struct{}), new(atomic.Int32)
 	return func() ([]byte, error) {

@@ -15,7 +15,7 @@ const matchesCost = "One list record per match returned. If your quota has fewer
 	"available; all its matches are charged. The next page would skip the truncated rows."
 
 // runOperations returns the operations that list runs and matches, start a manual run, and explain
-// why a search matches a label.
+// whether and why a search finds a label.
 func runOperations(svc Service) []operation {
 	search := pathParam{Name: "uuid", Doc: "UUID of the search.", Example: exampleUUID, Placeholder: true}
 	run := pathParam{Name: "run", Doc: "Number of the run.", Example: "1841", Placeholder: true}

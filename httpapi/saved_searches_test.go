@@ -38,8 +38,8 @@ func TestCreateSavedSearch(t *testing.T) {
 	}
 }
 
-// TestIdempotentReplay checks that the response to a repeated request is marked as such and
-// otherwise equal.
+// TestIdempotentReplay checks that the response to a repeated request is marked as a replay, and
+// otherwise equals the first one.
 func TestIdempotentReplay(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()

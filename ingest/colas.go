@@ -72,7 +72,7 @@ func (w *colaWork) noteDate(id cola.TTBID, dated bool) {
 	}
 }
 
-// warningUnitless is the warning about labels that volume searches cannot find.
+// warningUnitless is the warning about labels that volume filters exclude.
 const warningUnitless = "volume without volume_unit; volume filters exclude the label"
 
 // warnAbout checks a label after its patch is applied: it records a missing approval date, and

@@ -333,8 +333,8 @@ func TestDerivedCategoryCSV(t *testing.T) {
 	}
 }
 
-// TestVolumeWithoutUnit checks the warning about labels with a volume but no unit, which searches
-// cannot find.
+// TestVolumeWithoutUnit checks the warning about labels that have a volume but no unit, which
+// volume filters exclude.
 func TestVolumeWithoutUnit(t *testing.T) {
 	label := func(id int, members string) string {
 		return fmt.Sprintf(`{"ttb_id":"%d","brand_name":"A","product_type":"wine","permit_number":"CA-W-1"%s}`+"\n", 24001001000000+id, members)

@@ -58,8 +58,8 @@ func (r *recordReader) begin(n notes) {
 	r.unit = ""
 }
 
-// clearCell is a CSV cell that clears its field; an empty cell leaves it unchanged. Databases
-// export NULL this way.
+// clearCell is the CSV cell that clears its field: databases export NULL this way. An empty cell
+// leaves the field unchanged.
 const clearCell = `\N`
 
 // csvDecoder decodes CSV records. columns maps columns to fields of the schema; -1 is ignored.

@@ -10,20 +10,20 @@
 //
 //   - JSON, for every kind, with API field names: one record per line, consecutive objects, an
 //     array, or an API response, which has an array in "data". A missing key leaves the field
-//     unchanged, null clears it. Text for a list is split on commas; a number in quotes is a number.
+//     unchanged; null clears it. Text for a list is split on commas. Numbers may be in quotes.
 //   - CSV, for every kind, with the same names as columns, in any letter case and spacing. Fields are
 //     separated by commas, tabs, semicolons or vertical bars. An empty cell leaves the field
-//     unchanged, \N clears it. Lists are separated by vertical bars or commas, or are JSON arrays. A
+//     unchanged; \N clears it. Lists are separated by vertical bars or commas, or are JSON arrays. A
 //     row that is not UTF-8 is read as Windows-1252, with a warning.
 //   - Colas: the CSV export of TTB's public registry. A broken row is repaired if the repair is
 //     unambiguous.
-//   - Colas: saved pages of TTB's public registry, detail pages and printable forms. Each page is a
+//   - Colas: saved pages of TTB's public registry: detail pages and printable forms. Each page is a
 //     row. In a folder or archive, they are rows of the same source.
 //   - Permittees: TTB's lists, with a title above the header and a total below the rows, and its file
 //     of all permits, with arrays of cells.
 //   - Production reports: TTB's monthly and yearly statistics, and its reports with tables.
 //   - Processing times of labels and formulas: TTB's daily files.
-//   - AVAs: the GeoJSON of the UC Davis data set, features or collections of them.
+//   - AVAs: the GeoJSON of the UC Davis data set, as features or feature collections.
 //
 // # Rows
 //
@@ -87,7 +87,7 @@ type Options struct {
 	// so a new record that occurs twice in the input may count as added twice.
 	DryRun bool
 	// History marks the labels as bulk-loaded history, which triggers no alerts. The first import
-	// of labels into an empty store always does.
+	// of labels into an empty store is always history.
 	History bool
 	// AllowEmpty lets Import succeed even if a source is empty. Otherwise that is a SourceError,
 	// because an empty file is often a failed download.

@@ -224,8 +224,8 @@ func TestPagesAfterExport(t *testing.T) {
 	}
 }
 
-// contactFields finds the contact of an applicant on a page: on a detail page after its heading, on a
-// form by the captions of the items.
+// contactFields finds the contact of an applicant: on a detail page by its heading, and on a form
+// by the captions of the items.
 var contactFields = []*regexp.Regexp{
 	regexp.MustCompile(`(?s)Contact Information:.*?<td[^>]*>(.*?)</td>`),
 	regexp.MustCompile(`(?s)(?:Phone|Fax) Number:(.*?)</td>`),

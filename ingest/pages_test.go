@@ -392,8 +392,8 @@ func TestFolderFailures(t *testing.T) {
 	}
 }
 
-// TestManyFailures checks that the failures and skipped files of a folder are counted, and only the
-// first ones named.
+// TestManyFailures checks that the failures and skipped files of a folder are counted, but that
+// only the first ones are named.
 func TestManyFailures(t *testing.T) {
 	files := map[string]string{"good.jsonl": `{"ttb_id":"24001001000001","brand_name":"A","product_type":"wine","permit_number":"CA-W-1"}`}
 	for i := range 20 {

@@ -126,9 +126,9 @@ func (w *productionWork) storedReports(ctx context.Context) (map[cola.ReportKey]
 	return reports, nil
 }
 
-// replaceGroups returns the rows of a stored report after its statistical groups in update are
-// replaced, and which of them are kept. A group keeps its position, so importing two files of the
-// same report again does not reorder it.
+// replaceGroups returns the rows of a stored report after replacing the statistical groups that
+// occur in update, and reports which of the rows are kept. A group keeps its position, so importing
+// two files of the same report again does not reorder it.
 func replaceGroups(stored, update []cola.ProductionReport) (rows []cola.ProductionReport, kept []bool) {
 	groups := map[cola.Text][]cola.ProductionReport{}
 	for _, row := range update {

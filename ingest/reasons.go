@@ -14,7 +14,7 @@ import (
 const maxReasons = 100
 
 // reasonCounts counts rejected rows by reason. Reasons that differ only in numbers and quoted
-// values are the same. The zero value is empty.
+// values count as the same. The zero value is empty.
 type reasonCounts struct {
 	list  []*reasonCount
 	byKey map[string]*reasonCount

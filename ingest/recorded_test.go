@@ -81,7 +81,7 @@ func TestRecordedImport(t *testing.T) {
 	}
 }
 
-// TestRecordedImportFails checks that an import reports that its outcome can't be recorded.
+// TestRecordedImportFails checks that an import reports a failure to record its outcome.
 func TestRecordedImportFails(t *testing.T) {
 	st := newFakeStore()
 	st.recErr = errors.New("disk full")

@@ -11,10 +11,10 @@ import (
 type schema struct {
 	fields []schemaField
 	byName map[string]int
-	// ignored are known keys that are not stored: values that the API computes, or extras of a
-	// format.
+	// ignored are known keys that are not stored: values that the API computes, or additional
+	// fields of some input formats.
 	ignored map[string]bool
-	// within maps keys of nested objects with more fields of the same record to their schemas.
+	// within holds the schemas of nested objects, by key. Their fields belong to the same record.
 	within map[string]*schema
 }
 

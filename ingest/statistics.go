@@ -95,7 +95,7 @@ func unitOf(p *cola.ProductionReport) cola.Text {
 //
 //	{"Report Header": {"Report Title": "Title"}, "Table 1": {"Data": [{"Year": 2024, "Total": 5}]}}
 //
-// The group of a figure is the title and the table, its detail the name of the column. Text in
+// The group of a figure is the title and the table; its detail is the name of the column. Text in
 // other columns of the row, such as a size, is the category.
 type tableReportRows struct {
 	rows    *jsonRows

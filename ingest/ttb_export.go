@@ -196,8 +196,8 @@ func (r *ttbRows) complete(text []byte) bool {
 	return n > maxTTBCells || err == nil && n >= ttbWidth && len(r.cells[n-1].text) > 0 && knownClass(r.cells)
 }
 
-// beginsTTBRow reports whether a line starts with a TTB ID, plain, in apostrophes or as wrapped by a
-// spreadsheet, and a comma.
+// beginsTTBRow reports whether a line starts with a TTB ID and a comma. The ID may be plain, in
+// apostrophes or wrapped by a spreadsheet.
 func beginsTTBRow(line []byte) bool {
 	n := 0
 	rest := bytes.TrimLeft(line, ` "='`)
@@ -224,8 +224,8 @@ func isCompleted(field []byte) bool {
 // hasShortYear reports whether a field is a date with a two-digit year, such as 1/2/24.
 func hasShortYear(field []byte) bool { return datePattern(field) == "D/D/D" }
 
-// datePattern returns the form of a date, with YYYY for a number of four digits and D for one of
-// one or two, or "" if the field has other parts.
+// datePattern returns the form of a date, with YYYY for a number of four digits and D for a number
+// of one or two, or "" if the field has other parts.
 func datePattern(field []byte) string {
 	field = unwrapCode(field)
 	separator := "/"

@@ -50,7 +50,7 @@ type fake struct {
 	used   cola.Used
 	limits cola.Limits
 	spent  int   // requests counted toward the rate limit
-	looks  int   // calls of Standing
+	looks  int   // calls to Standing
 	err    error // error for every call, if set
 	panic  any
 	wait   bool // calls block until canceled

@@ -201,8 +201,8 @@ func TestSavedSearchErrors(t *testing.T) {
 	}
 }
 
-// TestSavedSearchScope checks that a token without the write scope gets an HTTP 403 from tools
-// that write, and can read.
+// TestSavedSearchScope checks that a token without the write scope gets an HTTP 403 from tools that
+// write, but can read.
 func TestSavedSearchScope(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
@@ -227,7 +227,7 @@ func TestSavedSearchScope(t *testing.T) {
 	}
 }
 
-// TestScopeAtTheRateLimit checks that a call without the scope that is also rejected for another
+// TestScopeAtTheRateLimit checks that a call that lacks the scope and is also rejected for another
 // reason returns the usual error, and is neither run nor counted twice.
 func TestScopeAtTheRateLimit(t *testing.T) {
 	token := []string{"X-API-Key: ", "Authorization: Bearer " + testToken}

@@ -29,7 +29,7 @@ type Bridge struct {
 	Logger *slog.Logger
 }
 
-// maxResponseBytes limits responses. This server's are at most a tenth of it.
+// maxResponseBytes limits responses. This server's responses are at most a tenth of that.
 const maxResponseBytes = 4 << 20
 
 // maxConcurrentCalls limits the messages in flight.

@@ -46,7 +46,7 @@ type Collection struct {
 
 	DaysComplete, DaysPending, DaysIncomplete int
 	LabelsQueued, LabelsFailed                int
-	LabelsMissingImages                       int // whose form is stored, but some images are not
+	LabelsMissingImages                       int // labels with a stored form but without some images
 	// Left estimates the time until the pending days and queued labels are done.
 	Left time.Duration
 	// StaleSince is when the newest completed date became older than three working days, or zero.

@@ -105,8 +105,8 @@ func (s *Service) checkSendable(ctx context.Context, d store.Destination) error 
 	return d.CheckActive(own)
 }
 
-// ResendConfirmation asks the recipient of a destination again to confirm it. It sends an endpoint
-// another challenge, or another email to the owner of an address who has not agreed or has
+// ResendConfirmation asks the recipient of a destination again to confirm it. It sends another
+// challenge to an endpoint, or another email to the owner of an address who has not agreed or has
 // unsubscribed. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
 // CodeNotFound if the destination is missing or belongs to another account, with CodeValidation if
 // the destination needs no confirmation, and with CodeQuotaExceeded if a limit on confirmation

@@ -129,7 +129,7 @@ func (f *Follower) pauseAfter(labels int, err error) pollPause {
 	return pollPause{pollInterval, false}
 }
 
-// wait waits for the next poll. It reports false if the context was canceled.
+// wait waits for the next poll. It returns false if the context was canceled.
 func (f *Follower) wait(ctx context.Context, p pollPause) bool {
 	wakeups := f.service.store.Wakeups()
 	if p.ignoreWakeups {

@@ -118,8 +118,8 @@ func mustForkBackup(t *testing.T) *switching {
 	return s
 }
 
-// mustName writes labels with a brand name, one change each, and gives their permittee the same
-// name.
+// mustName writes labels with a brand name, each in a separate change, and gives their permittee
+// the same name.
 func mustName(t *testing.T, st store.Store, name string, ids ...cola.TTBID) {
 	t.Helper()
 	for _, id := range ids {

@@ -20,7 +20,7 @@ const MaxKeys = 100
 const (
 	maxKeyName  = 100 // characters
 	maxKeyYears = 10  // longest lifetime of a key that expires
-	// maxKeysPerDay limits new keys. Expired keys are kept, because usage is reported by key, and
+	// maxKeysPerDay limits new keys, because expired keys are kept (usage is reported by key) and
 	// managing keys does not count toward the rate limit.
 	maxKeysPerDay = 2 * MaxKeys
 )

@@ -173,7 +173,8 @@ func (s *Service) ProductionReports(
 	return list, state, nil
 }
 
-// otherValues returns a note on each filter without which rows match: the values that these have.
+// otherValues returns a note on each filter without which some rows would match. The note lists the
+// values in those rows.
 func otherValues(rows []cola.ProductionReport, q cola.ProductionReportSearch) (notes []string) {
 	for _, f := range []struct {
 		name  string

@@ -67,9 +67,9 @@ type samplesCache struct {
 	latest atomic.Pointer[Samples]
 }
 
-// Samples returns the samples. It charges nobody, and costs the same however often it is called:
-// samples are computed at most once a minute, and once an hour if there are labels with images. While
-// they are computed, callers get the previous ones. The caller must not change the result.
+// Samples returns the samples. It is free, and its work doesn't grow with the number of calls:
+// samples are computed at most once a minute, and once an hour if there are labels with images.
+// While they are computed, callers get the previous ones. The caller must not change the result.
 func (s *Service) Samples(ctx context.Context) (*Samples, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return nil, err

@@ -196,8 +196,8 @@ func (v verdict) approved() string {
 	return date
 }
 
-// tooOld returns the message for a label that was too old even for the late labels of a run whose
-// dates begin at from.
+// tooOld returns the message for a label that was too old for a run whose dates begin at from, even
+// as a late label.
 func (v verdict) tooOld(from cola.Date) string {
 	return fmt.Sprintf("It was approved on %v and reached the registry on %v. The run that covered that time "+
 		"included late labels only if they were approved in the previous %d days (on or after %v), so it "+

@@ -85,7 +85,7 @@ func traced(change func(*store.Trace)) store.Trace {
 	return t
 }
 
-// revisionOn returns a revision of a day in November, for a mark or an arrival.
+// revisionOn returns a revision on a day in November, for a mark or an arrival.
 func revisionOn(day int) cola.Revision {
 	return cola.Revision(time.Date(2026, 11, day, 6, 0, 0, 0, time.UTC).UnixMicro())
 }

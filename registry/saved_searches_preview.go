@@ -28,9 +28,9 @@ const (
 // cola.MaxPreviewLabels. It is free, and for the dashboard only: it fails with CodeForbidden for
 // callers on other channels.
 //
-// All previews of an account name at most cola.MaxDailyPreviewLabels distinct labels per UTC day.
-// Beyond that, a preview omits labels that were not shown earlier that day and sets Withheld. It
-// doesn't fail, because forms request a preview on every pause in typing.
+// Together, all previews of an account name at most cola.MaxDailyPreviewLabels distinct labels per
+// UTC day. Beyond that, a preview omits labels that were not shown earlier that day and sets
+// Withheld. It doesn't fail, because forms request a preview on every pause in typing.
 func (s *Service) PreviewLabels(
 	ctx context.Context, c cola.Caller, p cola.PreviewParams, maxLabels int,
 ) (PreviewPage, cola.QuotaState, error) {

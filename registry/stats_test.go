@@ -106,8 +106,8 @@ func TestCountColasCharge(t *testing.T) {
 }
 
 // TestCountBreakdown checks that top limits the values beside a period, that the labels of each
-// period add up to its total, also if the quota leaves out groups, and that rows are in the order of
-// the dimensions.
+// period add up to its total, even if the quota leaves out groups, and that rows are in the order
+// of the dimensions.
 func TestCountBreakdown(t *testing.T) {
 	w := mustWorld(t, 2_000)
 	c := w.mustCaller(t, "breakdown@example.com", cola.TierPro)

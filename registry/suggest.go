@@ -67,8 +67,8 @@ func (s *Service) Suggest(
 }
 
 // admitSuggestion checks the credential and counts the request toward the suggestion limit. With a
-// rejection it returns the state of the account's latest request, so that a client in a tight loop
-// doesn't cost a transaction per request.
+// rejection, it returns the state of the account's latest granted request, so that a client in a
+// tight loop doesn't cost a transaction per request.
 func (s *Service) admitSuggestion(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	wait := s.suggests.Take(c.Account, 1)
 	if wait > 0 {

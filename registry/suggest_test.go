@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// TestSuggestionsAreFilters checks that using a suggestion as a filter finds as many records as it
-// counts.
+// TestSuggestionsAreFilters checks that using a suggestion as a filter finds as many records as the
+// suggestion states.
 func TestSuggestionsAreFilters(t *testing.T) {
 	w := mustWorld(t, 2_000)
 	c := w.mustCaller(t, "filters@example.com", cola.TierPro)

@@ -88,8 +88,8 @@ var sampleTexts = map[string]sampleTab{
 	},
 }
 
-// serveLanding serves the landing page. Caches must not share it, because signed-in visitors get
-// another page at the same URL.
+// serveLanding serves the landing page. Caches must not share it, because signed-in visitors get a
+// different page at the same URL.
 func (s *server) serveLanding(w http.ResponseWriter, r *http.Request) {
 	page, _ := s.currentLanding(r.Context())
 	w.Header().Del("X-Robots-Tag") // the dashboard's pages have it

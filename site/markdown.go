@@ -14,8 +14,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// exampleURL is the service's address in the Markdown files. Pages show the public URL instead. Examples
-// for the reader's own server use the name localhost, which stays.
+// exampleURL is the service's address in the Markdown files. Pages show the public URL instead.
+// Examples for the reader's own server use the name localhost, which is kept.
 const exampleURL = "http://127.0.0.1:8080"
 
 // markdown converts the GitHub-flavored Markdown of the guides. Raw HTML is dropped.

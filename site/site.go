@@ -1,8 +1,8 @@
 // Package site serves the public pages of the service: the landing page, the guides in docs/ and the
 // API reference.
 //
-// Pages are the same for everyone. All but the landing page are rendered once, at start, and browsers
-// and proxies may cache them. They work without JavaScript and read no session.
+// Pages are the same for everyone. All but the landing page are rendered once, at startup, and
+// browsers and proxies may cache them. They work without JavaScript and read no session.
 package site
 
 import (

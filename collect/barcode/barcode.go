@@ -4,8 +4,8 @@
 //  1. Search. Lines in twelve directions cross the image. Each is split into light and dark runs,
 //     which are compared with the patterns of the symbologies. This step is tolerant.
 //  2. Verification. Each candidate is sampled again, along its own axis, at many heights and at two
-//     scales. Enough of these lines must read the same value, and hardly any may read another.
-//     Symbologies with few bars or a weak check need more lines and a closer fit.
+//     scales. Enough of these lines must read the same value, and hardly any may read a different
+//     one. Symbologies with few bars or a weak check need more lines and a closer fit.
 //
 // QR codes have error correction, so two decodings at different scales that agree suffice.
 package barcode
@@ -42,11 +42,11 @@ func (t Type) Retail() bool { return t == EAN13 || t == UPCA || t == UPCE || t =
 type Code struct {
 	Type  Type
 	Value string // digits with the check digit, or the text of a Code 128 or a QR code
-	// Bounds is the box around the QR code or the part of the bars that could be read, in image
-	// pixels.
+	// Bounds is the box around the QR code, or around the part of the bars that could be read, in
+	// image pixels.
 	Bounds image.Rectangle
-	// Orientation is horizontal or vertical, depending on the direction in which a scanner crosses
-	// the bars, or else that direction's angle, such as 30°, clockwise from 11° to 169°.
+	// Orientation is the direction in which a scanner crosses the bars: horizontal, vertical or a
+	// clockwise angle from 11° to 169°, such as 30°.
 	Orientation string
 	Position    string // such as top left, left or center
 }
@@ -118,7 +118,7 @@ func position(box, bounds image.Rectangle) string {
 	return x + y
 }
 
-// straight is how far in degrees a horizontal or vertical code may be tilted.
+// straight is the maximum tilt of a horizontal or vertical code, in degrees.
 const straight = 10
 
 // orientation describes the direction of a scan line that crosses all bars.

@@ -129,8 +129,8 @@ func code128Check(values []int) bool {
 	return check%103 == values[len(values)-1]
 }
 
-// code128Text decodes values without the check. It fails for control characters and function
-// characters other than FNC1.
+// code128Text decodes the values before the check value. It fails for control characters and
+// function characters other than FNC1.
 func code128Text(values []int) (string, bool) {
 	var text strings.Builder
 	set := code128A - (values[0] - code128StartA) // code128A, B or C

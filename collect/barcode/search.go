@@ -7,8 +7,9 @@ import (
 )
 
 // directions is the number of directions of search lines, over 180 degrees. A line crosses all bars
-// of a symbol if it is tilted by less than the symbol's ratio of height to length. Half the angle
-// between two directions is 7.5 degrees, which suits a ratio of 0.13.
+// of a symbol if the tangent of its tilt is less than the symbol's ratio of height to length. The
+// best line is tilted by at most 7.5 degrees, half the angle between two directions, so a ratio of
+// 0.13 suffices.
 const directions = 12
 
 // reading is a symbol read along a line.

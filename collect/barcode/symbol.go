@@ -74,7 +74,7 @@ func (f *fit) add(deviation float64) {
 
 func (f *fit) misfit() float64 { return math.Sqrt(f.squares / float64(f.n)) }
 
-// growth returns by how much bars are wider than their modules, on average, measured on runs of a
+// growth returns how much wider bars are than their modules, on average, measured on runs of a
 // single module. Printing and blur widen bars and narrow spaces by the same amount.
 func growth(runs []float64, module float64, singles ...int) float64 {
 	g := 0.0

@@ -11,7 +11,7 @@ import (
 type demand struct {
 	lines  int     // that read the value, at each scale
 	height float64 // between the first and the last of them, in modules
-	share  float64 // of the lines between them
+	share  float64 // of the lines between them that must read the value
 }
 
 var demands = map[Type]demand{
@@ -23,11 +23,11 @@ var demands = map[Type]demand{
 	Code128: {lines: 6, height: 8, share: 0.7},
 }
 
-// maxOthers is the number of lines that must read the value for each that reads another.
+// maxOthers is how many lines must read the value for each line that reads a different one.
 const maxOthers = 5
 
-// scales are the samples per module of verification lines. The first resolves narrow bars, the
-// second is the average of neighboring samples and tests that the reading survives blur.
+// scales are the samples per module of verification lines. The first resolves narrow bars. The
+// second averages neighboring samples, to test that the reading survives blur.
 var scales = [...]struct{ samples, blur int }{{4, 1}, {3, 2}}
 
 // box is a verified symbol, with the corners of the part of its bars that was read.
@@ -70,7 +70,8 @@ func (b *box) overlaps(o *box) bool {
 
 func (b *box) center() vec { return b.corners[0].middle(b.corners[3]) }
 
-// contains reports whether a point is in the box, or within a tenth of the box's length of it.
+// contains reports whether a point is in the box, or outside it by at most a tenth of the box's
+// length.
 func (b *box) contains(v vec) bool {
 	length, height := b.corners[0].distance(b.corners[1]), b.corners[0].distance(b.corners[2])
 	d := v.sub(b.center())
@@ -136,9 +137,9 @@ func newVerifier(p *plane, c *candidate) *verifier {
 	return v
 }
 
-// slope returns by how much readings shift along the line per distance between lines. It is 0 if
-// the lines cross the bars at right angles. A tilted code is read on tilted lines too, but the
-// corners of its box and the average across lines need the true axis.
+// slope returns how far the readings shift along the line for each unit of distance between lines.
+// It is 0 if the lines cross the bars at right angles. A tilted code is read on tilted lines too,
+// but the corners of its box and the average across lines need the true axis.
 func (c *candidate) slope() float64 {
 	along := c.last.sub(c.first).unit()
 	across := along.normal()
@@ -166,7 +167,7 @@ func (c *candidate) slope() float64 {
 // evidence is the result of reading at many heights.
 type evidence struct {
 	heights []float64 // of lines that read the value, ascending
-	others  int       // lines that read another value
+	others  int       // lines that read a different value
 	step    float64
 }
 
@@ -180,10 +181,13 @@ func (e *evidence) span() float64 {
 // share returns the share of lines that read the value, between the first and the last of them.
 func (e *evidence) share() float64 { return float64(len(e.heights)) * e.step / e.span() }
 
-// Limits on verification lines.
+// Limits on verification lines, at each scale.
 const (
-	maxLines = 120 // per scale
-	patience = 5   // failures in a row that end the lines outside the candidate's heights
+	// maxLines is how many lines may read the value before sweep stops going beyond the candidate's
+	// heights on the first side. On the second side, sweep stops at twice as many in total.
+	maxLines = 120
+	// patience is how many consecutive failures end the sweep of a side beyond those heights.
+	patience = 5
 )
 
 // sweep reads lines at all heights of the candidate, and above and below until they fail. The box

@@ -75,7 +75,7 @@ type Images interface {
 type Options struct {
 	Enricher Enricher
 	Model    string                // name under which results are recorded
-	Limit    store.EnrichmentLimit // of a day, for all processes
+	Limit    store.EnrichmentLimit // per day, for all processes
 	Interval time.Duration         // between requests of this process
 	Images   Images                // nil: the model gets only text
 	Follow   bool                  // continue with new labels, and on the next day, until the context is canceled

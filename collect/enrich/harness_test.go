@@ -23,7 +23,7 @@ import (
 // start is the initial time of test clocks.
 var start = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// clock is a clock that sleeping advances.
+// clock is a fake clock. Sleeping advances it.
 type clock struct {
 	mu    sync.Mutex
 	at    time.Time

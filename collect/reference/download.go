@@ -85,8 +85,8 @@ type temporaryError struct {
 func (e *temporaryError) Error() string { return e.err.Error() }
 func (e *temporaryError) Unwrap() error { return e.err }
 
-// download downloads the file of a source to a folder. It returns nil if the server reports that the
-// file still matches the condition. The error is a sourceError or that of ctx.
+// download downloads the file of a source to a folder. It returns nil if the server reports that
+// the file still matches the condition. The error is a sourceError or the error of ctx.
 func (c *client) download(
 	ctx context.Context, s Source, condition store.ReferenceContent, folder string,
 ) (*download, error) {

@@ -96,10 +96,10 @@ func (r *Report) add(result Result) {
 	r.Rows.Refused += c.Refused
 }
 
-// Run fetches and imports the sources, one after another. A failed source is in the report and doesn't
-// stop the others. The error is one of the store, such as store.ErrUnavailable, or of ctx. The report
-// is valid even with an error. If ctx is canceled during an import, its complete batches stay stored,
-// and the next run imports the source again.
+// Run fetches and imports the sources, one after another. A failed source is in the report and
+// doesn't stop the others. The error comes from the store, such as store.ErrUnavailable, or from
+// ctx. The report is valid even with an error. If ctx is canceled during an import, its complete
+// batches stay stored, and the next run imports the source again.
 func Run(ctx context.Context, st Store, o Options) (report Report, err error) {
 	o.setDefaults()
 	client := newClient(&o)
@@ -165,7 +165,7 @@ func failed(format string, args ...any) error {
 }
 
 // update downloads the file and imports it if it has changed since the known content was imported.
-// The error is a sourceError, or one of the store or of ctx.
+// The error is a sourceError, or comes from the store or ctx.
 func (f *fetch) update(ctx context.Context, known store.ReferenceContent) (result Result, err error) {
 	result.Source = f.source
 	condition := known

@@ -46,8 +46,8 @@ func TestMissingIssuer(t *testing.T) {
 	}
 }
 
-// TestBadCertificates checks that the client accepts only a complete chain to a trusted root that
-// is valid for the site's name and the current time.
+// TestBadCertificates checks that the client accepts only a certificate that is valid for the
+// site's name and the current time, with a complete chain to a trusted root.
 func TestBadCertificates(t *testing.T) {
 	is := func(target any) func(error) bool { return func(err error) bool { return errors.As(err, target) } }
 	var (

@@ -39,7 +39,7 @@ func (e *BlockedError) Error() string {
 
 // TemporaryError reports a failure of the site or the network. The request may be retried.
 type TemporaryError struct {
-	Status int           // the HTTP status, or 0 without an answer
+	Status int           // the HTTP status, or 0 without a response
 	After  time.Duration // how long the site asks to wait (Retry-After), or 0
 	Err    error         // the reason, or nil if it is the status
 }

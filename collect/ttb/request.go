@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/retryafter"
 )
 
-// Limits on the size of answers, after decompression.
+// Limits on the size of response bodies, after decompression.
 const (
 	maxPage   = 1 << 20
 	maxExport = 16 << 20
@@ -27,7 +27,7 @@ const (
 // Limits on one call.
 const (
 	maxRedirects = 5
-	maxDuration  = 10 * time.Minute // of one answer
+	maxDuration  = 10 * time.Minute // of one response
 )
 
 // searchPage is the page that opens a session. The site also redirects to it when one has expired.
@@ -39,11 +39,11 @@ type request struct {
 	query   string
 	form    url.Values // of a POST; nil for a GET
 	referer string     // path and query of the page with the link, or empty
-	limit   int64      // bytes of the answer
+	limit   int64      // bytes of the response body
 	opens   bool       // it opens a session, so a redirect to the search page doesn't mean that one has expired
 }
 
-// answer is an answer of the site with status 200.
+// answer is a response from the site with status 200.
 type answer struct {
 	body []byte
 	page *ttbpage.Page // nil if the body is not HTML
@@ -106,8 +106,8 @@ func (c *Client) isSearchPage(address *url.URL) bool {
 	return file == searchPage
 }
 
-// send sends one request and reads the answer, whatever its status. If the site's certificate can't
-// be verified because its issuer is missing, it fetches the issuer and tries again.
+// send sends one request and reads the response, whatever its status. If the site's certificate
+// can't be verified because its issuer is missing, it fetches the issuer and tries again.
 func (c *Client) send(ctx context.Context, r request, address *url.URL) (*http.Response, []byte, error) {
 	for {
 		response, body, err := c.sendOnce(ctx, r, address)

@@ -319,7 +319,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestStalled checks that the client abandons an answer that stops arriving.
+// TestStalled checks that the client abandons a response that stops arriving.
 func TestStalled(t *testing.T) {
 	c := fake(t, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "<html>")

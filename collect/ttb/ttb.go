@@ -44,7 +44,7 @@ type Client struct {
 	log       *slog.Logger
 	http      *http.Client
 	verifier  *verifier
-	idle      time.Duration // how long to wait for the next part of an answer
+	idle      time.Duration // how long to wait for more of a response body
 
 	// The state of the session.
 	open     bool

@@ -140,8 +140,8 @@ const (
 )
 
 // applicationType returns the type of application in the wording of the detail page. That wording
-// is known only for a label approval without an exemption or a distinctive bottle, which nearly all
-// labels have, resubmitted or not. For other types, it returns "".
+// is known only for a label approval without an exemption or a distinctive bottle, resubmitted or
+// not. Nearly all labels have such an approval. For other types, it returns "".
 func applicationType(checked map[string]bool) string {
 	if checked[boxApproval] && !checked[boxExemption] && !checked[boxDistinctive] {
 		return "LABEL APPROVAL"

@@ -9,13 +9,13 @@ import (
 // noMatches is the sentence, in lower case, on the page of a search without results.
 const noMatches = "no results were found that match the search criteria"
 
-// total is the sentence above and below the rows of a result page:
+// total matches the sentence above and below the rows of a result page:
 // "1 to 20 of 1000 (Total Matching Records: 5954)".
 var total = regexp.MustCompile(`(\d+) to (\d+) of ([\d,]+)\s*\(Total Matching Records: ([\d,]+)\)`)
 
-// Total returns the number of labels that a search matches, and how many of them the result page
-// and the export list. ok is false for other pages, and for result pages without a consistent
-// total: only a page that states that there are no results counts as zero.
+// Total returns the number of labels that a search matches, and how many of them are listed on the
+// result page and in the export. ok is false for other pages, and for result pages without a
+// consistent total: only a page that states that there are no results counts as zero.
 func (p *Page) Total() (matching, listed int, ok bool) {
 	if p.Kind != Results {
 		return 0, 0, false
@@ -45,7 +45,7 @@ func (p *Page) Total() (matching, listed int, ok bool) {
 	return matching, listed, true
 }
 
-// supportID is the number that a block page asks to quote.
+// supportID matches the number that a block page asks the user to quote.
 var supportID = regexp.MustCompile(`(?i)support id(?: is)?:?\s*([\w-]+)`)
 
 // SupportID returns the support ID of a block page, or "".

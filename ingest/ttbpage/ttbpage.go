@@ -27,7 +27,7 @@ const (
 	Results      Kind = "result page"    // publicSearchColasBasicProcess.do
 	SearchForm   Kind = "search page"    // publicSearchColasBasic.do
 	SessionEnded Kind = "session page"   // says that the session has expired
-	NoPage       Kind = "no page"        // the error page for a label that does not have the page
+	NoPage       Kind = "no page"        // the error page for a label without the requested page
 	Blocked      Kind = "block page"     // a firewall's page with a support ID
 	Captcha      Kind = "CAPTCHA page"
 	SiteError    Kind = "error page" // of the site or of a proxy

@@ -15,7 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// free maps the only requests that may show labels without a charge to the maximum number of labels.
+// free holds the only requests that may show labels without a charge, each with its maximum number
+// of labels.
 var free = map[string]int{
 	"GET /feeds/{token}":           25,
 	"GET /site/samples/{name}":     2, // the same for everyone, for an hour

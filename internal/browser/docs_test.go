@@ -38,7 +38,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// tried is the state of the first call of a reference page that can be tried.
+// tried evaluates to the status and response shown by the first form for trying a call on a
+// reference page.
 const tried = `(form => form.querySelector(".status").innerText + "\n" + form.querySelector("pre").innerText)(
 	document.querySelector(".try"))`
 
@@ -49,8 +50,8 @@ func (b *tab) tryCall(path, shown string) {
 	b.do(chromedp.KeyEvent(kb.Enter), until(fmt.Sprintf("%s.includes(%q)", tried, shown)))
 }
 
-// TestKeyInDocs pastes a key into a reference page. It fills in the samples and sends calls, stays in
-// the tab, and is sent only to the API.
+// TestKeyInDocs pastes a key into a reference page. The key fills in the samples and authenticates
+// calls, stays in the tab, and is sent only to the API.
 func TestKeyInDocs(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierStarter)

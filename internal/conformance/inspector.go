@@ -114,7 +114,7 @@ func flagTarget(flags []string) string {
 // schemas, because they list every type that the server accepts (docs/CONFORMANCE.md).
 const typeArray = "`type` is an array"
 
-// complaints counts the type array warnings in the inspector's output and returns the other
+// complaints counts the warnings about type arrays in the inspector's output and returns the other
 // warnings.
 func complaints(printed string) (expected int, others string) {
 	var rest []string

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestReports checks that a run passes only if at least one check ran and all passed.
+// TestReports checks that a run passes only if it has reports, and each has at least one check and
+// no failures.
 func TestReports(t *testing.T) {
 	good := func() *report {
 		r := newReport("good", "title")
@@ -81,7 +82,7 @@ func TestServerReport(t *testing.T) {
 		log.Close()
 		s.stopped = errors.New("exit status 2")
 		if s.report().ok() {
-			t.Error("report passes although the server failed to stop")
+			t.Error("report passes although the server did not exit cleanly")
 		}
 		s.stopped = nil
 		if err := os.Remove(log.Name()); err != nil {

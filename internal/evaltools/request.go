@@ -54,7 +54,7 @@ const (
 	computed          // not in the results: an answer must compute it from other facts
 )
 
-// is returns the fact that want is at a path.
+// is returns the fact that the value at a path is want.
 func is(at string, want any) fact { return fact{at: at, want: want, said: texts(want)} }
 
 // adds returns the fact that the numbers at a path add up to want.

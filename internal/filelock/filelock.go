@@ -107,8 +107,8 @@ func (l *Lock) Shared() bool { return canLockFiles && !l.private.Load() }
 // Close closes the file. The lock must be free, without waiters.
 func (l *Lock) Close() error { return l.file.Close() }
 
-// take locks the file, optionally waiting for it. On a file system without locks it reports
-// success, because SQLite's own lock still protects the database.
+// take locks the file, optionally waiting for it. On a file system that does not support locks, it
+// reports success, because SQLite's own lock still protects the database.
 func (l *Lock) take(wait bool) (bool, error) {
 	if l.private.Load() {
 		return true, nil

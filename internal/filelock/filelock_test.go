@@ -118,7 +118,7 @@ func TestFairness(t *testing.T) {
 	dir := t.TempDir()
 	a, b := mustOpen(t, dir), mustOpen(t, dir)
 	if !a.Shared() {
-		t.Skip("the file system has no locks")
+		t.Skip("the file system does not support locks")
 	}
 	for range 100 {
 		mustLock(t, a)
@@ -181,7 +181,7 @@ func TestKilledHolder(t *testing.T) {
 	dir := t.TempDir()
 	l := mustOpen(t, dir)
 	if !l.Shared() {
-		t.Skip("the file system has no locks")
+		t.Skip("the file system does not support locks")
 	}
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), childFolder+"="+dir)

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// keepOwner sets the owner and group of a file to those of another one.
+// keepOwner sets the owner and group of a file to those of the original.
 func keepOwner(file *os.File, original fs.FileInfo) error {
 	want, ok := original.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -53,7 +53,8 @@ type canvas struct {
 	glyphs sfnt.Buffer
 }
 
-// fill fills an outline. Its cost depends only on the area that the outline covers.
+// fill fills an outline. Its cost depends on the outline's bounding box, not on the size of the
+// image.
 func (c *canvas) fill(o outline, k ink) {
 	area := o.area().Intersect(c.image.Bounds())
 	if area.Empty() {

@@ -72,8 +72,8 @@ func (o Options) write(dir string) error {
 }
 
 // installPackages returns the folder with the packages. Its name contains a hash of package.json
-// and the lock file, so other versions get another folder. The folder gets its final name only when
-// it is complete.
+// and the lock file, so other versions get a different folder. The folder gets its final name only
+// when it is complete.
 func (o Options) installPackages(ctx context.Context) (dir string, err error) {
 	cache := o.Cache
 	if cache == "" {

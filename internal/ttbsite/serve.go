@@ -184,8 +184,8 @@ func (s *Site) page(r *http.Request, sess *session, entry *Request) response {
 	return s.opened(sess, l.page(entry.Kind))
 }
 
-// image serves an image of the label that the session opened last. Like the real site, it
-// serves another image of that label if the file name is wrong.
+// image serves an image of the label that the session opened last. Like the real site, it serves a
+// different image of that label if the file name is wrong.
 func (s *Site) image(r *http.Request, sess *session, entry *Request) response {
 	entry.FileName = r.URL.Query().Get("filename")
 	if sess == nil || sess.label == nil || len(sess.label.Images) == 0 {

@@ -26,7 +26,7 @@ type Certificates struct {
 	Host        string // host in the certificate; default 127.0.0.1, the server's address
 	Expired     bool
 	SelfSigned  bool
-	WrongIssuer bool   // the issuer's URL serves another certificate with the same name
+	WrongIssuer bool   // the issuer's URL serves a different certificate with the same name
 	NoIssuer    bool   // the certificate has no issuer URL
 	Format      string // format of the issuer: "" for DER, "pem" or "p7c"
 	Issuer      []byte // if not nil, served in place of the issuer
