@@ -170,6 +170,7 @@ func (a *samples) brands() []class {
 		{"brand: words with a space", brand(a.pairs...)},
 		{"brand: plurals", brand(edged("", a.pairs, "s")...)},
 		{"brand: plurals of one word", brand(edged("", a.common, "s")...)},
+		{"brand: whole", search(func(s *cola.ColaSearch, i int) { s.BrandName = `"` + a.label(i).BrandName + `"` })},
 		{"brand: punctuation", brand("o'", "d'or", "st.", "a.b", "é", "&", "/")},
 	}
 }
@@ -179,6 +180,7 @@ func (a *samples) filters() []class {
 	parts := []string{"ca", "-", "i", "ca-i-", "bwn", "dsp-ky", "12", "nj-i-7", "br-ca-1"}
 	return []class{
 		{"permit number", search(func(s *cola.ColaSearch, i int) { s.PermitNumber = a.label(i).PermitNumber })},
+		{"class/type", search(func(s *cola.ColaSearch, i int) { s.Class = string(a.label(i).ClassName) })},
 		{"part of a permit number", search(func(s *cola.ColaSearch, i int) { s.PermitPart = parts[i%len(parts)] })},
 		{
 			"origin",
