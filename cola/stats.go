@@ -168,7 +168,7 @@ type LabelGroup struct {
 	BrandFirstSeenYear     Opt[Text] `json:"brand_first_seen_year,omitzero" nullable:"true" doc:"Year in which the first label of the brand was approved." example:"2024"`
 	PermitteeFirstSeenYear Opt[Text] `json:"permittee_first_seen_year,omitzero" nullable:"true" doc:"Year in which the first label of the permit was approved." example:"2019"`
 	Count                  int       `json:"count" minimum:"1" doc:"Number of labels." example:"1204"`
-	Partial                bool      `json:"partial,omitempty" doc:"true if the search's dates, or today, cover only part of the period; otherwise absent." example:"true"`
+	Partial                bool      `json:"partial,omitempty" doc:"true if the search's dates cover only part of the period or it hasn't ended; otherwise absent." example:"true"`
 }
 
 // OtherGroups are the groups that a response leaves out.

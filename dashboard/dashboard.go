@@ -76,7 +76,7 @@ type Options struct {
 	SiteName      string                // default web.DefaultSiteName
 	SignInByEmail bool                  // the server sends sign-in links
 	SignUp        bool                  // anyone can create an account with a sign-in link
-	InviteOnly    bool                  // the sign-in page says that accounts are by invitation
+	InviteOnly    bool                  // the sign-in page says that accounts are by invitation only
 	Logger        *slog.Logger          // gets one event per request
 	Metrics       prometheus.Registerer // registers the metrics, once per registerer; optional
 	Now           cola.Clock            // default time.Now

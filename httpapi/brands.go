@@ -11,7 +11,7 @@ import (
 type brandPage struct {
 	Data       []cola.BrandMatch `json:"data" nullable:"false" doc:"Brands on this page, highest score first."`
 	Pagination cola.Pagination   `json:"pagination" doc:"Position of this page."`
-	Notes      []string          `json:"notes,omitempty" nullable:"false" doc:"How many brands are similar, on all pages, and how." example:"[\"No brand is identical; 1 sounds alike. This covers labels, not trademarks.\",\"Brands that score below 50 were left out.\"]"`
+	Notes      []string          `json:"notes,omitempty" nullable:"false" doc:"How many brands are similar, on all pages, and how." example:"[\"No identical brand; 1 sounds similar. This covers labels, not trademarks.\",\"Brands that score below 50 were left out.\"]"`
 }
 
 func brandOperations(svc Service) []operation {

@@ -11,7 +11,7 @@ func suggestTools() []tool {
 	return []tool{newTool(tool{
 		name: "suggest_values", title: "Complete a value",
 		description: "List the values of a filter that begin with q, or contain a word that does, each with its number of " +
-			"labels or report rows. If q seems misspelled, a note names the text completed instead. Use it before a " +
+			"labels or report rows. If q seems misspelled, a note names the text used instead. Use it before a " +
 			"search if you are unsure how a brand, company, category, appellation, origin or class is spelled, or to " +
 			"list the values in use.",
 		cost:             "free.",

@@ -63,11 +63,11 @@ func (s *Service) SearchBrandsLimited(
 // brandNotes states how many brands are similar to the requested name, on all pages. A page beyond
 // the last one is free and has no notes.
 func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []Note {
-	identical := "No brand is identical"
+	identical := "No identical brand"
 	if len(q.Similarities) > 0 && !slices.Contains(q.Similarities, cola.SimilarExact) {
 		identical = ""
 	} else if found.Counts[cola.SimilarExact] > 0 {
-		identical = "One brand is identical" // spellings of a name are one brand
+		identical = "One identical brand" // spellings of a name are one brand
 	}
 	var others []string
 	for _, kind := range cola.Similarities()[1:] {
@@ -84,7 +84,7 @@ func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []Note {
 	case len(q.Similarities) > 0:
 		kinds = "No brand is similar in these ways: " + strings.Join(q.Similarities, ", ")
 	default:
-		kinds = "No brand is identical or similar"
+		kinds = "No identical or similar brand"
 	}
 	notes := []string{kinds + ". This covers labels, not trademarks."}
 	if q.MinScore > 1 {
@@ -111,7 +111,7 @@ func countBrands(n int, kind string) string {
 	words := map[string][2]string{ // for one brand, and for several
 		cola.SimilarSameWords:   {"has the same words", "have the same words"},
 		cola.SimilarPlural:      {"has other forms of the same words", "have other forms of the same words"},
-		cola.SimilarSoundsAlike: {"sounds alike", "sound alike"},
+		cola.SimilarSoundsAlike: {"sounds similar", "sound similar"},
 		cola.SimilarOneEdit:     {"is spelled almost the same", "are spelled almost the same"},
 		cola.SimilarPrefix:      {"begins the same way", "begin the same way"},
 		cola.SimilarContains:    {"shares the main words", "share the main words"},

@@ -34,7 +34,7 @@ func TestSearchBrands(t *testing.T) {
 		"all": {
 			cola.BrandParams{Q: "Zanzibarr Quagga"},
 			[]string{"ZANZIBAR & QUAGGA sounds_alike 2", "QUAGGA ZANZIBAR sounds_alike 1", "ZANZIBAR sounds_alike 1"},
-			"No brand is identical; 3 sound alike.",
+			"No identical brand; 3 sound similar.",
 		},
 		"one product type": {
 			cola.BrandParams{Q: "zanzibar quagga", ProductType: []string{"wine"}},
@@ -50,12 +50,12 @@ func TestSearchBrands(t *testing.T) {
 		},
 		"second page": {
 			cola.BrandParams{Q: "zanzibar quagga", PerPage: cola.Some(1), Page: cola.Some(2)},
-			[]string{"QUAGGA ZANZIBAR same_words 1"}, "One brand is identical; 1 has the same words, 1 begins the same way.",
+			[]string{"QUAGGA ZANZIBAR same_words 1"}, "One identical brand; 1 has the same words, 1 begins the same way.",
 		},
 		"not similar in this way": {
 			cola.BrandParams{Q: "zanzibar quagga", Strategies: []string{"plural"}}, nil, "No brand is similar in these ways: plural.",
 		},
-		"not similar": {cola.BrandParams{Q: "xylophonist"}, nil, "No brand is identical or similar."},
+		"not similar": {cola.BrandParams{Q: "xylophonist"}, nil, "No identical or similar brand."},
 	} {
 		page, state, err := w.SearchBrands(t.Context(), c, tt.params)
 		var got []string

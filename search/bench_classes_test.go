@@ -96,7 +96,7 @@ func (a *samples) general() []class {
 	return []class{
 		{"recent, default window", search(func(s *cola.ColaSearch, _ int) { s.From = a.today.AddDays(-365) })},
 		{"no filter, all history", search(func(*cola.ColaSearch, int) {})},
-		{"thirty days, one by one", func(v *View, i int) (n int) {
+		{"daily counts, last 30 days", func(v *View, i int) (n int) {
 			q := cola.Query{Text: a.common[i%len(a.common)], From: a.today.AddDays(-29), To: a.today}
 			for _, found := range v.CountByDay(q) {
 				n += found
@@ -125,7 +125,7 @@ func (a *samples) general() []class {
 func (a *samples) texts() []class {
 	return []class{
 		{"text: a common word", searchText(a.common...)},
-		{"text: any word", searchText(a.g.words...)},
+		{"text: random word", searchText(a.g.words...)},
 		{"text: two common words", searchText(a.pairs...)},
 		{"text: three words, default window", search(func(s *cola.ColaSearch, i int) {
 			s.Text, s.From = a.pairs[i%len(a.pairs)]+" wine", a.today.AddDays(-365)
@@ -165,7 +165,7 @@ func (a *samples) brands() []class {
 			"brand: part of a common word",
 			brand("vineyard", "ineyar", "ower", "tion", "king", "ellars", "estat", "ston", "ring", "ther", "chate"),
 		},
-		{"brand: any word", brand(a.g.words...)},
+		{"brand: random word", brand(a.g.words...)},
 		{"brand: with a space", brand(a.spaced...)},
 		{"brand: words with a space", brand(a.pairs...)},
 		{"brand: plurals", brand(edged("", a.pairs, "s")...)},
@@ -225,7 +225,7 @@ func (a *samples) sorted(by cola.Sort) []class {
 		in("no filter", func(*cola.ColaSearch, int) {}),
 		in("default window", func(s *cola.ColaSearch, _ int) { s.From = a.today.AddDays(-365) }),
 		in("a common word", func(s *cola.ColaSearch, i int) { s.Text = a.common[i%len(a.common)] }),
-		in("any word", func(s *cola.ColaSearch, i int) { s.Text = a.g.words[i%len(a.g.words)] }),
+		in("random word", func(s *cola.ColaSearch, i int) { s.Text = a.g.words[i%len(a.g.words)] }),
 		in("category roots", func(s *cola.ColaSearch, i int) { s.Categories = vocabulary.CategoryRoots()[:1+i%3] }),
 		in("brand, 1 letter", func(s *cola.ColaSearch, i int) { s.BrandName = letters(1)[i%26] }),
 		in("brand, end of the alphabet", func(s *cola.ColaSearch, i int) { s.BrandName = []string{"wolf", "white", "zeb", "yell"}[i%4] }),
@@ -333,7 +333,7 @@ func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 		{"facets: default window", facets(func(p *cola.SearchParams, _ int) { p.ApprovalDateFrom = 0 })},
 		{"facets: all history", facets(func(*cola.SearchParams, int) {})},
 		{"facets: a common word", facets(func(p *cola.SearchParams, i int) { p.Q = common[i%len(common)] })},
-		{"facets: any word", facets(func(p *cola.SearchParams, i int) { p.Q = g.words[i%len(g.words)] })},
+		{"facets: random word", facets(func(p *cola.SearchParams, i int) { p.Q = g.words[i%len(g.words)] })},
 		{"facets: 1-character prefix", facets(func(p *cola.SearchParams, i int) { p.Q = letters(1)[i%26] + "*" })},
 		{"facets: brand, 1 letter", facets(func(p *cola.SearchParams, i int) { p.BrandName = letters(1)[i%26] })},
 		{
@@ -397,11 +397,11 @@ func suggestClasses(g *synthetic) []class {
 		{"suggest: brand, 3 letters", suggest(cola.SuggestBrand, letters(3)...)},
 		{"suggest: brand, a common word", suggest(cola.SuggestBrand, common...)},
 		{"suggest: brand, two words", suggest(cola.SuggestBrand, ends...)},
-		{"suggest: brand, any word", suggest(cola.SuggestBrand, g.words...)},
+		{"suggest: brand, random word", suggest(cola.SuggestBrand, g.words...)},
 		{"suggest: brand, connector", suggest(cola.SuggestBrand, edged("", common, " a")...)},
 		{"suggest: company, 1 letter", suggest(cola.SuggestCompany, letters(1)...)},
 		{"suggest: company, a common word", suggest(cola.SuggestCompany, append(common, "llc", "inc", "company")...)},
-		{"suggest: company, any word", suggest(cola.SuggestCompany, g.words...)},
+		{"suggest: company, random word", suggest(cola.SuggestCompany, g.words...)},
 		{"suggest: brand, a correction", correction(cola.SuggestBrand, common, 1)},
 		{"suggest: brand, six words", correction(cola.SuggestBrand, common, 6)},
 		{"suggest: company, a correction", correction(cola.SuggestCompany, common, 1)},
@@ -435,7 +435,7 @@ func brandClasses(g *synthetic, a *samples) []class {
 	return []class{
 		{"similar: a brand", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = name(i) })},
 		{"similar: a misspelled brand", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = misspelled(i) })},
-		{"similar: any word", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = g.words[i%len(g.words)] })},
+		{"similar: random word", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = g.words[i%len(g.words)] })},
 		{"similar: a common word", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = a.common[i%len(a.common)] })},
 		{"similar: two common words", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = a.pairs[i%len(a.pairs)] })},
 		{"similar: six words", similarBrands(func(s *cola.BrandSearch, i int) {

@@ -29,7 +29,7 @@ type Service interface {
 // landing is the page for visitors who are not signed in. It is rendered again only when the samples
 // change, so its cost doesn't depend on the number of visitors.
 type landing struct {
-	limit *ratelimit.Limiter[netip.Prefix] // of samples, by client network
+	limit *ratelimit.Limiter[netip.Prefix] // of samples, by IP address or IPv6 /64
 
 	mu      sync.Mutex
 	samples *registry.Samples // nil while the index is being built
@@ -37,7 +37,7 @@ type landing struct {
 	page    *document // nil before the first visit
 }
 
-// Limits of /site/samples for each client network and process.
+// Limits of /site/samples for each IP address (IPv6: one /64) and process.
 const (
 	sampleBurst       = 20
 	sampleInterval    = 2 * time.Second

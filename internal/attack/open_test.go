@@ -28,11 +28,11 @@ var (
 	inMemory = bound{"answered from memory", 0}
 	drawn    = bound{"at most 200 database reads per second, none for unknown IDs or recently requested images; drawing, rendering, file reads and large responses are limited", 250}
 	sealed   = bound{"the attempt is stored only in an encrypted cookie; concurrent requests share one call to the issuer", 0}
-	redeemed = bound{"each sign-in is exchanged once; 10 failed exchanges per client address, then 10 a minute", 0}
+	redeemed = bound{"each sign-in is exchanged once; 10 failed exchanges per IP address, then 10 a minute", 0}
 	looked   = bound{"unknown tokens are looked up in batches", 120}
 	sampled  = bound{"computed at most once a minute for all visitors", 0}
-	limited  = bound{"computed at most once a minute for all visitors; 20 requests per client network, then one every two seconds", 0}
-	queued   = bound{"10 requests per client address, then 1 a minute; up to 1,000 wait in memory and are handled in the background, at most 100 a second", 60} // ten requests of the flood's address, a few accesses each
+	limited  = bound{"computed at most once a minute for all visitors; 20 requests per IP address, then one every two seconds", 0}
+	queued   = bound{"10 requests per IP address, then 1 a minute; up to 1,000 wait in memory and are handled in the background, at most 100 a second", 60} // ten requests of the flood's address, a few accesses each
 	probed   = bound{"at most ten database queries per second", 20}
 )
 
