@@ -85,8 +85,8 @@ func (b *Browsers) signsUp() bool { return b.links != nil && b.links.signUp }
 func (b *Browsers) byLink(
 	ctx context.Context, token string, find func(context.Context, store.SignInLinkHash) (store.Account, error),
 ) (store.Account, error) {
-	invalid := unauthorized("This sign-in link was already used, has expired or is incomplete. A link works once, for a few " +
-		"minutes. Ask for a new one.")
+	invalid := unauthorized("This sign-in link was already used, has expired or is incomplete. Each link can be used once and " +
+		"expires after a few minutes. Request a new one.")
 	if !isSecretText(token) {
 		return store.Account{}, b.events.Failed(ctx, security.SignInLink, invalid)
 	}

@@ -48,7 +48,7 @@ func TestLinkSignIn(t *testing.T) {
 		"LinkAccount":     other.do(func(ctx context.Context) error { _, err := other.LinkAccount(ctx, token); return err }),
 		"same browser":    b.use(token),
 	} {
-		if cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "Ask for a new one") {
+		if cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "Request a new one") {
 			t.Errorf("%s: error = %v, want unauthorized", name, err)
 		}
 	}
@@ -65,7 +65,7 @@ func TestLinkSignIn(t *testing.T) {
 func TestInvalidLinks(t *testing.T) {
 	b := newBrowserFixture(t, nil).browser()
 	for _, token := range []string{"", "x", strings.Repeat("A", 42), strings.Repeat("A", 44), strings.Repeat("/", 43), "\x00", strings.Repeat("é", 5000)} {
-		if err := b.use(token); cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "Ask for a new one") {
+		if err := b.use(token); cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "Request a new one") {
 			t.Errorf("UseLink(%.50q) = %v, want unauthorized", token, err)
 		}
 	}

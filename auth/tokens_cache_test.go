@@ -113,7 +113,7 @@ func TestDisabledApp(t *testing.T) {
 		})
 		time.Sleep(cachedFor)
 		_, err := b.send(t.Context(), token)
-		wantUnauthorized(t, err, "has disabled the app")
+		wantUnauthorized(t, err, "disabled the app")
 	})
 }
 

@@ -109,8 +109,8 @@ func TestAppAccess(t *testing.T) {
 		{"fewer scopes than the token", narrow, false, "", nil},
 		{"unknown", store.App{Issuer: otherIssuer, ClientID: "assistant"}, false, `The app "assistant" is not registered`, nil},
 		{"unknown, any app allowed", store.App{Issuer: otherIssuer, ClientID: "assistant"}, true, "", cola.Scopes()},
-		{"disabled", disabled, false, "has disabled the app", nil},
-		{"disabled, any app allowed", disabled, true, "has disabled the app", nil},
+		{"disabled", disabled, false, "disabled the app", nil},
+		{"disabled, any app allowed", disabled, true, "disabled the app", nil},
 		{"fewer scopes, any app allowed", narrow, true, "", nil},
 	}
 	for _, tt := range tests {

@@ -27,6 +27,28 @@ func Similarities() []string {
 	}
 }
 
+// SimilarityName returns the name of a way in which two brand names are similar, for people. An
+// unknown one is its own name.
+func SimilarityName(similarity string) string {
+	switch similarity {
+	case SimilarExact:
+		return "Identical"
+	case SimilarSameWords:
+		return "Same words"
+	case SimilarPlural:
+		return "Other word forms"
+	case SimilarSoundsAlike:
+		return "Sounds similar"
+	case SimilarOneEdit:
+		return "Spelled almost the same"
+	case SimilarPrefix:
+		return "Begins the same way"
+	case SimilarContains:
+		return "Shares the main words"
+	}
+	return similarity
+}
+
 // WholeBrand returns the brand that a value of brand_name stands for if it is in quotes: the filter
 // then matches only this brand, in any spelling. ok is false for a part of a name.
 func WholeBrand(value string) (brand string, ok bool) {
@@ -87,9 +109,9 @@ const DefaultMinScore = 50
 type BrandParams struct {
 	Decoded
 	Q           string   `json:"q" required:"true" doc:"Brand name to check." maxLength:"100" example:"Ravin and Oak"`
-	ProductType []string `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Only labels of these product types. Default: all, because names also conflict across types." example:"wine"`
+	ProductType []string `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Only labels of these product types. Default: all, because names can conflict across product types." example:"wine"`
 	Strategies  []string `json:"strategies" enum:"exact,same_words,plural,sounds_alike,one_edit,prefix,contains" doc:"Only names that are similar in one of these ways. Default: all." example:"exact,sounds_alike"`
-	MinScore    Opt[int] `json:"min_score" minimum:"1" maximum:"100" default:"50" doc:"Lowest score to include." example:"60"`
+	MinScore    Opt[int] `json:"min_score" minimum:"1" maximum:"100" default:"50" doc:"Minimum score." example:"60"`
 	Page        Opt[int] `json:"page" minimum:"1" default:"1" doc:"Page number." example:"1"`
 	PerPage     Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records per page." example:"20"`
 }

@@ -84,8 +84,8 @@ func InsufficientScope(s Scope) *Error {
 func (c Caller) Lacks(s Scope) *Error {
 	refusal := InsufficientScope(s)
 	if slices.Contains(c.Withheld, s) {
-		refusal.Message = fmt.Sprintf("The operator of this service has not granted this app the scope %q. "+
-			"Ask the operator to grant it (app register --scope %s), or use an API key.", s, s)
+		refusal.Message = fmt.Sprintf("This app has not been granted the scope %q. "+
+			"Ask your administrator to grant it (app register --scope %s), or use an API key.", s, s)
 		refusal.Details["reason"] = NotAllowed
 	}
 	return refusal

@@ -99,7 +99,7 @@ var filters = indexed([]Filter{
 	{
 		Section: "Place", Param: "domestic_or_imported", Saved: []string{"origin_domestic", "origin_imported"},
 		Kind: ChoiceFilter, Words: []string{vocabulary.Domestic, vocabulary.Imported}, Group: GroupOrigin,
-		Noun: "domestic or imported status", Phrase: "%s", Label: "Domestic or imported", Unknown: true, field: "Domestic",
+		Noun: "domestic/imported status", Phrase: "%s", Label: "Domestic or imported", Unknown: true, field: "Domestic",
 	},
 	{
 		Section: "Identifiers and status", Param: "status", Saved: []string{"application_status"}, Kind: ChoiceFilter, Words: vocabulary.Statuses(),
@@ -116,11 +116,11 @@ var filters = indexed([]Filter{
 		field: "SimilarTo", normalize: (*Problems).similarTo, fold: vocabulary.FoldText,
 	},
 	{
-		Param: "brand_first_seen_from", Kind: DateFilter, Noun: "brand’s first approval",
+		Param: "brand_first_seen_from", Kind: DateFilter, Noun: "brand first-seen date",
 		Phrase: "brand first seen on or after %s", Label: "Brand first seen on or after", field: "BrandFirstSeen",
 	},
 	{
-		Param: "permittee_first_seen_from", Kind: DateFilter, Noun: "permittee’s first approval",
+		Param: "permittee_first_seen_from", Kind: DateFilter, Noun: "permittee first-seen date",
 		Phrase: "permittee first seen on or after %s", Label: "Permittee first seen on or after", field: "PermitteeFirstSeen",
 	},
 	{
@@ -132,7 +132,7 @@ var filters = indexed([]Filter{
 		Label: "Permit number contains", Hint: "Such as CA-W.", field: "PermitPart",
 	},
 	{
-		Section: "Place", Param: "applicant_state", Saved: []string{"applicant_us_state"}, Noun: "applicant’s state", Phrase: "applicant in %s",
+		Section: "Place", Param: "applicant_state", Saved: []string{"applicant_us_state"}, Noun: "applicant state", Phrase: "applicant in %s",
 		Label: "Applicant’s US state", Hint: "Name or two-letter code.", field: "AddressState",
 		normalize: (*Problems).State, normalizeSaved: (*Problems).stateCode,
 	},
@@ -154,7 +154,7 @@ var filters = indexed([]Filter{
 	},
 	{
 		Section: "Identifiers and status", Param: "estimated_dates", Saved: []string{"estimated_dates"},
-		Kind: ChoiceFilter, Words: []string{excludeEstimates}, Noun: "date not estimated",
+		Kind: ChoiceFilter, Words: []string{excludeEstimates}, Noun: "estimated dates",
 		Phrase: "%s estimated dates", Label: "Estimated dates",
 		field: "NoEstimates", broad: true,
 		apply: func(q *Query, v filterValue) { q.NoEstimates = v.text == excludeEstimates },
@@ -257,11 +257,15 @@ func (f SavedSearchFilters) Conditions() (all []Condition) {
 	return all
 }
 
+// withUnit adds the unit to the value of a measured filter: "1 liter", "1.5 liters".
 func (f *Filter) withUnit(value, unit string) string {
-	if f.measured {
-		value += " " + unit
+	switch {
+	case !f.measured:
+		return value
+	case value == "1":
+		unit = strings.TrimSuffix(unit, "s")
 	}
-	return value
+	return value + " " + unit
 }
 
 // Condition returns the condition of a filter with the given value, which may be any text. ok is

@@ -202,7 +202,7 @@ func (p *Problems) page(v Opt[int], further string) int {
 // ordered adds a problem if a lower bound is above the upper one.
 func (p *Problems) ordered(nameMin string, low Opt[float64], nameMax string, high Opt[float64]) {
 	if low.OK && high.OK && low.V > high.V {
-		p.Add(nameMin, "%s is greater than %s, %s.", plain(low.V), nameMax, plain(high.V))
+		p.Add(nameMin, "Must not be greater than %s (%s).", nameMax, plain(high.V))
 	}
 }
 

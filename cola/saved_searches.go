@@ -75,7 +75,7 @@ type SavedSearchParams struct {
 	Decoded
 	Name     string              `json:"name" minLength:"1" maxLength:"200" doc:"Name of the search." example:"New Oak brands"`
 	Filters  *SavedSearchFilters `json:"filters" doc:"Labels must match all filters. With several types, categories or containers, any one of them is enough. There is no date filter: each scheduled run covers the time since the previous one."`
-	Schedule *ScheduleParams     `json:"schedule,omitempty" doc:"Makes the search an alert, which needs a filter that narrows it."`
+	Schedule *ScheduleParams     `json:"schedule,omitempty" doc:"Makes the search an alert. Alerts need at least one filter that narrows the search."`
 
 	// IdempotencyKey makes a repeated request return the same search: 1 to 255 visible ASCII
 	// characters, or empty.

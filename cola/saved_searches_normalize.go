@@ -34,7 +34,7 @@ func (p SavedSearchParams) Normalize(now time.Time) (SavedSearch, error) {
 		return SavedSearch{}, err
 	}
 	if s.Schedule != nil && !s.Filters.Narrow() {
-		return SavedSearch{}, tooBroad("leave schedule out")
+		return SavedSearch{}, tooBroad("omit schedule")
 	}
 	return s, nil
 }
@@ -45,7 +45,7 @@ func tooBroad(instead string) error {
 	return Errorf(CodeSearchTooBroad, "A search with a schedule needs a filter that narrows it. "+
 		"Add one of query, brand_name, barcode_value, permit_number_text, country, us_state, applicant_us_state, "+
 		"derived_category, class, grape, appellation, a volume, abv_min above 0, abv_max below 100, or some (not all) of the product types, "+
-		"categories, origins or containers. A status or estimated_dates alone is not enough. Or %s to save it without one.", instead)
+		"categories, origins or containers. A status or estimated_dates alone is not enough. Or %s to save the search without a schedule.", instead)
 }
 
 // require reports a missing value unless the parameter already has a problem.

@@ -57,13 +57,13 @@ func (p SearchParams) normalize(problems *Problems) SearchParams {
 		}
 	}
 	if from, to := p.ApprovalDateFrom, p.ApprovalDateTo; from != 0 && to != 0 && from > to {
-		problems.Add("approval_date_from", "%s is after approval_date_to, %s.", from, to)
+		problems.Add("approval_date_from", "Must not be later than approval_date_to (%s).", to)
 	}
 	for name, date := range map[string]Date{
 		"approval_date_from": p.ApprovalDateFrom, "approval_date_to": p.ApprovalDateTo,
 	} {
 		if s.DateRange != "" && date != 0 {
-			problems.Add(name, "%s and date_range can't be combined; omit one.", name)
+			problems.Add(name, "Can't be combined with date_range; omit one of them.")
 		}
 	}
 	problems.ordered("abv_min", s.ABVMin, "abv_max", s.ABVMax)
@@ -102,7 +102,7 @@ func (p *Problems) permit(name, value string) string {
 // needUnit reports a missing volume unit.
 func (p *Problems) needUnit(name, unit string) {
 	if strings.TrimSpace(unit) == "" {
-		p.Add(name, "A unit is required with volume_min or volume_max; use one of %s.", strings.Join(vocabulary.VolumeUnits(), ", "))
+		p.Add(name, "Select a unit for the volume: %s.", strings.Join(vocabulary.VolumeUnits(), ", "))
 	}
 }
 

@@ -65,7 +65,7 @@ func HasOwnOrder(dimension string) bool {
 // SearchParams and the dimensions to count by.
 type CountParams struct {
 	GroupBy []string `json:"group_by" required:"true" enum:"year,quarter,month,product_type,class,category,subcategory,category_path,origin,status,container,permit,state,brand,appellation,abv,volume,brand_first_seen_year,permittee_first_seen_year" doc:"One or two dimensions." example:"year"`
-	Top     Opt[int] `json:"top" minimum:"1" maximum:"1000" default:"30" doc:"Maximum number of groups; with a date or range and another dimension, of the other one's values." example:"10"`
+	Top     Opt[int] `json:"top" minimum:"1" maximum:"1000" default:"30" doc:"Maximum number of groups. If one dimension is a date or range, limits the values of the other instead." example:"10"`
 	SearchParams
 
 	// Counts have no pages and a fixed order. These fields hide the ones of SearchParams.
@@ -168,7 +168,7 @@ type LabelGroup struct {
 	BrandFirstSeenYear     Opt[Text] `json:"brand_first_seen_year,omitzero" nullable:"true" doc:"Year in which the first label of the brand was approved." example:"2024"`
 	PermitteeFirstSeenYear Opt[Text] `json:"permittee_first_seen_year,omitzero" nullable:"true" doc:"Year in which the first label of the permit was approved." example:"2019"`
 	Count                  int       `json:"count" minimum:"1" doc:"Number of labels." example:"1204"`
-	Partial                bool      `json:"partial,omitempty" doc:"true if the search's dates cover only part of the period or it hasn't ended; otherwise absent." example:"true"`
+	Partial                bool      `json:"partial,omitempty" doc:"true if the period hasn't ended, or the search covers only part of it; otherwise absent." example:"true"`
 }
 
 // OtherGroups are the groups that a response leaves out.
@@ -176,7 +176,7 @@ type OtherGroups struct {
 	Groups Opt[int] `json:"groups" nullable:"true" minimum:"0" doc:"Number of groups; null if two dimensions have too many pairs of values to count." example:"112"`
 	Labels int      `json:"labels" minimum:"0" doc:"Number of labels in them." example:"3310"`
 
-	Breakdown []OtherLabels `json:"breakdown,omitempty" nullable:"false" doc:"Labels by period or range, if only one of two dimensions is one."`
+	Breakdown []OtherLabels `json:"breakdown,omitempty" nullable:"false" doc:"Labels in the omitted groups, by period or range. Present only if exactly one of the two dimensions is a date or a range."`
 }
 
 // OtherLabels are the labels with a value of a dimension that are in none of the returned groups.

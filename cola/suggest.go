@@ -35,14 +35,14 @@ const (
 // Suggestion is a value of a field and how often it occurs.
 type Suggestion struct {
 	Value        string `json:"value" doc:"Value in the form that its filter accepts." example:"OAK RIDGE"`
-	Count        int    `json:"count" doc:"Number of labels with the value, across all dates and statuses. Includes labels from parts of an origin, below a category and inside an appellation. For commodity, report_type and statistical_group, the number of rows of production reports." example:"27"`
+	Count        int    `json:"count" doc:"Number of labels with the value, across all dates and statuses. Includes labels from regions within an origin, subcategories of a category, and areas inside an appellation. For commodity, report_type and statistical_group, the number of rows of production reports." example:"27"`
 	PermitNumber string `json:"permit_number,omitempty" doc:"For company: permit number of the labels in count." example:"NJ-I-721"`
 }
 
 // SuggestParams are the parameters of GET /suggest and of the tool suggest_values, as sent.
 type SuggestParams struct {
 	Decoded
-	Field string   `json:"field" enum:"brand,company,category,appellation,origin,class,commodity,report_type,statistical_group" required:"true" doc:"Field to complete. Use a brand as brand_name in quotes, a category as derived_subcategory, a class as class, a company by its permit_number. commodity, report_type and statistical_group are filters of production reports." example:"category"`
+	Field string   `json:"field" enum:"brand,company,category,appellation,origin,class,commodity,report_type,statistical_group" required:"true" doc:"Field to complete. To search for a suggestion, pass a brand as brand_name in quotes, a category as derived_subcategory, a class as class, a company's permit_number as permit_number. commodity, report_type and statistical_group are filters of production reports." example:"category"`
 	Q     string   `json:"q" doc:"Beginning of the value or of a word in it; case, accents and punctuation don't matter. Required for brand, company and appellation; otherwise the default is the most frequent values." maxLength:"200" example:"red"`
 	Limit Opt[int] `json:"limit" minimum:"1" maximum:"25" default:"10" doc:"Maximum number of values." example:"5"`
 }

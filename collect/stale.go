@@ -16,6 +16,6 @@ func (s *staleness) check(status store.FetchStatus, now time.Time, log *slog.Log
 		return
 	}
 	s.warned = now
-	log.Warn("labels are out of date: the newest completed date is more than three working days old",
+	log.Warn("labels are out of date: the newest completion date is more than three business days old",
 		"newest", status.NewestDay.String(), "since", since.Format(time.DateOnly))
 }

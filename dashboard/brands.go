@@ -126,7 +126,7 @@ func (req *request) brandReport(p cola.BrandParams, found registry.BrandPage) *b
 		Cut:   at.TruncatedByQuota, Cost: listCost(req.quota),
 	}
 	r.Limits = facts(listFact("Product types", p.ProductType), listFact("Similarity", similarityNames(p.Strategies)),
-		intFact("Lowest score", p.MinScore))
+		intFact("Minimum score", p.MinScore))
 	r.Pager = pager{Page: at.Page, Pages: at.Pages, Total: at.Total}
 	to := func(page int) string {
 		if p.Page = (cola.Opt[int]{}); page > 1 {
@@ -169,7 +169,7 @@ func newBrandRow(m *cola.BrandMatch, types []string) brandRow {
 	name := func(s string) string { return truncate(singleLine(s), maxShownName) }
 	search := cola.SearchParams{BrandName: brandSearch(m.BrandName), ProductType: types}
 	r := brandRow{
-		Name: name(m.BrandName), Similarity: similarityName(m.Similarity), Score: m.Score, Types: m.ProductTypes,
+		Name: name(m.BrandName), Similarity: cola.SimilarityName(m.Similarity), Score: m.Score, Types: m.ProductTypes,
 		Labels: m.Colas, First: m.FirstApproval, Last: m.LastApproval, MoreHolders: m.TotalHolders - len(m.Holders),
 		ExampleID: m.ExampleTTBID.String(), SaveURL: newSearchPath + "?" + queryOf(search).Encode(),
 	}
@@ -199,18 +199,9 @@ func newBrandRow(m *cola.BrandMatch, types []string) brandRow {
 // similarityNames returns the display names of kinds of similarity.
 func similarityNames(kinds []string) (names []string) {
 	for _, kind := range kinds {
-		names = append(names, similarityName(kind))
+		names = append(names, cola.SimilarityName(kind))
 	}
 	return names
-}
-
-// similarityName returns the display name of a kind of similarity.
-func similarityName(kind string) string {
-	return cmp.Or(map[string]string{
-		cola.SimilarExact: "Identical", cola.SimilarSameWords: "Same words", cola.SimilarPlural: "Other word forms",
-		cola.SimilarSoundsAlike: "Sounds alike", cola.SimilarOneEdit: "Spelled almost the same",
-		cola.SimilarPrefix: "Begins the same way", cola.SimilarContains: "Shares the main words",
-	}[kind], kind)
 }
 
 // brandForm is the form with its values and problems.
@@ -237,14 +228,14 @@ func (f brandForm) Field(name string) exploreField {
 	one := map[string]exploreField{
 		"q": {Label: "Brand name", MaxLength: 100, Suggest: cola.SuggestBrand},
 		"product_type": {Label: "Product type", Options: optionsOf("", vocabulary.ProductTypes()...),
-			Hint: "Names also conflict across types. Leave all unchecked to check every type."},
+			Hint: "Names can conflict across product types. Leave all unchecked to check every type."},
 		"strategies": {Label: "Kinds of similarity"},
-		"min_score": {Label: "Lowest score", Kind: "number",
+		"min_score": {Label: "Minimum score", Kind: "number",
 			Hint: fmt.Sprintf("From 1 to 100; %d by default.", cola.DefaultMinScore)},
 	}[name]
 	if name == "strategies" {
 		for _, kind := range cola.Similarities() {
-			one.Options = append(one.Options, option{Value: kind, Label: similarityName(kind)})
+			one.Options = append(one.Options, option{Value: kind, Label: cola.SimilarityName(kind)})
 		}
 	}
 	submitted := f.values[name]

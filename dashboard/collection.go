@@ -72,7 +72,7 @@ func (req *request) collection() error {
 	}
 	if n := c.Coverage.Labels; n > 0 {
 		p.Stored = []share{
-			{"With detail", c.Coverage.WithDetail, n}, {"With images", c.Coverage.WithImages, n},
+			{"With details", c.Coverage.WithDetail, n}, {"With images", c.Coverage.WithImages, n},
 			{"With barcodes", c.Coverage.WithBarcodes, n},
 		}
 	}

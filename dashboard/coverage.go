@@ -38,7 +38,7 @@ func (req *request) coverage() error {
 	}
 	for _, y := range c.Years {
 		p.Years = append(p.Years, yearRow{y.Year, y.Labels, []share{
-			{"With detail", y.WithDetail, y.Labels},
+			{"With details", y.WithDetail, y.Labels},
 			{"With images", y.WithImages, y.Labels},
 			{"With barcodes", y.WithBarcodes, y.Labels},
 			{"Known dates", y.KnownDates, y.Labels},
@@ -57,7 +57,7 @@ type share struct {
 
 func sharesOf(c cola.Coverage) []share {
 	return []share{
-		{"With detail", c.WithDetail, c.Labels},
+		{"With details", c.WithDetail, c.Labels},
 		{"With images", c.WithImages, c.Labels},
 		{"With barcodes", c.WithBarcodes, c.Labels},
 		{"Known approval date", c.KnownDates, c.Labels},

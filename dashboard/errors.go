@@ -86,7 +86,10 @@ func (req *request) showError(err error, p errorPage) {
 		}
 	}
 	for field, messages := range fieldProblems(public) {
-		p.Details = append(p.Details, errorDetail{field, messages})
+		p.Details = append(p.Details, errorDetail{fieldLabel(field), messages})
+	}
+	if len(p.Details) > 0 {
+		p.Message = "Fix these problems and try again:"
 	}
 	sortErrorDetails(p.Details)
 	if err := req.show(p.Status, "error", page{Title: errorTitle(p), Data: p}); err != nil {
@@ -175,7 +178,7 @@ func (noSession) Put(context.Context, string, string)        {}
 func (noSession) Pop(context.Context, string) string         { return "" }
 func (noSession) Caller(context.Context) (cola.Caller, bool) { return cola.Caller{}, false }
 
-// fieldProblems returns the problems in an error by field.
+// fieldProblems returns the problems in an error by field, reworded for pages.
 func fieldProblems(err error) map[string][]string {
 	var apiErr *cola.Error
 	if !errors.As(err, &apiErr) || apiErr.Code != cola.CodeValidation {
@@ -183,11 +186,52 @@ func fieldProblems(err error) map[string][]string {
 	}
 	problems := map[string][]string{}
 	for field, value := range apiErr.Details {
-		if messages, ok := value.([]string); ok {
-			problems[field] = messages
+		messages, _ := value.([]string)
+		for _, m := range messages {
+			problems[field] = append(problems[field], problemSentence(field, m))
 		}
 	}
 	return problems
+}
+
+// problemSentence rewords the message of a problem with a field for pages, which have no cursors
+// and show labels instead of API names.
+func problemSentence(field, message string) string {
+	switch field {
+	case "cursor":
+		return "This link is incomplete or belongs to a different search. Search again."
+	case "page":
+		if first, _, more := strings.Cut(message, ". "); more {
+			return first + "."
+		}
+	}
+	return quotedOrName.ReplaceAllStringFunc(message, pageName)
+}
+
+// quotedOrName matches a quoted value or an API name.
+var quotedOrName = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\bfilters\.[a-z_]+|\b[a-z]+(?:_[a-z]+)+\b`)
+
+// pageName returns the name on pages of a parameter, dimension or kind of similarity. Other words
+// stay the same.
+func pageName(word string) string {
+	switch {
+	case slices.Contains(cola.Dimensions(), word):
+		return dimensionName(word)
+	case slices.Contains(cola.Similarities(), word):
+		return strings.ToLower(cola.SimilarityName(word))
+	}
+	if label := fieldLabel(word); label != word {
+		return "“" + strings.TrimSuffix(label, " (%)") + "”"
+	}
+	return word
+}
+
+// fieldLabel returns the label of a field in forms, or its name if forms have no such field.
+func fieldLabel(name string) string {
+	if field, ok := lookupField(name); ok {
+		return field.Label
+	}
+	return exploreLabel(name)
 }
 
 func sortErrorDetails(details []errorDetail) {
@@ -202,10 +246,12 @@ func correctable(err error) (problems map[string][]string, sentence string, ok b
 		return nil, "", false
 	}
 	switch apiErr.Code {
-	case cola.CodeValidation, cola.CodeSearchTooBroad, cola.CodeWatchlistLimit, cola.CodeDestinationLimit,
+	case cola.CodeValidation:
+		return fieldProblems(err), "Fix the problems below.", true
+	case cola.CodeSearchTooBroad, cola.CodeWatchlistLimit, cola.CodeDestinationLimit,
 		cola.CodeDestinationExists, cola.CodeNotActive,
 		cola.CodeKeyLimit:
-		return fieldProblems(err), apiErr.Message, true
+		return nil, apiErr.Message, true
 	}
 	return nil, "", false
 }

@@ -131,7 +131,7 @@ func TestFacetLinks(t *testing.T) {
 // TestFacetNotes checks that the page explains the default date window only if it applies.
 func TestFacetNotes(t *testing.T) {
 	s := mustSite(t)
-	const window = "include labels approved before"
+	const window = "other counts start on"
 	page := s.get("/explore?q=")
 	page.shows(t, http.StatusOK, window)
 	for _, n := range regexp.MustCompile(`<span class="n">([0-9,]+)<span class="unseen"> (labels?)<`).FindAllStringSubmatch(page.body, -1) {
@@ -151,9 +151,9 @@ func TestChips(t *testing.T) {
 	s := mustSite(t)
 	page := s.get("/explore?q=red&product_type=wine,malt+beverage&volume_min=1&volume_unit=liters&abv_max=14.5&approval_date_from=2010-01-01&derived_subcategory=Wine")
 	for words, href := range map[string]string{
-		"“red”":             "/explore?abv_max=14.5&approval_date_from=2010-01-01&derived_subcategory=Wine&product_type=wine&product_type=malt+beverage&volume_min=1&volume_unit=liters",
-		"malt beverage":     "/explore?abv_max=14.5&approval_date_from=2010-01-01&derived_subcategory=Wine&product_type=wine&q=red&volume_min=1&volume_unit=liters",
-		"at least 1 liters": "/explore?abv_max=14.5&approval_date_from=2010-01-01&derived_subcategory=Wine&product_type=wine&product_type=malt+beverage&q=red",
+		"“red”":            "/explore?abv_max=14.5&approval_date_from=2010-01-01&derived_subcategory=Wine&product_type=wine&product_type=malt+beverage&volume_min=1&volume_unit=liters",
+		"malt beverage":    "/explore?abv_max=14.5&approval_date_from=2010-01-01&derived_subcategory=Wine&product_type=wine&q=red&volume_min=1&volume_unit=liters",
+		"at least 1 liter": "/explore?abv_max=14.5&approval_date_from=2010-01-01&derived_subcategory=Wine&product_type=wine&product_type=malt+beverage&q=red",
 	} {
 		page.shows(t, http.StatusOK, `href="`+href+`"><span class="unseen">Remove </span><bdi>`+words)
 	}

@@ -260,14 +260,20 @@ func filterValue(f cola.FilterFinding) string {
 	return text
 }
 
-// withFieldLabels replaces the API names of filters in a sentence with their names on pages.
-func withFieldLabels(sentence string) string {
-	words := strings.Fields(sentence)
+// withFieldLabels replaces the API names in the list of filters at the end of a verdict with their
+// names on pages.
+func withFieldLabels(verdict string) string {
+	const list = " these filters: "
+	sentence, names, ok := strings.Cut(verdict, list)
+	if !ok {
+		return verdict
+	}
+	words := strings.Fields(names)
 	for i, word := range words {
-		bare := strings.TrimRight(word, ",.")
+		bare := strings.TrimRight(word, ";.")
 		if set := cola.FilterSetOf(bare); set != 0 {
 			words[i] = filterWords(set) + word[len(bare):]
 		}
 	}
-	return strings.Join(words, " ")
+	return sentence + list + strings.Join(words, " ")
 }

@@ -11,14 +11,14 @@ import (
 type brandPage struct {
 	Data       []cola.BrandMatch `json:"data" nullable:"false" doc:"Brands on this page, highest score first."`
 	Pagination cola.Pagination   `json:"pagination" doc:"Position of this page."`
-	Notes      []string          `json:"notes,omitempty" nullable:"false" doc:"How many brands are similar, on all pages, and how." example:"[\"No identical brand; 1 sounds similar. This covers labels, not trademarks.\",\"Brands that score below 50 were left out.\"]"`
+	Notes      []string          `json:"notes,omitempty" nullable:"false" doc:"How many brands are similar across all pages, by kind of similarity." example:"[\"No identical brand; 1 sounds similar. This covers labels, not trademarks.\",\"Brands that score below 50 were left out.\"]"`
 }
 
 func brandOperations(svc Service) []operation {
 	return []operation{{
 		ID: "searchBrands", Path: "/brands", Tag: tagColas, Summary: "Check a brand name",
-		Description: "Finds the brands whose names are similar to a name, with their labels and permit holders. " +
-			"Highest scores come first, then the brands with the most labels.\n\n" +
+		Description: "Finds brands with names similar to the one you enter, with their labels and permit holders. " +
+			"Sorted by score, then by number of labels, highest first.\n\n" +
 			"All dates and product types are searched. Spellings that differ only in case, accents or punctuation " +
 			"count as one brand. The score depends only on the two names. Counts are exact. The result is not legal " +
 			"advice: it covers labels, not trademarks.",

@@ -10,7 +10,7 @@ import (
 
 // colaPage is the body of GET /colas.
 type colaPage struct {
-	Data            []cola.ColaSummary    `json:"data" nullable:"false" doc:"Labels on this page, in the order of sort."`
+	Data            []cola.ColaSummary    `json:"data" nullable:"false" doc:"Labels on this page, in sort order."`
 	Pagination      cola.Pagination       `json:"pagination" doc:"Position of this page."`
 	DefaultsApplied *cola.DefaultsApplied `json:"defaults_applied,omitempty" doc:"Present only if the default date window was applied."`
 	Notes           []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was interpreted, or why few or no labels match. Omitted if empty." example:"[\"DE was interpreted as Delaware; for Germany, use germany or DEU.\"]"`
@@ -22,7 +22,7 @@ type colaPage struct {
 // colaParams are the parameters of GET /colas: the search and the members to return.
 type colaParams struct {
 	cola.SearchParams
-	Fields []string `json:"fields" enum:"ttb_id,brand_name,product_name,product_type,class_name,origin_name,permit_number,application_status,approval_date,approval_date_estimate,date_is_estimated,image_count,has_barcode,company_name,abv,volume_ml" doc:"Members of the rows to return, instead of the default ones. Rows then lack other members, even required ones. company_name, abv (percent) and volume_ml (milliliters) are only returned if selected; null if unknown. A cursor works with any fields." example:"ttb_id,brand_name,approval_date"`
+	Fields []string `json:"fields" enum:"ttb_id,brand_name,product_name,product_type,class_name,origin_name,permit_number,application_status,approval_date,approval_date_estimate,date_is_estimated,image_count,has_barcode,company_name,abv,volume_ml" doc:"Fields to return in each row, instead of the default set. All others are omitted, even those marked required. company_name, abv (percent) and volume_ml (milliliters) are only returned if selected; null if unknown. A cursor works with any fields." example:"ttb_id,brand_name,approval_date"`
 }
 
 func colaOperations(svc Service) []operation {

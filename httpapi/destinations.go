@@ -166,7 +166,7 @@ func changeDestination(svc Service) operation {
 		Description: "`{\"active\": false}` pauses a destination: its messages are recorded as skipped. `true` resumes " +
 			"it, even if it was paused after failures or disabled by a 410; `/destinations/{uuid}/replay` sends " +
 			"missed messages. If the recipient has not confirmed, or has unsubscribed, the error is `not_active`; " +
-			"ask the recipient again.\n\n" +
+			"send another confirmation request.\n\n" +
 			"Changes are idempotent." + needsScope,
 		PathParam: destinationID(),
 		Body: &requestBody{

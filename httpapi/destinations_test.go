@@ -151,7 +151,7 @@ func TestInvalidDestinationBodies(t *testing.T) {
 func TestRejectedDestinations(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	const patch = `{"active":true}`
-	requested := destinationErrors()[2].examples["asked"]
+	requested := destinationErrors()[2].examples["confirmation_limit_reached"]
 	for _, tt := range []struct {
 		err      *cola.Error
 		status   int

@@ -56,13 +56,13 @@ func TestChallenges(t *testing.T) {
 	}
 }
 
-// TestPrivacyContact checks the link to the operator.
+// TestPrivacyContact checks the link to the administrator.
 func TestPrivacyContact(t *testing.T) {
 	for given, want := range map[string]string{
 		"ops@example.com":            `<a href="mailto:ops@example.com">ops@example.com</a>`,
 		"https://example.com/?a=b&c": `<a href="https://example.com/?a=b&amp;c">https://example.com/?a=b&amp;c</a>`,
 		`"a><script>"@example.com`:   "mailto:",
-		"":                           "contact the operator of this server",
+		"":                           "contact the administrator of this server",
 	} {
 		resp := send(t, serveDiscovery(Discovery{Contact: given}), "GET", "/privacy")
 		page := mustRead(t, resp)

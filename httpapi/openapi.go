@@ -68,7 +68,7 @@ func describe(ops []operation, publicURL string) description {
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key of the account."},
 				"bearer": {Type: "http", Scheme: "bearer",
-					Description: "An API key, or an OAuth access token of a connected app if the operator has " +
+					Description: "An API key, or an OAuth access token of a connected app if the administrator has " +
 						"configured an issuer. A token needs the scope saved_searches:write to change saved searches " +
 						"and destinations."},
 			},

@@ -47,7 +47,7 @@ func headers(s components) map[string]*huma.Param {
 		"X-Quota-Reset": {Required: true, Schema: whole(), Example: 1796083200,
 			Description: "When the monthly quotas reset: the first of the next month (UTC), as a Unix timestamp."},
 		"X-Request-Id": {Required: true, Schema: text(), Example: "JBTQ2T5KX3V6DVUGOMUGY2IAFN",
-			Description: "Identifies the request in our logs. To choose it, send up to 64 letters, digits, dots, " +
+			Description: "Identifies the request in our logs. To set your own, send up to 64 letters, digits, dots, " +
 				"hyphens and underscores."},
 		"Retry-After": {Schema: whole(), Example: 12,
 			Description: "Seconds to wait before a retry. Sent with 503, and with 429 unless a monthly quota is used " +
@@ -68,7 +68,7 @@ func headers(s components) map[string]*huma.Param {
 		windowHeader: {Schema: text(), Example: "2025-11-20",
 			Description: "CSV and NDJSON: first approval date searched, if the default date window was applied."},
 		notesHeader: {Schema: text(), Example: `["DE was interpreted as Delaware; for Germany, use germany or DEU."]`,
-			Description: "CSV and NDJSON: notes, as a JSON array of strings in ASCII. Absent without notes."},
+			Description: "CSV and NDJSON: notes, as a JSON array of strings in ASCII. Omitted if there are none."},
 		otherGroupsHeader: {Schema: whole(), Example: 112,
 			Description: "CSV and NDJSON of counts: number of groups omitted from the rows. Absent if unknown."},
 		otherLabelsHeader: {Schema: whole(), Example: 3310,
@@ -124,11 +124,11 @@ func errorKinds() []errorKind {
 			map[string]*cola.Error{"html": notAcceptable("text/html")}},
 		{http.StatusRequestTimeout, "RequestTimeout",
 			"The request body did not arrive in time. No changes were made.", commonHeaders(),
-			map[string]*cola.Error{"slow": {Code: cola.CodeRequestTimeout,
+			map[string]*cola.Error{"timed_out": {Code: cola.CodeRequestTimeout,
 				Message: "Timed out waiting for the request body. Send the request again."}}},
 		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "The request body is too large.",
 			commonHeaders(),
-			map[string]*cola.Error{"large": cola.Errorf(cola.CodePayloadTooLarge,
+			map[string]*cola.Error{"body_too_large": cola.Errorf(cola.CodePayloadTooLarge,
 				"The body is 70000 bytes; the limit is %d.", maxBodyBytes)}},
 		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not application/json in UTF-8.",
 			commonHeaders(),
@@ -153,7 +153,7 @@ func errorKinds() []errorKind {
 func exampleSuspended() *cola.Error {
 	return &cola.Error{
 		Code: cola.CodeAccountSuspended,
-		Message: "The account is suspended: The October invoice is unpaid. Contact the operator. Your data is " +
+		Message: "The account is suspended: The October invoice is unpaid. Contact your administrator. Your data is " +
 			"kept.",
 		Details: map[string]any{"reason": "The October invoice is unpaid."},
 	}
@@ -269,14 +269,14 @@ func invalidSearchErrors() []errorKind {
 				"broad for a schedule.", commonHeaders(),
 			map[string]*cola.Error{
 				"invalid": asError(invalid.Err()),
-				"broad": cola.Errorf(cola.CodeSearchTooBroad,
+				"too_broad": cola.Errorf(cola.CodeSearchTooBroad,
 					"A search with a schedule needs a filter that narrows it."),
 			}},
 		{http.StatusBadRequest, "TooBroad", "Parameters are invalid, or the search is too broad to run.",
 			commonHeaders(),
 			map[string]*cola.Error{
 				"invalid": asError(unknown.Err()),
-				"broad": cola.Errorf(cola.CodeSearchTooBroad,
+				"too_broad": cola.Errorf(cola.CodeSearchTooBroad,
 					"The search's filters are too broad to run. Add a filter, or search labels directly."),
 			}},
 		{http.StatusForbidden, "InsufficientScope",
@@ -303,13 +303,13 @@ func searchLimitErrors() []errorKind {
 			map[string]*cola.Error{
 				"limit": limit("Save this search without a schedule or with \"active\": false, or pause or delete " +
 					"another one first."),
-				"full": {
+				"too_many_saved_searches": {
 					Code: cola.CodeWatchlistLimit,
 					Message: "The account has reached the maximum of 1000 saved searches. Delete one first: GET " +
 						"/saved-searches lists them, DELETE /saved-searches/{uuid} deletes one.",
 					Details: map[string]any{"limit": cola.MaxSavedSearches},
 				},
-				"reused": cola.Errorf(cola.CodeIdempotencyKeyReused,
+				"key_reused": cola.Errorf(cola.CodeIdempotencyKeyReused,
 					"This Idempotency-Key was already used for another search. Use a new key for each search, and the "+
 						"same key only to repeat a request."),
 			}},
@@ -354,14 +354,14 @@ func searchRunErrors() []errorKind {
 // destinationErrors returns the errors specific to destinations and deliveries.
 func destinationErrors() []errorKind {
 	requested := retryableExamples()
-	requested["asked"] = &cola.Error{
+	requested["confirmation_limit_reached"] = &cola.Error{
 		Code: cola.CodeQuotaExceeded,
 		Message: "The owner of this address was already asked to confirm within the last hour. Try again in 42 " +
 			"minutes.",
 		Details: map[string]any{"reason": "confirmations", "retry_after": 2520}, RetryAfter: 42 * time.Minute,
 	}
 	tested := retryableExamples()
-	tested["tested"] = &cola.Error{
+	tested["test_limit_reached"] = &cola.Error{
 		Code:       cola.CodeQuotaExceeded,
 		Message:    "Each destination is limited to 10 test messages a minute. Try again in 6 seconds.",
 		Details:    map[string]any{"reason": registry.ReasonTests, "limit": 10, "retry_after": 6},

@@ -26,7 +26,7 @@ func countOperations(svc Service) []operation {
 			"Groups are sorted by the first dimension, then by the second: dates newest first, ranges of `abv` and " +
 			"`volume` lowest first, and other values by their number of labels. Two dimensions without dates or ranges are " +
 			"sorted by the number of labels instead. A dimension is null for labels without a value.\n\n" +
-			"`top` limits the groups; with a date or range and another dimension, it limits the values of the other one. " +
+			"`top` limits the groups. If one dimension is a date or range, it limits the values of the other dimension instead. " +
 			"`others` counts the rest.",
 		Params: reflect.TypeFor[cola.CountParams](), Sample: "group_by=year&q=oak&date_range=all&top=2",
 		Response: reflect.TypeFor[colaCounts](), Example: exampleCounts(),

@@ -15,8 +15,8 @@ type suggestionList struct {
 
 func suggestOperations(svc Service) []operation {
 	return []operation{{
-		ID: "suggestValues", Path: "/suggest", Tag: tagReference, Summary: "Complete a value",
-		Description: "Lists the values of a filter that begin with a text, or contain a word that does, each with the number " +
+		ID: "suggestValues", Path: "/suggest", Tag: tagReference, Summary: "Suggest values",
+		Description: "Lists the values of a filter that begin with the given text, or contain a word that does, each with the number " +
 			"of labels or report rows. Use it to complete form fields as the user types.",
 		Params: reflect.TypeFor[cola.SuggestParams](), Sample: "field=brand&q=oak&limit=5",
 		Response: reflect.TypeFor[suggestionList](), Example: exampleSuggestions(),

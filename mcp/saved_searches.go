@@ -62,13 +62,13 @@ func createSavedSearchTool() tool {
 			"late. Results go to the account's destinations for free, up to 25 labels a message. " +
 			"Ask the user to confirm filters and schedule first. To see current matches, use search_colas.\n\n" +
 			"Filters combine with AND; several types, categories or containers combine with OR. A schedule needs a " +
-			"filter besides status, estimated_dates or all types. Limits: 10 active schedules, 1,000 " +
+			"filter other than status, estimated_dates or a full set of types. Limits: 10 active schedules, 1,000 " +
 			"saved searches. Repeating a call within 10 minutes returns the same search. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
 		effect: creates, required: []string{"name", "filters"}, serviceValidates: true,
 		docs: map[string]string{
-			"filters": "Filters with the name of a search_colas argument mean the same. There is no date filter: each scheduled " +
+			"filters": "Filters named like a search_colas argument work the same way. There is no date filter: each scheduled " +
 				"run covers the time since the previous one.",
 		},
 		undescribed: undescribedFilters(),

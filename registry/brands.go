@@ -86,24 +86,41 @@ func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []Note {
 	default:
 		kinds = "No identical or similar brand"
 	}
-	notes := []string{kinds + ". This covers labels, not trademarks."}
+	summary := newNote(kinds + ". This covers labels, not trademarks.")
+	if found.Total == 0 && len(q.Similarities) > 0 {
+		summary.Finding = "No brands are similar in the ways you selected (" + similarityWords(q.Similarities) +
+			"). This covers labels, not trademarks."
+	}
+	notes := []Note{summary}
 	if q.MinScore > 1 {
-		notes = append(notes, fmt.Sprintf("Brands that score below %d were left out.", q.MinScore))
+		notes = append(notes, newNote(fmt.Sprintf("Brands that score below %d were left out.", q.MinScore)))
 	}
 	if len(q.Similarities) > 0 && found.Total > 0 {
-		notes = append(notes, "Only these kinds of similarity were considered: "+strings.Join(q.Similarities, ", ")+".")
+		const only = "Only these kinds of similarity were checked: "
+		n := newNote(only + strings.Join(q.Similarities, ", ") + ".")
+		n.Finding = only + similarityWords(q.Similarities) + "."
+		notes = append(notes, n)
 	}
 	if len(q.ProductTypes) > 0 {
-		notes = append(notes, "Only labels of these product types were searched: "+strings.Join(q.ProductTypes, ", ")+".")
+		notes = append(notes, newNote("Only labels of these product types were searched: "+strings.Join(q.ProductTypes, ", ")+"."))
 	}
 	if found.Total == 0 {
 		word := Note{Finding: "Words such as estate and brewing don't make names similar."}
 		word.Text = word.Finding + " To find all labels with a word, search by brand_name."
 		all := cola.SearchParams{ProductType: q.ProductTypes, DateRange: cola.AllDates}
 		word.suggest("Search labels for this name", &all, func(p *cola.SearchParams) { p.BrandName = q.Name })
-		return append(newNotes(notes...), word)
+		notes = append(notes, word)
 	}
-	return newNotes(notes...)
+	return notes
+}
+
+// similarityWords lists kinds of similarity by their names on pages, as part of a sentence.
+func similarityWords(kinds []string) string {
+	var names []string
+	for _, kind := range kinds {
+		names = append(names, strings.ToLower(cola.SimilarityName(kind)))
+	}
+	return strings.Join(names, ", ")
 }
 
 // countBrands says how n brands are similar.

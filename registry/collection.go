@@ -49,7 +49,7 @@ type Collection struct {
 	LabelsMissingImages                       int // labels with a stored form but without some images
 	// Left estimates the time until the pending days and queued labels are done.
 	Left time.Duration
-	// StaleSince is when the newest completed date became older than three working days, or zero.
+	// StaleSince is when the newest completion date became older than three business days, or zero.
 	StaleSince time.Time
 
 	Sources  []store.ReferenceFetch // of reference data

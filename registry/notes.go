@@ -209,8 +209,8 @@ func combinationNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearc
 		if e.labels == 0 {
 			break
 		}
-		n := newNote(fmt.Sprintf("%s every filter except the %s.", labelsMatch(e.labels), e.noun))
-		n.suggest("Remove the "+e.noun, p, func(changed *cola.SearchParams) {
+		n := newNote(fmt.Sprintf("%s every filter except %s.", labelsMatch(e.labels), e.noun))
+		n.suggest("Remove the "+e.noun+" filter", p, func(changed *cola.SearchParams) {
 			for _, f := range e.filters {
 				f.Remove(changed)
 			}
@@ -346,19 +346,20 @@ var (
 // and "" otherwise. AND needs no note, because every word must occur anyway. In an all-caps text
 // that labels match, NOT and OR are part of a name, such as TRICK OR TREAT.
 func operatorNote(text string, total int) string {
-	const every = "Searches have no operators: every word must occur. "
+	const every = "Search operators aren't supported; every word must match. "
 	words := strings.Fields(quotation.ReplaceAllString(text, " quoted "))
 	name := total > 0 && text == strings.ToUpper(text)
 	for i, word := range words {
 		switch inside := i < len(words)-1 && !name; {
 		case exclusion.MatchString(word):
-			return fmt.Sprintf("%s was read as the word without the hyphen. ", cola.Quoted(word)) + every +
-				"Search without it, and skip the labels that have it."
+			bare := cola.Quoted(strings.TrimPrefix(word, "-"))
+			return fmt.Sprintf("%s was treated as the word %s. ", cola.Quoted(word), bare) + every +
+				"To exclude it, leave it out and skip the labels that contain it."
 		case word == "NOT" && inside:
-			return "NOT was read as a word. " + every +
-				"Search without NOT and the words to exclude, and skip the labels that have them."
+			return "NOT was treated as a word. " + every +
+				"To exclude words, leave them and NOT out, and skip the labels that contain them."
 		case word == "OR" && inside && i > 0:
-			return "OR was read as a word. " + every + "Search for each alternative separately."
+			return "OR was treated as a word. " + every + "Search for each alternative separately."
 		}
 	}
 	return ""

@@ -52,21 +52,21 @@ func TestSearchNotes(t *testing.T) {
 		"a misspelled word":   {cola.SearchParams{Q: "hapx"}, []string{`No label contains "hapx". Did you mean hapax (2 labels)?`}},
 		"an unknown prefix":   {cola.SearchParams{Q: "hapx*"}, []string{`No label has a word that begins with "hapx". Did you mean hapax* (2 labels)?`}},
 		"a far prefix":        {cola.SearchParams{Q: "hapax zyxwv*"}, []string{`No label has a word that begins with "zyxwv".`}},
-		"an excluded word":    {cola.SearchParams{Q: "hapax -hapax"}, []string{`"-hapax" was read as the word without the hyphen.`}},
+		"an excluded word":    {cola.SearchParams{Q: "hapax -hapax"}, []string{`"-hapax" was treated as the word "hapax".`}},
 		"a hyphen":            {cola.SearchParams{Q: "hapax - hapax-hapax"}, []string{"No label matches the given keywords."}},
 		"a quoted hyphen":     {cola.SearchParams{Q: `hapax "-hapax"`}, nil},
 		"a number":            {cola.SearchParams{Q: "hapax -196"}, []string{`No label contains "196".`}},
-		"alternatives":        {cola.SearchParams{Q: "hapax OR hapax"}, []string{"OR was read as a word."}},
+		"alternatives":        {cola.SearchParams{Q: "hapax OR hapax"}, []string{"OR was treated as a word."}},
 		"lower-case words":    {cola.SearchParams{Q: "hapax or not hapax"}, []string{`No label contains "not".`}},
-		"NOT":                 {cola.SearchParams{Q: "NOT bygone", DateRange: cola.AllDates}, []string{"NOT was read as a word.", `No label contains "not".`}},
+		"NOT":                 {cola.SearchParams{Q: "NOT bygone", DateRange: cola.AllDates}, []string{"NOT was treated as a word.", `No label contains "not".`}},
 		"Oregon":              {cola.SearchParams{Q: "Trick OR"}, nil},
 		"AND":                 {cola.SearchParams{Q: "hapax AND hapax"}, nil},
 		"a name with OR":      {cola.SearchParams{Q: "TRICK OR TREAT"}, nil},
-		"a search like that":  {cola.SearchParams{Q: "trick OR treat"}, []string{"OR was read as a word."}},
+		"a search like that":  {cola.SearchParams{Q: "trick OR treat"}, []string{"OR was treated as a word."}},
 		"a misspelled brand":  {cola.SearchParams{BrandName: "twofld"}, []string{`No brand name contains "twofld". Did you mean twofold (2 labels)?`}},
 		"a barcode as text":   {cola.SearchParams{Q: "9 99999 99999 3", DateRange: cola.AllDates}, []string{`No label has the barcode "9 99999 99999 3".`}},
 		"an unknown ID":       {cola.SearchParams{Q: "26268001009999"}, []string{`No label has the TTB ID "26268001009999".`}},
-		"one filter":          {cola.SearchParams{ApplicantState: "GU", DateRange: cola.AllDates}, []string{"No label matches the given applicant’s state."}},
+		"one filter":          {cola.SearchParams{ApplicantState: "GU", DateRange: cola.AllDates}, []string{"No label matches the given applicant state."}},
 		"joined words":        {cola.SearchParams{Q: "gingerhawk"}, []string{`No label contains "gingerhawk".`, `The brand "GINGER'S HAWK" has a similar name.`}},
 		"a brand with &":      {cola.SearchParams{BrandName: "hapax & twofld"}, []string{`No brand name contains "twofld".`}},
 		"a whole brand":       {cola.SearchParams{BrandName: `"hapax" `}, nil},
@@ -91,21 +91,21 @@ func TestSearchNotes(t *testing.T) {
 		"undated":             {cola.SearchParams{Q: "dateless"}, []string{"1 label matches, but the approval date is unknown"}},
 		"undated in a range":  {cola.SearchParams{Q: "dateless", ApprovalDateFrom: cola.NewDate(2005, 1, 1)}, []string{"1 label matches, but the approval date is unknown"}},
 		"undated, all dates":  {cola.SearchParams{Q: "dateless", DateRange: cola.AllDates}, nil},
-		"within given dates":  {cola.SearchParams{Q: "bygone", ApprovalDateFrom: cola.NewDate(2010, 1, 1)}, []string{"1 label matches every filter except the approval date."}},
+		"within given dates":  {cola.SearchParams{Q: "bygone", ApprovalDateFrom: cola.NewDate(2010, 1, 1)}, []string{"1 label matches every filter except approval date."}},
 		"unknown ABV":         {cola.SearchParams{Q: "hapax", ABVMin: cola.Some(90.0)}, []string{"1 label matches every other filter, but the ABV is unknown."}},
 		"one known ABV":       {cola.SearchParams{Q: "hapax", ABVMin: cola.Some(10.0)}, []string{"1 label matches every other filter, but the ABV is unknown."}},
 		"unknown status":      {cola.SearchParams{Q: "hapax", Status: vocabulary.StatusApproved}, []string{"2 labels match every other filter, but the status is unknown."}},
-		"unknown volume":      {cola.SearchParams{Q: "hapax", VolumeMax: cola.Some(1.0), VolumeUnit: "liters", ABVMin: cola.Some(90.0)}, []string{"1 label matches every filter except the ABV."}},
+		"unknown volume":      {cola.SearchParams{Q: "hapax", VolumeMax: cola.Some(1.0), VolumeUnit: "liters", ABVMin: cola.Some(90.0)}, []string{"1 label matches every filter except ABV."}},
 		"unknown container":   {cola.SearchParams{Q: "hapax", ContainerType: []string{"pod"}}, []string{"2 labels match every other filter, but the container type is unknown."}},
 		"unknown category":    {cola.SearchParams{Q: "hapax", Category: []string{"Beer"}}, []string{"the category is unknown"}},
 		"an unknown grape":    {cola.SearchParams{Grape: "zinfandal"}, []string{"Did you mean zinfandel?"}},
-		"a known grape":       {cola.SearchParams{Grape: "ZINFANDEL", BrandName: "hapax"}, []string{"2 labels match every filter except the grape variety.", "1 label matches every filter except the brand name."}},
-		"no such combination": {cola.SearchParams{Q: "hapax", Grape: "zinfandel"}, []string{"2 labels match every filter except the grape variety."}},
+		"a known grape":       {cola.SearchParams{Grape: "ZINFANDEL", BrandName: "hapax"}, []string{"2 labels match every filter except grape variety.", "1 label matches every filter except brand name."}},
+		"no such combination": {cola.SearchParams{Q: "hapax", Grape: "zinfandel"}, []string{"2 labels match every filter except grape variety."}},
 		"a similar brand":     {cola.SearchParams{Q: "ginger hack"}, []string{`No label contains "hack".`, `The brand "GINGER'S HAWK" has a similar name. Did you mean GINGER'S HAWK (1 label)?`}},
 		"a compound":          {cola.SearchParams{BrandName: "gingers hawk"}, nil},
 		"a misspelled class":  {cola.SearchParams{Class: "table red wime"}, []string{"Did you mean TABLE RED WINE?"}},
 		"no such place":       {cola.SearchParams{Appellation: "Napa Vally"}, []string{"Did you mean napa valley?"}},
-		"unknown provenance":  {cola.SearchParams{Q: "hapax", DomesticOrImported: "imported"}, []string{"the domestic or imported status is unknown"}},
+		"unknown provenance":  {cola.SearchParams{Q: "hapax", DomesticOrImported: "imported"}, []string{"the domestic/imported status is unknown"}},
 	} {
 		page, _, err := w.SearchColas(t.Context(), c, tt.params)
 		text := strings.Join(page.Notes, "\n")
@@ -205,7 +205,7 @@ func TestListNotes(t *testing.T) {
 	beer := cola.ProductionReportParams{Year: cola.Some(2015), Commodity: "beer", ReportType: "yearly", StatisticalGroup: "barrels produced"}
 	reports, _, err = w.ProductionReports(t.Context(), c, beer)
 	if got := strings.Join(reports.Notes, " "); err != nil || len(reports.Notes) != 3 ||
-		!strings.Contains(got, "report_type can be: monthly.") || !strings.Contains(got, "statistical_group can be: Taxable removals by state.") {
+		!strings.Contains(got, "report_type that match your other filters: monthly.") || !strings.Contains(got, "statistical_group that match your other filters: Taxable removals by state.") {
 		t.Errorf("notes for yearly beer = %q, %v", reports.Notes, err)
 	}
 	beer.ReportType, beer.StatisticalDetail = "monthly", "production"

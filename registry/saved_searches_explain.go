@@ -86,11 +86,11 @@ func (v verdict) describe() (word, message string) {
 				"registry after the previous run.", v.Found.RunID)
 		}
 		if !v.Matches {
-			message += " It no longer matches " + v.unmet() + "."
+			message += " It no longer matches these filters: " + v.unmet() + "."
 		}
 		return cola.VerdictFound, message
 	case !v.Matches:
-		return cola.VerdictFilters, fmt.Sprintf("It doesn't match %s.", v.unmet())
+		return cola.VerdictFilters, fmt.Sprintf("It doesn't match these filters: %s.", v.unmet())
 	}
 	word, message = v.timing()
 	if idle := v.idle(); idle != "" {
@@ -112,18 +112,10 @@ func (v verdict) unmet() string {
 		case !f.Group.OK && !f.Met:
 			unmet = append(unmet, f.Filter)
 		case f.Group.OK && !met[f.Group.V] && f.Filter == names[0]:
-			unmet = append(unmet, joinAny(names))
+			unmet = append(unmet, strings.Join(names, " or "))
 		}
 	}
-	return strings.Join(unmet, ", or ")
-}
-
-// joinAny lists the options of a filter group.
-func joinAny(names []string) string {
-	if last := len(names) - 1; last > 0 {
-		return "any of " + strings.Join(names[:last], ", ") + " and " + names[last]
-	}
-	return names[0]
+	return strings.Join(unmet, "; ")
 }
 
 // idle returns why the search does not run, or "" if it does.

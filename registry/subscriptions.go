@@ -125,8 +125,8 @@ func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscr
 
 // subscriptionNotFound does not repeat the token, which is a secret even if mistyped.
 func subscriptionNotFound() error {
-	return cola.Errorf(cola.CodeNotFound, "This link is no longer valid: the subscription was deleted, and no messages "+
-		"are sent for it.")
+	return cola.Errorf(cola.CodeNotFound, "This link is no longer valid. The subscription was deleted, so you won't get "+
+		"any more messages.")
 }
 
 // looksLikeToken reports whether a string has the form of a token; others need no lookup.

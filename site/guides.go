@@ -96,7 +96,7 @@ func (s *server) newMenu() []menuGroup {
 func (s *server) addGuides() {
 	s.add(page{
 		Title: "Documentation", Path: docsPath, Body: "docs", Data: s.opts.Reference.Sections,
-		Description: "Guides and API reference of the label approval registry.",
+		Description: "Guides and API reference for the label approval registry.",
 	})
 	for _, all := range [][]guide{guides, operatorGuides} {
 		for _, g := range all {

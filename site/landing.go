@@ -80,7 +80,7 @@ var sampleTexts = map[string]sampleTab{
 	},
 	"brand": {
 		Title: "Check a name", Page: docsPath + "/search#similar-brands",
-		Text: "Brands that look or sound like “Ravin and Oak”, with a score and who holds them.",
+		Text: "Brands that look or sound like “Ravin and Oak”, with scores and permit holders.",
 	},
 	"count": {
 		Title: "Count", Page: docsPath + "/api#count-labels",
@@ -153,7 +153,7 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 	}
 	return page{
 		Title: s.opts.SiteName, Path: "/", Body: "landing", Data: data,
-		Description: "Search US alcohol label approvals (COLAs) of wine, beer and spirits with a REST API, from an AI assistant " +
+		Description: "Search US alcohol label approvals (COLAs) for wine, beer and spirits with a REST API, from an AI assistant " +
 			"or in the browser. Check brand names and get alerts about new labels.",
 	}
 }

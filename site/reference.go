@@ -18,7 +18,7 @@ func (s *server) addReference() {
 	ref := &s.opts.Reference
 	s.add(page{
 		Title: "API reference", Path: referencePath, Body: "reference", Data: ref,
-		Description: "Base URL, authentication, limits and errors of the label approval registry’s REST API.",
+		Description: "Base URL, authentication, limits and errors for the label approval registry’s REST API.",
 		Headings: []heading{
 			{"request", "Requests", 2}, {"plans", "Plans and limits", 2}, {"errors", "Errors", 2},
 			{"headers", "Response headers", 2},

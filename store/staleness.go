@@ -6,12 +6,12 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// staleDays is the number of working days without labels after which a registry is stale. TTB
-// completes labels on every working day; three days avoid a false warning after a federal holiday.
+// staleDays is the number of business days without labels after which a registry is stale. TTB
+// completes labels on every business day; three days avoid a false warning after a federal holiday.
 const staleDays = 3
 
-// StaleSince returns when the newest completed date became older than three working days, or the
-// zero time if it isn't. Monday to Friday are working days, including federal holidays. A registry
+// StaleSince returns when the newest completion date became older than three business days, or the
+// zero time if it isn't. Monday to Friday are business days, including federal holidays. A registry
 // without labels is as old as its first request; without requests, it is not stale.
 func (s FetchStatus) StaleSince(now time.Time) time.Time {
 	newest := s.NewestDay
@@ -21,7 +21,7 @@ func (s FetchStatus) StaleSince(now time.Time) time.Time {
 		}
 		newest = cola.DateOf(s.FirstRequest)
 	}
-	last := newest // the last working day that may pass without labels
+	last := newest // the last business day that may pass without labels
 	for range staleDays {
 		for last++; isWeekend(last); last++ {
 		}

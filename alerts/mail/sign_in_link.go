@@ -45,7 +45,7 @@ func (s *Sender) signInPage(l SignInLink) page {
 		p.Subject = "Create your account at " + p.Site
 		lead = "Use this link to confirm your email address and create your account."
 	}
-	expiry := fmt.Sprintf("It works once, within %d minutes.", int(l.Lifetime/time.Minute))
+	expiry := fmt.Sprintf("It can be used once and expires in %d minutes.", int(l.Lifetime/time.Minute))
 	body.Paragraphs = []string{lead + " " + expiry}
 	body.After = fmt.Sprintf("Requested on %s. If you didn’t request it, ignore this email: nobody can sign in without the link.",
 		timestamp(l.RequestedAt))

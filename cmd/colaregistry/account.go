@@ -305,7 +305,7 @@ func (c *accountLink) Run(env *environment) (err error) {
 	}
 	fmt.Fprintln(env.stdout, link)
 	fmt.Fprintf(env.stderr,
-		"Open this link within 15 minutes to sign in as %s. It works once, and anyone who has it can use it.\n", account.Email)
+		"Open this link within 15 minutes to sign in as %s. It can be used once, by anyone who has it.\n", account.Email)
 	return nil
 }
 

@@ -19,7 +19,7 @@ import (
 
 type copyCommand struct {
 	From string `required:"" placeholder:"URL" help:"Database to copy: sqlite:PATH or postgres://…."`
-	To   string `required:"" placeholder:"URL" help:"Database to create: sqlite:PATH of a new file, or postgres://… of a database without a registry."`
+	To   string `required:"" placeholder:"URL" help:"Destination database: sqlite:PATH for a new file, or postgres://… for a database that has no registry yet."`
 }
 
 // errMismatch reports that the copy differs from the original.

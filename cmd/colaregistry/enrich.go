@@ -82,7 +82,7 @@ type enrichCommand struct {
 	imageFlags
 	logFlags
 	enricherFlags
-	Follow bool `env:"COLAREGISTRY_ENRICH_FOLLOW" help:"Continue with new labels, and on the next day, until stopped."`
+	Follow bool `env:"COLAREGISTRY_ENRICH_FOLLOW" help:"Keep running: process new labels as they arrive, and resume each day when the daily limit resets."`
 }
 
 // Validate checks the flags. Kong calls it after parsing.

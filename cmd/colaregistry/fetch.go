@@ -26,8 +26,8 @@ type fetchTTB struct {
 	imageFlags
 	logFlags
 	collectorFlags
-	From    cola.Date `env:"COLAREGISTRY_FETCH_FROM" placeholder:"DATE" help:"First completed date to fetch, such as 2026-11-01. Required without --follow."`
-	To      cola.Date `env:"COLAREGISTRY_FETCH_TO" placeholder:"DATE" xor:"end" help:"Last completed date to fetch (default: today)."`
+	From    cola.Date `env:"COLAREGISTRY_FETCH_FROM" placeholder:"DATE" help:"First completion date to fetch, such as 2026-11-01. Required without --follow."`
+	To      cola.Date `env:"COLAREGISTRY_FETCH_TO" placeholder:"DATE" xor:"end" help:"Last completion date to fetch (default: today)."`
 	Follow  bool      `env:"COLAREGISTRY_FETCH_FOLLOW" xor:"end" help:"Fetch the latest days once a day until stopped. In between, fetch the labels chosen by --details."`
 	History bool      `env:"COLAREGISTRY_FETCH_HISTORY" help:"Import the labels as history, so that they don't trigger alerts. Labels fetched into an empty registry, or completed more than 120 days ago, are always history."`
 	DryRun  bool      `env:"COLAREGISTRY_FETCH_DRY_RUN" help:"Print the plan without sending a request."`
@@ -223,7 +223,7 @@ func describeWindow(w store.IncompleteWindow) string {
 }
 
 func printBlocked(w io.Writer, blocked store.SiteBlockedError) {
-	fmt.Fprintf(w, `colaregistry: TTB's site refuses further requests: %s
+	fmt.Fprintf(w, `colaregistry: TTB's site is refusing requests: %s
 All collectors have stopped. Completed work is stored. Wait a few hours, lower --rate, and run the command again.
 If it happens again, ask TTB for permission and give your contact address.
 `, blocked.Reason)

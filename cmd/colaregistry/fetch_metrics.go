@@ -79,9 +79,9 @@ func newFetchMetrics(st store.Fetches) *fetchMetrics {
 			func(s *status, _ time.Time) float64 { return asNumber(s.Blocked != "") }},
 		{desc("paused", "1 while requests are paused, otherwise 0."),
 			func(s *status, now time.Time) float64 { return asNumber(s.PausedUntil.After(now)) }},
-		{desc("newest_day_timestamp_seconds", "Newest completed date of fetched labels; 0 without labels."),
+		{desc("newest_day_timestamp_seconds", "Newest completion date of fetched labels; 0 without labels."),
 			func(s *status, _ time.Time) float64 { return dateSeconds(s.NewestDay) }},
-		{desc("stale", "1 if the newest completed date is older than three working days, otherwise 0."),
+		{desc("stale", "1 if the newest completion date is older than three business days, otherwise 0."),
 			func(s *status, now time.Time) float64 { return asNumber(!s.StaleSince(now).IsZero()) }},
 		{desc("oldest_pending_day_age_seconds", "Age of the oldest day that is pending or split; 0 if there are no such days."),
 			func(s *status, now time.Time) float64 {

@@ -72,8 +72,8 @@ Examples:
 
 // Help describes the command.
 func (*fetchReference) Help() string {
-	return `Downloads files from TTB and UC Davis and imports those that have changed. A source that fails doesn't stop the others;
-run the command once a day or week. The exit code is 1 if a source failed.
+	return `Downloads files from TTB and UC Davis and imports those that have changed. If a source fails, the
+others are still fetched, and the exit code is 1. Run the command daily or weekly.
 
 --dry-run lists the sources and their addresses. If a publisher moves a file, set its new address with --source-url.
 
@@ -88,10 +88,10 @@ Examples:
 
 // Help describes the command.
 func (*enrichCommand) Help() string {
-	return `Asks a model about labels that have detail, newest first, and fills their llm_ fields, except those with a value from
+	return `Sends labels with details to an AI model, newest first, and fills in their llm_ fields, except those with a value from
 another source. Each label is sent once, and again only if its data, its image or the model changes. The command ends
-when no label is left or the daily limit is reached. You can interrupt it at any time; to continue, run the same command
-again. Several processes share the work and the limits.
+when no labels are left or the daily limit is reached. You can interrupt it at any time; to continue, run the same
+command again. Several processes share the work and the limits.
 
 The labels' public data and, with --images, their main images are sent to the API. Using the API may cost money: start
 with a small --limit and check the results.
@@ -128,7 +128,7 @@ Example:
 
 // Help describes the command.
 func (*recordsList) Help() string {
-	return `Prints one TTB ID per line, newest receipt first. Detail is missing if the label's status is unknown. Only TTB's
+	return `Prints one TTB ID per line, newest receipt first. Details are missing if the label's status is unknown. Only TTB's
 printable forms and detail pages have the status; its search export doesn't.
 
 Examples:

@@ -39,7 +39,7 @@ type cli struct {
 	Mcp     mcpCommand     `cmd:"" name:"mcp" help:"Run a local MCP server on standard input and output."`
 	Import  importCommand  `cmd:"" help:"Import labels or reference data from files."`
 	Fetch   fetchCommand   `cmd:"" help:"Fetch labels and reference data."`
-	Enrich  enrichCommand  `cmd:"" help:"Fill fields of labels by asking a model."`
+	Enrich  enrichCommand  `cmd:"" help:"Fill in label fields with an AI model."`
 	Records recordsCommand `cmd:"" help:"List incomplete labels."`
 	Alerts  alertsCommand  `cmd:"" help:"Run due saved searches; receive webhooks."`
 	Account accountCommand `cmd:"" help:"Manage accounts."`

@@ -113,7 +113,7 @@ type dashboardFlags struct {
 	SignInSecretFiles []secretFile `group:"Dashboard flags:" name:"sign-in-client-secret-file" placeholder:"PATH" help:"File with a client secret. Give one per issuer, in the same order."`
 	SignInNames       []string     `group:"Dashboard flags:" name:"sign-in-name" placeholder:"NAME" help:"Name of the issuer on its sign-in button, \"Sign in with NAME\" (default: the issuer's host). Give one per issuer, in the same order."`
 	BillingURL        string       `group:"Dashboard flags:" name:"billing-url" placeholder:"URL" help:"Page where account holders change their plan, linked from the plans page."`
-	SignUp            string       `group:"Dashboard flags:" name:"sign-up" default:"off" enum:"off,invite,open" placeholder:"off|invite|open" help:"Who can sign in with an emailed link, with --smtp. off: existing accounts only. invite: the same, but the sign-in page says that accounts are by invitation only (see account create). open: everyone; a new address gets an account on the free tier. (default: ${default})"`
+	SignUp            string       `group:"Dashboard flags:" name:"sign-up" default:"off" enum:"off,invite,open" placeholder:"off|invite|open" help:"Who can sign in with an emailed link (requires --smtp). off: existing accounts only. invite: existing accounts only, and the sign-in page says that accounts are by invitation (see account create). open: anyone; a new email address gets a free account (default: ${default})."`
 	Operators         []string     `group:"Dashboard flags:" name:"operator" placeholder:"EMAIL" help:"Email address of an account holder who may see and resume the collection of labels in the dashboard (repeatable). Their sign-in must verify the address."`
 }
 

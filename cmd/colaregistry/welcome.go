@@ -148,7 +148,7 @@ func (w *welcome) links() string {
 	case w.link != "":
 		fmt.Fprintf(&b, "  Dashboard   %s\n", w.link)
 		fmt.Fprintf(&b,
-			"              (signs in as %s; works once, within 15 minutes; \"account link\" creates another)\n",
+			"              (signs in as %s; can be used once; expires in 15 minutes; \"account link\" creates another)\n",
 			demoEmail)
 	case w.demo:
 		fmt.Fprintf(&b, "  Dashboard   %s/   (create a sign-in link with:)\n", w.publicURL)

@@ -17,7 +17,7 @@ for (const button of document.querySelectorAll("[data-sample]")) {
       status.textContent = `${response.status} ${response.ok ? "OK" : "Error"} · ${took} ms · ${body.length} characters`;
       if (text !== answer.textContent) answer.textContent = text; // an equal answer keeps its colors
     } catch {
-      status.textContent = "The server didn’t answer. Try again.";
+      status.textContent = "The server didn’t respond. Try again.";
     }
   });
 }
