@@ -71,7 +71,7 @@ type BrowserOptions struct {
 	Logger    *slog.Logger          // optional
 	Metrics   prometheus.Registerer // must not be shared by several Browsers; optional
 	Events    *security.Events      // records failed credentials, new identities and sign-ins; optional
-	// OnFault responds to a request whose session can't be read or stored, before any output. It
+	// OnFault responds to a request with a session that can't be read or stored, before any output. It
 	// should display a *cola.Error and log any other error. The request has no session. The default
 	// writes a plain-text line.
 	OnFault func(w http.ResponseWriter, r *http.Request, err error)
@@ -131,7 +131,7 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	return b, nil
 }
 
-// Caller returns the account holder who sent a request; ok is false if the browser is not signed
+// Caller returns the account holder behind a request; ok is false if the browser is not signed
 // in. The ledger checks whether the sign-in is still active.
 func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 	s, ok := ctx.Value(sessionKey{}).(*session)

@@ -70,7 +70,7 @@ func QuoteBrand(brand string) (value string, ok bool) {
 // MaxBrandHolders is the maximum number of permits that a BrandMatch lists.
 const MaxBrandHolders = 5
 
-// BrandMatch is a brand whose name is similar to the requested one, with statistics of its labels.
+// BrandMatch is a brand with a name similar to the requested one, with statistics of its labels.
 // If the search filters by product type, the statistics cover only labels of those types.
 type BrandMatch struct {
 	BrandName     string        `json:"brand_name" doc:"Brand in its most frequent spelling." example:"RAVEN & OAK"`

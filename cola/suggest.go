@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// Fields whose values can be completed.
+// Fields that support completion.
 const (
 	SuggestBrand            = "brand"
 	SuggestCompany          = "company"
@@ -18,7 +18,7 @@ const (
 	SuggestStatisticalGroup = "statistical_group"
 )
 
-// SuggestFields returns the fields whose values can be completed.
+// SuggestFields returns the fields that support completion.
 func SuggestFields() []string {
 	return []string{
 		SuggestBrand, SuggestCompany, SuggestCategory, SuggestAppellation, SuggestOrigin, SuggestClass,

@@ -326,7 +326,7 @@ func countClasses(a *samples) (all []class) {
 	)
 }
 
-// facetClasses returns the searches whose facets are measured.
+// facetClasses returns the searches with measured facets.
 func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 	common := strings.Fields(commonWords)
 	return []class{

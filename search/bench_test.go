@@ -210,7 +210,7 @@ func churn(b *testing.B, x *Index, g *synthetic) {
 
 // report runs the queries of each class in three rounds. It prints the latencies of the last round,
 // and the latency and CPU time of the querying thread in each query's fastest round. It marks
-// classes whose fastest p99 is above the limit.
+// classes with a fastest p99 above the limit.
 func report(b *testing.B, shape string, v *View, all []class, queries int, limit time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -101,7 +101,7 @@ func (x *brandWords) indexForms() {
 	x.keyLike, x.inflected = like.index(), inflected.index()
 }
 
-// word returns a word whose forms lack Letters, which Relate does not use.
+// word returns a word without the Letters of its forms, which Relate does not use.
 func (x *brandWords) word(w uint32) similar.Word {
 	k := x.byKey.keyOf[w]
 	key, written := x.byKey.keys.At(k), x.words.At(w)

@@ -216,7 +216,7 @@ func mergeInto(sorted, more []uint32, less func(a, b uint32) bool) []uint32 {
 	return append(out, sorted...)
 }
 
-// Limits on the number of permittees whose names are not indexed. Each search by name compares them
+// Limits on the number of permittees without indexed names. Each search by name compares them
 // one by one.
 const (
 	minUnindexed   = 512

@@ -141,7 +141,7 @@ func (c *groupCounter) findLargestValues(counts []uint32) {
 	}
 }
 
-// between returns the groups whose number of labels is within inclusive bounds.
+// between returns the groups with a number of labels within inclusive bounds.
 func between(counts []uint32, least, most uint32) (groups []uint32) {
 	for g, n := range counts {
 		if n >= least && n <= most {

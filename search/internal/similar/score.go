@@ -50,7 +50,7 @@ func (m Match) Or(other Match) Match {
 	return m
 }
 
-// CompareSame returns the match of a name whose key is that of the query.
+// CompareSame returns the match of a name with the key of the query.
 func (q *Query) CompareSame() Match {
 	if q.allowed.Has(Exact) {
 		return Match{Exact, 100}

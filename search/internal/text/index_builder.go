@@ -32,7 +32,7 @@ type indexBuilder struct {
 
 // BuildIndex indexes the fields of n documents. The first field contains names. ids returns the
 // documents whose ID begins with digits, in any order; a prefix query also matches those.
-// BuildIndex precomputes the unions whose estimated time exceeds limit, in nanoseconds.
+// BuildIndex precomputes the unions with an estimated time above limit, in nanoseconds.
 func BuildIndex(n uint32, fields []Field, ids func(digits string) []uint32, limit int) Index {
 	b := &indexBuilder{n: n, fields: fields, ids: ids, limit: limit, union: postings.NewUnion(n)}
 	b.readValues()
