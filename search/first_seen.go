@@ -176,11 +176,19 @@ func (p *plan) addSeenFrom(first *segmentFirstSeen, column int, from cola.Date) 
 // groupByFirstSeen groups by the year of the first approval of the brand or of the permit.
 func (v *View) groupByFirstSeen(g *grouping, of string) {
 	first := v.firstSeenBy(of)
+	type year struct {
+		name     string
+		position int
+	}
+	years := map[cola.Date]year{0: {}} // by date, because many values share a date
 	v.groupInOrder(g, func(i int) (*column.Packed, int) { return first[i].docs, len(first[i].dates) },
 		func(i int, value uint32) (name string, position int) {
-			if date := first[i].dates[value]; date != 0 {
-				return periodOf(cola.ByYear, date)
+			date := first[i].dates[value]
+			y, ok := years[date]
+			if !ok {
+				y.name, y.position = periodOf(cola.ByYear, date)
+				years[date] = y
 			}
-			return "", 0
+			return y.name, y.position
 		})
 }
