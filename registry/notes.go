@@ -3,10 +3,8 @@ package registry
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
@@ -93,79 +91,6 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 		notes = combinationNotes(view, p, q)
 	}
 	return notes
-}
-
-// numberNote returns a note if a text is a TTB ID or in a barcode format, and no label has it.
-func numberNote(view *search.View, text string) string {
-	noun := "barcode"
-	if _, isID := cola.ParseTTBID(text); isID {
-		noun = "TTB ID"
-	} else if !vocabulary.BarcodeShaped(text) {
-		return ""
-	}
-	if countMatches(view, cola.Query{Text: text}) > 0 {
-		return "" // other filters exclude the label
-	}
-	return fmt.Sprintf("No label has the %s %s.", noun, cola.Quoted(text))
-}
-
-// minNearBrand is the minimum score of a brand that a note suggests.
-const minNearBrand = 80
-
-// brandNote suggests the brand that is most similar to the text of a search, or to its brand name
-// if it has no text. ok is false if labels have the name itself, if no similar brand has labels,
-// and for a single word that has been corrected already.
-func brandNote(view *search.View, p *cola.SearchParams, q cola.Query, corrected bool) (n Note, ok bool) {
-	name, field := q.Text, func(p *cola.SearchParams) *string { return &p.Q }
-	valueOf := func(brand string) (string, bool) { return brand, cola.AcceptsText(brand) }
-	if name == "" {
-		name, field = q.BrandName, func(p *cola.SearchParams) *string { return &p.BrandName }
-		if brand, ok := cola.WholeBrand(name); ok {
-			name, valueOf = brand, cola.QuoteBrand
-		}
-	}
-	_, isID := cola.ParseTTBID(name)
-	if isID || vocabulary.BarcodeShaped(name) || !hasWord(name) || corrected && len(strings.Fields(name)) == 1 {
-		return n, false
-	}
-	var alone cola.SearchParams
-	*field(&alone) = *field(p)
-	if countMatches(view, cola.Query{Text: alone.Q, BrandName: alone.BrandName}) > 0 {
-		return n, false // labels have the name, but other filters exclude them
-	}
-	similar := view.Brands(cola.BrandSearch{Name: name, MinScore: minNearBrand, Page: 1, PerPage: 1}).Rows
-	if len(similar) == 0 {
-		return n, false
-	}
-	brand := similar[0].BrandName
-	value, ok := valueOf(brand)
-	if !ok {
-		return n, false
-	}
-	*field(&alone) = value
-	found := countMatches(view, cola.Query{Text: alone.Q, BrandName: alone.BrandName})
-	if found == 0 {
-		return n, false
-	}
-	n = newNote(fmt.Sprintf("The brand %s has a similar name.", cola.Quoted(brand)))
-	n.didYouMean(fmt.Sprintf("%s (%s)", brand, labels(found)), p, func(changed *cola.SearchParams) { *field(changed) = value })
-	return n, true
-}
-
-// wholeBrandNotes returns a note if no label has the brand in quotes. It suggests the search without
-// quotes if some names contain the text.
-func wholeBrandNotes(view *search.View, p *cola.SearchParams, q cola.Query) []Note {
-	brand, ok := cola.WholeBrand(q.BrandName)
-	if !ok || countMatches(view, cola.Query{BrandName: q.BrandName}) > 0 {
-		return nil
-	}
-	n := newNote(fmt.Sprintf("No label has the brand name %s.", cola.Quoted(brand)))
-	if found := countMatches(view, cola.Query{BrandName: brand}); hasWord(brand) && found > 0 {
-		n.Finding += fmt.Sprintf(" %s without the quotes.", labelsMatch(found))
-		n.Text = n.Finding
-		n.suggest("Search without quotes", p, func(changed *cola.SearchParams) { changed.BrandName = brand })
-	}
-	return []Note{n}
 }
 
 // maxCombinationNotes limits the notes on filters that exclude all labels together.
@@ -283,101 +208,6 @@ func dateNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, tota
 		}
 	}
 	return notes
-}
-
-// maxWordNotes limits the notes on words of one search.
-const maxWordNotes = 5
-
-// wordNotes returns a note on each word or prefix of the text that no label has, and on each word
-// of the brand name that no brand has. Each suggests the most similar known word. A text or brand
-// name without any word gets a single note instead.
-func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
-	add := func(finding, word, near, star string, query func(text string) cola.Query, field func(*cola.SearchParams) *string) {
-		n := newNote(fmt.Sprintf("%s %s.", finding, cola.Quoted(word)))
-		if near != "" {
-			if found := countMatches(view, query(near+star)); found > 0 {
-				n.didYouMean(fmt.Sprintf("%s%s (%s)", near, star, labels(found)), p, func(changed *cola.SearchParams) {
-					*field(changed) = replaceWord(*field(changed), word, near)
-				})
-				if *field(n.Search) == *field(p) {
-					n.Action, n.Search = "", nil // spelled differently in the text, perhaps with accents
-				}
-			}
-		}
-		if len(notes) < maxWordNotes {
-			notes = append(notes, n)
-		}
-	}
-	part := q.BrandName
-	if _, ok := cola.WholeBrand(part); ok {
-		part = "" // see wholeBrandNotes
-	}
-	for _, given := range []string{q.Text, part} {
-		if strings.TrimSpace(given) != "" && !hasWord(given) {
-			return newNotes(fmt.Sprintf("No label matches %s, because it has no letters or digits.", cola.Quoted(given)))
-		}
-	}
-	if _, isID := cola.ParseTTBID(q.Text); !isID && !vocabulary.BarcodeShaped(q.Text) {
-		withText := func(text string) cola.Query { return cola.Query{Text: text} }
-		text := func(p *cola.SearchParams) *string { return &p.Q }
-		for _, word := range view.UnknownWords(q.Text) {
-			add("No label contains", word, view.NearestWord(word), "", withText, text)
-		}
-		for _, prefix := range view.UnknownPrefixes(q.Text) {
-			add("No label has a word that begins with", prefix, view.NearestPrefix(prefix), "*", withText, text)
-		}
-	}
-	for word := range strings.FieldsSeq(part) {
-		inBrand := func(word string) cola.Query { return cola.Query{BrandName: word} }
-		if hasWord(word) && countMatches(view, inBrand(word)) == 0 {
-			add("No brand name contains", word, view.NearestWord(word), "", inBrand,
-				func(p *cola.SearchParams) *string { return &p.BrandName })
-		}
-	}
-	return notes
-}
-
-var (
-	quotation = regexp.MustCompile(`["“”„‟«»][^"“”„‟«»]*["“”„‟«»]`)
-	exclusion = regexp.MustCompile(`^-\pL`) // unlike the name -196
-)
-
-// operatorNote returns a note if a text seems to contain operators, which searches don't support,
-// and "" otherwise. AND needs no note, because every word must occur anyway. In an all-caps text
-// that labels match, NOT and OR are part of a name, such as TRICK OR TREAT.
-func operatorNote(text string, total int) string {
-	const every = "Search operators aren't supported; every word must match. "
-	words := strings.Fields(quotation.ReplaceAllString(text, " quoted "))
-	name := total > 0 && text == strings.ToUpper(text)
-	for i, word := range words {
-		switch inside := i < len(words)-1 && !name; {
-		case exclusion.MatchString(word):
-			bare := cola.Quoted(strings.TrimPrefix(word, "-"))
-			return fmt.Sprintf("%s was treated as the word %s. ", cola.Quoted(word), bare) + every +
-				"To exclude it, leave it out and skip the labels that contain it."
-		case word == "NOT" && inside:
-			return "NOT was treated as a word. " + every +
-				"To exclude words, leave them and NOT out, and skip the labels that contain them."
-		case word == "OR" && inside && i > 0:
-			return "OR was treated as a word. " + every + "Search for each alternative separately."
-		}
-	}
-	return ""
-}
-
-// replaceWord replaces a word in a text, ignoring case.
-func replaceWord(text, word, with string) string {
-	whole := regexp.MustCompile(`(?i)(^|[^\pL\pN])` + regexp.QuoteMeta(word) + `($|[^\pL\pN])`)
-	// A match consumes the separator after it, so adjacent occurrences need a second pass.
-	for range 2 {
-		text = whole.ReplaceAllString(text, "${1}"+strings.ReplaceAll(with, "$", "$$")+"${2}")
-	}
-	return text
-}
-
-// hasWord reports whether a text has a letter or digit.
-func hasWord(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
 // labels returns "1 label", "2 labels" and so on.
