@@ -184,7 +184,7 @@ func newBrandRow(m *cola.BrandMatch, types []string) brandRow {
 		{m.Statuses.Unknown, "with unknown status"},
 	} {
 		if s.n > 0 {
-			r.Statuses = append(r.Statuses, count(s.n)+" "+s.name)
+			r.Statuses = append(r.Statuses, web.Thousands(s.n)+" "+s.name)
 		}
 	}
 	for _, h := range m.Holders {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // chart is a chart of counts over time or by range: stacked bars, or a line for each series. A
@@ -220,12 +222,12 @@ func (p chart) description(unit string) string {
 	if p.TimeUnit == "Day" {
 		when = "on"
 	}
-	words := fmt.Sprintf("%s %s in total; peak of %s %s %s.", count(sum), unit, count(p.Totals[busiest]), when,
+	words := fmt.Sprintf("%s %s in total; peak of %s %s %s.", web.Thousands(sum), unit, web.Thousands(p.Totals[busiest]), when,
 		p.Steps[busiest].Label)
 	if p.Named() {
 		parts := make([]string, len(p.Series))
 		for i, s := range p.Series {
-			parts[i] = s.Name + " " + count(s.Total())
+			parts[i] = s.Name + " " + web.Thousands(s.Total())
 		}
 		words += " " + strings.Join(parts, ", ") + "."
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 const (
@@ -27,7 +28,7 @@ func templateFuncs(a *assets) template.FuncMap {
 		"stamp":    timestampHTML,
 		"day":      dateHTML,
 		"approved": approvedHTML,
-		"count":    count,
+		"count":    web.Thousands,
 		"plural":   plural,
 		"percent":  percent,
 		"here":     func(area, path string) bool { return area == path },
@@ -82,25 +83,12 @@ func dateHTML(d cola.Date) template.HTML {
 		t.Format("Jan 2, 2006"))) // #nosec: contains no user input
 }
 
-// count formats an integer with thousands separators.
-func count(n any) string {
-	s := fmt.Sprint(n)
-	sign := ""
-	if strings.HasPrefix(s, "-") {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
-}
-
 // plural formats a number with a noun: "1 label", "2 labels".
 func plural(n any, one, many string) string {
-	if count(n) == "1" {
+	if web.Thousands(n) == "1" {
 		return "1 " + one
 	}
-	return count(n) + " " + many
+	return web.Thousands(n) + " " + many
 }
 
 // percent returns how much of a limit is used, from 0 to 100. It is 100 only if all of it is used.

@@ -303,7 +303,7 @@ func watchlistLimitSentence(apiErr *cola.Error) string {
 	case limit == 0:
 		return "Your account doesn’t include alerts. Ask your administrator."
 	case limit > cola.MaxActiveSchedules:
-		return "You’ve reached the limit of " + count(limit) + " saved searches. Delete one first."
+		return "You’ve reached the limit of " + web.Thousands(limit) + " saved searches. Delete one first."
 	}
 	return "You’ve reached your limit of " + plural(limit, "alert", "alerts") +
 		". Pause or delete one, or save this search paused or without a schedule."

@@ -9,6 +9,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -275,7 +276,7 @@ func categoryParents(p cola.SearchParams) []facetLink {
 
 // Text describes the cost of the page.
 func (c pageCost) Text() string {
-	left := count(c.Left) + " of " + count(c.Limit)
+	left := web.Thousands(c.Left) + " of " + web.Thousands(c.Limit)
 	if c.Charged == 0 {
 		return fmt.Sprintf("No charge; %s %s left this month.", left, c.Many)
 	}

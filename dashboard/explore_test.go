@@ -15,6 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // used returns the account's usage as shown on the overview.
@@ -79,7 +80,7 @@ func TestExploreResults(t *testing.T) {
 		t.Errorf("%d rows of %d labels, want a full first page", rows, total)
 	}
 	page.shows(t, http.StatusOK, "labels approved since", "Nov 20, 2025", "date_range=all",
-		"<title>wine · Explore", strconv.Itoa(rows)+" list records; "+count(1_000_000-rows)+" of 1,000,000 left",
+		"<title>wine · Explore", strconv.Itoa(rows)+" list records; "+web.Thousands(1_000_000-rows)+" of 1,000,000 left",
 		"/saved-searches/new?product_type=wine",
 		"https://registry.example/api/v1/colas?product_type=wine'",
 		`"search_colas", "arguments": {"product_type":["wine"]}`, `src="/images/`, `alt="Label of `)

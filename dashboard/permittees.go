@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // permitteePage is a permittee with its latest labels.
@@ -65,7 +66,7 @@ func permitteeFacts(p *cola.PermitteeSummary) []fact {
 		wordsFact("Permit number", p.PermitNumber), textFact("Company", p.CompanyName),
 		textFact("Trade name", p.OperatingName), textFact("Type", p.PermitteeType),
 		textFact("State", p.CompanyState), textFact("ZIP code", p.CompanyZipCode), wordsFact("Active", active),
-		wordsFact("Labels", fmt.Sprintf("%s (%s approved)", count(p.Colas), count(p.ColasApproved))),
+		wordsFact("Labels", fmt.Sprintf("%s (%s approved)", web.Thousands(p.Colas), web.Thousands(p.ColasApproved))),
 		dateFact("Latest application", p.LastColaApplicationDate),
 	)
 }

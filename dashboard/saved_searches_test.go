@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -276,7 +277,7 @@ func TestSearchRuns(t *testing.T) {
 	before := s.used()
 	s.get(path).shows(t, http.StatusOK, fmt.Sprint("Run ", run.ID), "Nov 21, 2026, 12:00 UTC", "pending")
 	page := s.get(fmt.Sprint(path, "/runs/", run.ID))
-	page.shows(t, http.StatusOK, count(run.MatchCount), fmt.Sprintf(`href="%s/runs/%d/labels"`, path, run.ID),
+	page.shows(t, http.StatusOK, web.Thousands(run.MatchCount), fmt.Sprintf(`href="%s/runs/%d/labels"`, path, run.ID),
 		"one list record per label")
 	page.lacks(t, "/explore/", "manual")
 	page.checkHTML(t)
@@ -501,7 +502,7 @@ func TestExplainSearch(t *testing.T) {
 	page := s.get(path + "/explain?ttb_id=" + found[0].TTBID.String())
 	left := cola.TierPro.Limits().ListRecords - before.ListRecords - 1
 	page.shows(t, http.StatusOK, fmt.Sprintf("Run %d", run.ID), "At most 99", "no match",
-		"1 list record; "+count(left)+" left", "/explain/"+found[0].TTBID.String())
+		"1 list record; "+web.Thousands(left)+" left", "/explain/"+found[0].TTBID.String())
 	page.checkHTML(t)
 	s.post(path+"/edit", typedSearch("filters.brand_name", "zzzz")).redirects(t)
 	s.get(path+"/explain?ttb_id="+found[0].TTBID.String()).shows(t, http.StatusOK, "brand name.")

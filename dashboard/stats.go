@@ -121,7 +121,7 @@ func limitGroups(p *cola.CountParams) (rows int) {
 		rows = p.Top.V
 	}
 	if rows > maxRanking {
-		p.Problems.Add("top", "Show up to %d here, or up to %s groups with the API.", maxRanking, count(cola.MaxGroups))
+		p.Problems.Add("top", "Show up to %d here, or up to %s groups with the API.", maxRanking, web.Thousands(cola.MaxGroups))
 	}
 	if ranking := len(p.GroupBy) == 1 && !cola.HasOwnOrder(p.GroupBy[0]); !ranking && rows > 0 {
 		p.Top = cola.Some(cola.MaxGroups)

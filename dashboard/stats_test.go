@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // TestTrends checks the form, the charts of the examples and the price of a chart.
@@ -130,7 +131,7 @@ func TestTrendRowLinks(t *testing.T) {
 			t.Errorf("%s: %d links, want at least %d", query, len(links), least)
 		}
 		for _, l := range links[:min(len(links), 5)] {
-			if n := s.get(l[1]).total(t); count(n) != l[2] {
+			if n := s.get(l[1]).total(t); web.Thousands(n) != l[2] {
 				t.Errorf("%s: %s finds %d labels, want %s", query, l[1], n, l[2])
 			}
 		}

@@ -197,7 +197,7 @@ func entryTitle(run *cola.SavedSearchRun, search string) string {
 	if run.MatchCount == 1 {
 		return "1 new label: " + search
 	}
-	return count(run.MatchCount) + " new labels: " + search
+	return web.Thousands(run.MatchCount) + " new labels: " + search
 }
 
 // entryContent renders the labels of a run; page is the URL of the full list.
@@ -210,13 +210,4 @@ func entryContent(run *registry.FeedRun, page string) (string, error) {
 		return "", fmt.Errorf("render feed entry: %w", err)
 	}
 	return stripHidden(b.String()), nil
-}
-
-// count formats a number with thousands separators.
-func count(n int) string {
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"html/template"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/yuin/goldmark"
 
 	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // addReference adds the pages of the API reference: an overview, one for each section, and the
@@ -70,7 +70,7 @@ func (s *server) templateFuncs() template.FuncMap {
 	return template.FuncMap{
 		"asset":   s.assets.url,
 		"base":    func() string { return s.opts.PublicURL },
-		"count":   count,
+		"count":   web.Thousands,
 		"code":    highlight,
 		"text":    commonMark,
 		"price":   price,
@@ -105,13 +105,4 @@ func commonMark(s string) template.HTML {
 		panic("site: render description: " + err.Error()) // writes to memory don't fail
 	}
 	return template.HTML(b.String()) // raw HTML is dropped
-}
-
-// count formats a number with thousands separators.
-func count(n int) string {
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 const publicURL = "https://registry.example"
@@ -352,7 +353,7 @@ func TestPrice(t *testing.T) {
 
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 10000: "10,000", 1234567: "1,234,567"} {
-		if got := count(n); got != want {
+		if got := web.Thousands(n); got != want {
 			t.Errorf("count(%d) = %q, want %q", n, got, want)
 		}
 	}
