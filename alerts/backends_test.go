@@ -91,7 +91,7 @@ func mustWrite(t testing.TB, st store.Store, label cola.IndexRecord, mode store.
 		patch.Fields = patch.Fields.With(i)
 	}
 	if outcomes, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, mode); err != nil ||
-		outcomes[0] == store.Refused {
+		outcomes[0] == store.Rejected {
 		t.Fatalf("write %v: %v, %v", label.Summary.TTBID, outcomes, err)
 	}
 }

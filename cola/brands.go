@@ -36,7 +36,7 @@ func SimilarityName(similarity string) string {
 	case SimilarSameWords:
 		return "Same words"
 	case SimilarPlural:
-		return "Other word forms"
+		return "Word variants"
 	case SimilarSoundsAlike:
 		return "Sounds similar"
 	case SimilarOneEdit:

@@ -53,7 +53,7 @@ type Import struct {
 	Added      int       `json:"added" doc:"Rows that added a record." example:"425"`
 	Changed    int       `json:"changed" doc:"Rows that changed a record." example:"1"`
 	Unchanged  int       `json:"unchanged" doc:"Rows equal to the stored record." example:"0"`
-	Refused    int       `json:"refused" doc:"Rows that were rejected." example:"1"`
+	Rejected   int       `json:"rejected" doc:"Rows that were rejected." example:"1"`
 	Failed     bool      `json:"failed" doc:"Whether the import ended before it had read everything." example:"false"`
 }
 

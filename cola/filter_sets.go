@@ -88,7 +88,7 @@ const (
 type FilterPart struct {
 	Filter string             // its name
 	Group  string             // group of a boolean; empty for a filter that must match by itself
-	Sought any                // value in the saved search: a string, a float64 or true
+	Value  any                // value in the saved search: a string, a float64 or true
 	Alone  SavedSearchFilters // only this filter; a volume bound includes its unit
 }
 
@@ -106,9 +106,9 @@ func (f SavedSearchFilters) Parts() (parts []FilterPart) {
 		if c.boolean() {
 			parts = append(parts, c.options(v)...)
 		} else if v.given() {
-			part := FilterPart{Filter: c.Saved[0], Sought: v.text}
+			part := FilterPart{Filter: c.Saved[0], Value: v.text}
 			if v.number.OK {
-				part.Sought = v.number.V
+				part.Value = v.number.V
 			}
 			if c.save(&part.Alone, v); c.measured {
 				part.Alone.VolumeUnit = f.VolumeUnit
@@ -126,7 +126,7 @@ func (f *Filter) options(v filterValue) (parts []FilterPart) {
 		return nil
 	}
 	for _, word := range v.words {
-		part := FilterPart{Filter: f.Saved[slices.Index(f.Words, word)], Group: f.Group, Sought: true}
+		part := FilterPart{Filter: f.Saved[slices.Index(f.Words, word)], Group: f.Group, Value: true}
 		f.save(&part.Alone, filterValue{words: []string{word}})
 		parts = append(parts, part)
 	}

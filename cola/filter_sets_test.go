@@ -63,7 +63,7 @@ func TestFilterParts(t *testing.T) {
 		if unit := alone["volume_unit"]; strings.HasPrefix(p.Filter, "volume_") && unit == "liters" {
 			delete(alone, "volume_unit")
 		}
-		if diff := cmp.Diff(map[string]any{p.Filter: p.Sought}, alone); diff != "" {
+		if diff := cmp.Diff(map[string]any{p.Filter: p.Value}, alone); diff != "" {
 			t.Errorf("%s by itself (-want +got):\n%s", p.Filter, diff)
 		}
 		if diff := cmp.Diff([]FilterPart{p}, p.Alone.Parts()); diff != "" {
@@ -126,7 +126,7 @@ func TestFiltersWithoutParts(t *testing.T) {
 		}
 	}
 	one := SavedSearchFilters{OriginDomestic: Some(false), OriginImported: Some(true), ABVMin: Some(0.0)}.Parts()
-	if len(one) != 2 || one[0].Filter != "origin_imported" || one[1].Filter != "abv_min" || one[1].Sought != 0.0 {
+	if len(one) != 2 || one[0].Filter != "origin_imported" || one[1].Filter != "abv_min" || one[1].Value != 0.0 {
 		t.Errorf("one origin and a bound of 0: Parts = %+v", one)
 	}
 }

@@ -143,7 +143,7 @@ func (p *Problems) Choices(name string, values, allowed []string) []string {
 		}
 	}
 	if more := rejected - maxShownValues; more > 0 {
-		p.Add(name, "%d more values are not allowed.", more)
+		p.Add(name, "%d other values are also invalid.", more)
 	}
 	var words []string
 	for _, word := range allowed {

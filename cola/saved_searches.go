@@ -33,7 +33,7 @@ type SavedSearchFilters struct {
 	DerivedBeer         Opt[bool]    `json:"derived_beer,omitzero" doc:"Category Beer." example:"false"`
 	DerivedWine         Opt[bool]    `json:"derived_wine,omitzero" doc:"Category Wine." example:"true"`
 	DerivedLiquor       Opt[bool]    `json:"derived_liquor,omitzero" doc:"Category Liquor." example:"false"`
-	DerivedCategory     string       `json:"derived_category,omitzero" doc:"Category path prefix, levels joined by ' > '. Former paths with a published alias work too." maxLength:"200" example:"Wine > Red Wine"`
+	DerivedCategory     string       `json:"derived_category,omitzero" doc:"Category path prefix, levels joined by ' > '. Renamed paths also work if an alias maps them to the current one." maxLength:"200" example:"Wine > Red Wine"`
 	OriginDomestic      Opt[bool]    `json:"origin_domestic,omitzero" doc:"Made in the United States. If origin_imported is also true, any origin matches." example:"true"`
 	OriginImported      Opt[bool]    `json:"origin_imported,omitzero" doc:"Made outside the United States. If origin_domestic is also true, any origin matches." example:"false"`
 	Country             string       `json:"country,omitzero" doc:"Origin or country, as in the label search's origin parameter: name, adjective or code, any case." maxLength:"200" example:"france"`

@@ -291,27 +291,27 @@ type Explanation struct {
 	Matches bool              `json:"matches" doc:"Whether the label currently matches the filters." example:"false"`
 	Filters []FilterFinding   `json:"filters" nullable:"false" doc:"Result of each filter. Within a group, one match is enough. Omits volume_unit, and omits origin_domestic and origin_imported if both are set."`
 	Found   *SavedSearchMatch `json:"found" ornull:"true" doc:"The match, if a run has found the label."`
-	Verdict string            `json:"verdict" enum:"found,next_run,not_yet,filters,never_news,before_search,too_old,passed,not_scheduled" doc:"found: a run has found it. filters: it doesn't match. not_scheduled: the search has no schedule, or it is paused or on hold. never_news: part of the initial import. not_yet: its approval date is in the future or unknown. next_run: the next run will find it. before_search: approved and in the registry before the search was created. too_old: reached the registry too late; runs cover late labels for 90 days. passed: runs have covered it, and it didn't match at that time." example:"filters"`
+	Verdict string            `json:"verdict" enum:"found,next_run,not_yet,filters,initial_import,before_search,too_old,passed,not_scheduled" doc:"found: a run has found it. filters: it doesn't match. not_scheduled: the search has no schedule, or it is paused or on hold. initial_import: part of the initial import. not_yet: its approval date is in the future or unknown. next_run: the next run will find it. before_search: approved and in the registry before the search was created. too_old: reached the registry too late; runs cover late labels for 90 days. passed: runs have covered it, and it didn't match at that time." example:"filters"`
 	Message string            `json:"message" doc:"Explanation of the verdict." example:"It doesn't match brand_name."`
 }
 
 // The verdicts of an Explanation, in order of precedence.
 const (
-	VerdictFound        = "found"
-	VerdictFilters      = "filters"
-	VerdictNotScheduled = "not_scheduled"
-	VerdictNeverNews    = "never_news"
-	VerdictNotYet       = "not_yet"
-	VerdictNextRun      = "next_run"
-	VerdictBeforeSearch = "before_search"
-	VerdictTooOld       = "too_old"
-	VerdictPassed       = "passed"
+	VerdictFound         = "found"
+	VerdictFilters       = "filters"
+	VerdictNotScheduled  = "not_scheduled"
+	VerdictInitialImport = "initial_import"
+	VerdictNotYet        = "not_yet"
+	VerdictNextRun       = "next_run"
+	VerdictBeforeSearch  = "before_search"
+	VerdictTooOld        = "too_old"
+	VerdictPassed        = "passed"
 )
 
 // FilterFinding is the result of one filter of a saved search for a label.
 type FilterFinding struct {
 	Filter string      `json:"filter" doc:"Name of the filter." example:"brand_name"`
 	Group  Opt[string] `json:"group" nullable:"true" enum:"type,category,origin,container" doc:"Group of alternatives; one match is enough. Null for a filter that must match." example:"type"`
-	Sought any         `json:"sought" doc:"Value of the filter: a string, a number, or true." example:"\"heron\""`
+	Value  any         `json:"value" doc:"Value of the filter: a string, a number, or true." example:"\"heron\""`
 	Met    bool        `json:"met" doc:"Whether the label matches it." example:"false"`
 }

@@ -47,9 +47,9 @@ func (t Tier) Price() string {
 	case TierFree:
 		return "none"
 	case TierStarter:
-		return "39 USD per month"
+		return "$39 per month"
 	case TierPro:
-		return "99 USD per month"
+		return "$99 per month"
 	}
 	return ""
 }

@@ -136,8 +136,8 @@ type Report struct {
 	MissingImages int
 	Requests      int64
 	ingest.Counts // rows of exports and pages
-	// Rejected lists rejected rows and pages, at most 1,000.
-	Rejected       []ingest.Refusal
+	// Rejections lists rejected rows and pages, at most 1,000.
+	Rejections     []ingest.Rejection
 	IncompleteDays int // of the plan
 	// Incomplete lists the latest incomplete windows of the plan, at most 20.
 	Incomplete []store.IncompleteWindow

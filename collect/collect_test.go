@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 			checkEnded(t, st)
 			s.checkRequests(t, 0)
 			requests := int64(len(s.Log()))
-			if report.Labels != 120 || report.Windows < 7 || report.Requests != requests || len(report.Rejected) != 5 {
+			if report.Labels != 120 || report.Windows < 7 || report.Requests != requests || len(report.Rejections) != 5 {
 				t.Errorf("report = %+v", report)
 			}
 			if arrivals(t, st) != 0 {

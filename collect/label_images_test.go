@@ -58,7 +58,7 @@ func mustLabel(t *testing.T, st store.Store, fileNames ...cola.Text) cola.Cola {
 		patch.Fields = patch.Fields.With(i)
 	}
 	if outcomes, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, store.Commit); err != nil ||
-		outcomes[0] == store.Refused {
+		outcomes[0] == store.Rejected {
 		t.Fatal(outcomes, err)
 	}
 	return mustCola(t, st)

@@ -73,8 +73,8 @@ func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) (postpon
 	switch {
 	case err != nil:
 		return 0, err
-	case report.Refused > 0:
-		return 0, &permanentError{errors.New(report.Refusals[0].Reason)}
+	case report.Rejected > 0:
+		return 0, &permanentError{errors.New(report.Rejections[0].Reason)}
 	case !l.Images:
 		return never, nil
 	case c.o.Images != None && hasForm:

@@ -58,7 +58,7 @@ func (r *recorder) addPage(i cola.Import) {
 	r.sum.Added += i.Added
 	r.sum.Changed += i.Changed
 	r.sum.Unchanged += i.Unchanged
-	r.sum.Refused += i.Refused
+	r.sum.Rejected += i.Rejected
 }
 
 // old reports whether the sum spans at least a day.

@@ -127,7 +127,7 @@ func (c *collector) importExport(ctx context.Context, w store.FetchWindow, expor
 	}
 	var listed []store.FetchLabel
 	lines := bytes.Split(export, []byte("\n"))
-	for _, r := range report.Refusals {
+	for _, r := range report.Rejections {
 		id, ok := idOfRow(lines, r.Line)
 		if !ok {
 			rows.certain--
@@ -161,7 +161,7 @@ func (c *collector) importSource(ctx context.Context, s ingest.Source, to target
 		History: history, SkipInvalid: true, Workers: 1, Now: c.o.Now,
 	})
 	c.report.add(report)
-	for _, r := range report.Refusals {
+	for _, r := range report.Rejections {
 		c.o.Logger.Warn("row rejected", "source", r.Source, "line", r.Line, "reason", r.Reason)
 	}
 	if err != nil && len(report.Failures) == 0 {
@@ -176,10 +176,10 @@ func (r *Report) add(report ingest.Report) {
 	r.Added += report.Added
 	r.Changed += report.Changed
 	r.Unchanged += report.Unchanged
-	r.Refused += report.Refused
-	for _, refusal := range report.Refusals {
-		if len(r.Rejected) < maxListed {
-			r.Rejected = append(r.Rejected, refusal)
+	r.Rejected += report.Rejected
+	for _, refusal := range report.Rejections {
+		if len(r.Rejections) < maxListed {
+			r.Rejections = append(r.Rejections, refusal)
 		}
 	}
 }

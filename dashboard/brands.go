@@ -39,7 +39,7 @@ type brandsPage struct {
 func (req *request) brands(reader *params.Reader[cola.BrandParams]) error {
 	check := readQuery(reader, req.http.URL.RawQuery)
 	if n := check.params.PerPage; n.OK && n.V > cola.DefaultPerPage {
-		check.params.Problems.Add("per_page", "Show up to %d brands per page here, or up to %d with the API.",
+		check.params.Problems.Add("per_page", "The maximum here is %d. The API returns up to %d brands per page.",
 			cola.DefaultPerPage, cola.MaxPerPage)
 	}
 	p := brandsPage{Form: brandForm{values: check.values}, Hints: check.hints, Quota: req.quota}

@@ -109,7 +109,7 @@ func TestBrandProblems(t *testing.T) {
 		"q=a&product_type=juice":         `href="#f-product_type"`,
 		"q=a&strategies=rhyme":           `href="#f-strategies"`,
 		"q=a&min_score=101":              `href="#f-min_score"`,
-		"q=a&per_page=100":               "up to 20 brands",
+		"q=a&per_page=100":               "maximum here is 20",
 		"min_score=60":                   `href="#f-q"`,
 		"q=%zz":                          "<bdi>URL</bdi>",
 		"q=a%00<script>alert(1)</script": `href="#f-q"`,

@@ -132,8 +132,8 @@ func (req *request) isOwn(d cola.Destination) bool {
 func stateReason(d cola.Destination) string {
 	switch {
 	case d.State == cola.DestinationPending:
-		return "The endpoint hasn’t been confirmed. It must answer the challenge, or you can enter the code from it. Until " +
-			"then, messages are skipped; you can resend them later."
+		return "The endpoint hasn’t been confirmed. Have it respond to the challenge, or enter the code from the challenge " +
+			"yourself. Until then, messages are skipped; you can resend them later."
 	case d.State == cola.DestinationUnconfirmed:
 		return "The recipient must confirm using the link we emailed. Until then, we don’t send alerts."
 	case d.Reason.V == cola.ReasonHolder:

@@ -122,7 +122,7 @@ func errorTitle(p errorPage) string {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
 		return "Invalid request"
 	case http.StatusConflict:
-		return "This can’t be done right now"
+		return "This can’t be done"
 	case http.StatusTooManyRequests:
 		if p.Upgrade == "" {
 			return "Too many requests"
@@ -305,7 +305,7 @@ func watchlistLimitSentence(apiErr *cola.Error) string {
 	case limit > cola.MaxActiveSchedules:
 		return "You’ve reached the limit of " + web.Thousands(limit) + " saved searches. Delete one first."
 	}
-	return "You’ve reached your limit of " + plural(limit, "alert", "alerts") +
+	return "You’ve reached your limit of " + plural(limit, "active alert", "active alerts") +
 		". Pause or delete one, or save this search paused or without a schedule."
 }
 
@@ -315,7 +315,7 @@ func notActiveSentence(apiErr *cola.Error) string {
 	reason, _ := apiErr.Details["reason"].(string)
 	switch {
 	case state == cola.DestinationPending:
-		return "The endpoint isn’t confirmed. It must answer the challenge, or you can enter the code."
+		return "The endpoint isn’t confirmed. Have it respond to the challenge, or enter the code from the challenge yourself."
 	case state == cola.DestinationUnconfirmed:
 		return "The recipient hasn’t confirmed yet. You can resend the confirmation email."
 	case reason == cola.ReasonUnsubscribed:

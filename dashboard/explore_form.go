@@ -53,7 +53,7 @@ func readQuery[P any](reader *params.Reader[P], raw string) queryParams[P] {
 func readSearch(reader *params.Reader[cola.SearchParams], raw string) searchRequest {
 	s := readQuery(reader, raw)
 	if n := s.params.PerPage; n.OK && n.V > cola.DefaultPerPage {
-		s.params.Problems.Add("per_page", "Show up to %d labels per page here, or up to %d with the API.",
+		s.params.Problems.Add("per_page", "The maximum here is %d. The API returns up to %d labels per page.",
 			cola.DefaultPerPage, cola.MaxPerPage)
 	}
 	return s

@@ -132,7 +132,7 @@ func TestFacetLinks(t *testing.T) {
 // TestFacetNotes checks that the page explains the default date window only if it applies.
 func TestFacetNotes(t *testing.T) {
 	s := mustSite(t)
-	const window = "other counts start on"
+	const window = "other counts cover labels approved since"
 	page := s.get("/explore?q=")
 	page.shows(t, http.StatusOK, window)
 	for _, n := range regexp.MustCompile(`<span class="n">([0-9,]+)<span class="unseen"> (labels?)<`).FindAllStringSubmatch(page.body, -1) {

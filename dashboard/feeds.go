@@ -12,7 +12,7 @@ type feedPage struct {
 	URL    copied
 }
 
-func (req *request) makeFeed() error {
+func (req *request) createFeed() error {
 	id := req.path("uuid")
 	form, err := req.form()
 	if err != nil {
@@ -42,7 +42,7 @@ func (req *request) makeFeed() error {
 	})
 }
 
-func (req *request) endFeed() error {
+func (req *request) deleteFeed() error {
 	id := req.path("uuid")
 	state, err := req.svc.DeleteFeed(req.ctx(), req.caller, id)
 	req.recordQuota(state)

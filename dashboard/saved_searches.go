@@ -68,9 +68,9 @@ func searchRoutes() []route {
 		get(searchPattern+"/delete", (*request).confirmDeleteSearch),
 		post(searchPattern+"/delete", (*request).deleteSearch),
 		get(searchPattern+"/feed", (*request).confirmMakeFeed),
-		post(searchPattern+"/feed", (*request).makeFeed),
+		post(searchPattern+"/feed", (*request).createFeed),
 		get(searchPattern+"/feed/end", (*request).confirmEndFeed),
-		post(searchPattern+"/feed/end", (*request).endFeed),
+		post(searchPattern+"/feed/end", (*request).deleteFeed),
 		get(searchPattern+"/runs/{run}", (*request).searchRun),
 		get(searchPattern+"/runs/{run}/labels", (*request).runLabels),
 		get(searchPattern+"/explain", (*request).explainSearch),
@@ -136,7 +136,7 @@ func (req *request) searches() error {
 	}
 	p := searchesPage{
 		Pager:  newPager(req.http.URL, list.Meta, len(list.Rows)),
-		Active: meter{"Alerts", searches.Active, req.account.ActiveLimit},
+		Active: meter{"Active alerts", searches.Active, req.account.ActiveLimit},
 	}
 	for _, s := range list.Rows {
 		p.Rows = append(p.Rows, searchRow{s, filterSummary(s.Filters), scheduleText(s.Schedule),

@@ -246,10 +246,10 @@ func verdictText(e cola.Explanation) string {
 
 // filterValue describes the value of a filter.
 func filterValue(f cola.FilterFinding) string {
-	if f.Sought == true {
+	if f.Value == true {
 		return "Selected"
 	}
-	text := stripHidden(formatValue(f.Sought))
+	text := stripHidden(formatValue(f.Value))
 	filter, _, ok := cola.SavedFilter(f.Filter)
 	switch {
 	case ok && filter.Kind == cola.MinFilter:

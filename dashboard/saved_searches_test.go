@@ -183,10 +183,10 @@ func TestActiveSearchLimit(t *testing.T) {
 	for i := range cola.MaxActiveSchedules {
 		s.mustSave(typedSearch("name", fmt.Sprint("Search ", i)))
 	}
-	s.post("/saved-searches/new", typedSearch("name", "One more")).shows(t, http.StatusConflict, "limit of 10 alerts",
+	s.post("/saved-searches/new", typedSearch("name", "One more")).shows(t, http.StatusConflict, "limit of 10 active alerts",
 		"One more")
 	paused := s.mustSave(typedSearch("name", "One more", "schedule.active", ""))
-	s.post(paused+"/resume", nil).shows(t, http.StatusConflict, "limit of 10 alerts", "One more", paused+"/resume")
+	s.post(paused+"/resume", nil).shows(t, http.StatusConflict, "limit of 10 active alerts", "One more", paused+"/resume")
 	s.get("/saved-searches").shows(t, http.StatusOK, "10 of 10")
 }
 

@@ -103,7 +103,7 @@ func withDimensions(search, counted url.Values) url.Values {
 }
 
 func countPrice() price {
-	return price{"one list record per 50 groups counted, up to 20; free if nothing matches", "Show chart"}
+	return price{"one list record per 50 groups counted, up to 20 list records; free if nothing matches", "Show chart"}
 }
 
 // Limits on the number of rows on a page.
@@ -121,7 +121,7 @@ func limitGroups(p *cola.CountParams) (rows int) {
 		rows = p.Top.V
 	}
 	if rows > maxRanking {
-		p.Problems.Add("top", "Show up to %d here, or up to %s groups with the API.", maxRanking, web.Thousands(cola.MaxGroups))
+		p.Problems.Add("top", "The maximum here is %d. The API returns up to %s groups.", maxRanking, web.Thousands(cola.MaxGroups))
 	}
 	if ranking := len(p.GroupBy) == 1 && !cola.HasOwnOrder(p.GroupBy[0]); !ranking && rows > 0 {
 		p.Top = cola.Some(cola.MaxGroups)

@@ -200,7 +200,7 @@ func (req *request) plans() error {
 		p.Plans = append(p.Plans, plan{Tier: t, Limits: t.Limits(), Price: priceOf(t), Own: own})
 		p.Largest = p.Largest || own && t.Largest()
 	}
-	view := page{Title: "Plans", Data: p, Description: "Prices, monthly quotas and rate limits of the label approval registry’s plans."}
+	view := page{Title: "Plans", Data: p, Description: "Plans for the label approval registry: prices, monthly quotas and rate limits."}
 	if req.signedIn {
 		view.Call = req.call("GET", "/usage", "Free. Returns your plan and its limits.").forTool("get_usage", nil)
 	}

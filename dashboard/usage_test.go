@@ -314,7 +314,7 @@ func TestPlans(t *testing.T) {
 	s := mustSite(t)
 	open := s.by("").get("/plans")
 	open.checkHTML(t)
-	open.shows(t, http.StatusOK, "Free", "Starter", "Pro", "39 USD", "99 USD", "10,000", "1,000,000",
+	open.shows(t, http.StatusOK, "Free", "Starter", "Pro", "$39", "$99", "10,000", "1,000,000",
 		"ask your administrator", `href="/sign-in?return=%2Fplans"`)
 	if strings.Contains(open.body, "your plan</span>") {
 		t.Error("signed-out visitor has a plan")

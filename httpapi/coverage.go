@@ -45,7 +45,7 @@ func exampleCoverage() cola.Coverage {
 	c.LastImports = []cola.LastImport{{
 		Import: cola.Import{
 			Kind: "colas", StartedAt: finished - 41_000_000, FinishedAt: finished,
-			Read: 427, Added: 425, Changed: 1, Refused: 1,
+			Read: 427, Added: 425, Changed: 1, Rejected: 1,
 		},
 		SucceededAt: cola.Some(finished),
 	}}

@@ -29,12 +29,12 @@ func feedOperations(svc Service) []operation {
 	}
 	return []operation{
 		{
-			ID: "makeFeed", Method: http.MethodPost, Path: oneSavedSearchPath + "/feed", Tag: tagSearches,
+			ID: "createFeed", Method: http.MethodPost, Path: oneSavedSearchPath + "/feed", Tag: tagSearches,
 			Summary: "Create a feed",
 			Description: "Creates a private Atom feed of the search's latest runs with matches, and returns its URL, " +
 				"once. Anyone with the URL can read the feed for free, without a key. " +
-				"The feed names up to 25 labels from scheduled runs in total, and gives counts and links for the " +
-				"rest. The search's previous feed URL stops working." + needsScope,
+				"The feed shows at most 25 labels across all runs and links to the rest. For manual runs, it shows " +
+				"only the count. The search's previous feed URL stops working." + needsScope,
 			PathParam: savedSearchID(), Creates: true,
 			Response: reflect.TypeFor[dataOf[cola.SavedSearchFeed]](),
 			Example:  dataOf[cola.SavedSearchFeed]{exampleFeed()}, Cost: free,
@@ -51,7 +51,7 @@ func feedOperations(svc Service) []operation {
 			}),
 		},
 		{
-			ID: "endFeed", Method: http.MethodDelete, Path: oneSavedSearchPath + "/feed", Tag: tagSearches,
+			ID: "deleteFeed", Method: http.MethodDelete, Path: oneSavedSearchPath + "/feed", Tag: tagSearches,
 			Summary:     "Delete a feed",
 			Description: "Deletes the search's feed; its URL stops working. Also succeeds if the search has no feed." + needsScope,
 			PathParam:   savedSearchID(), Cost: free, Errors: []string{"InsufficientScope"},

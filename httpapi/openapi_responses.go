@@ -59,8 +59,8 @@ func headers(s components) map[string]*huma.Param {
 		"ETag": {Required: true, Schema: text(), Example: exampleTag,
 			Description: "Version of the record. Send it back as If-None-Match."},
 		"Link": {Schema: text(), Example: `<` + defaultURL + basePath + `/colas?cursor=AQAB&q=oak>; rel="next"`,
-			Description: "CSV and NDJSON: URL of the next page. Absent on the last page, and on a page that the quota " +
-				"truncated if the list has no cursors."},
+			Description: "CSV and NDJSON: URL of the next page. Absent on the last page. If the list has no cursors, " +
+				"also absent on a page truncated by the quota."},
 		totalHeader: {Schema: whole(), Example: 41,
 			Description: "CSV and NDJSON: exact number of matching records on all pages."},
 		truncatedHeader: {Schema: text(), Example: "true",
@@ -137,7 +137,7 @@ func errorKinds() []errorKind {
 		{http.StatusTooManyRequests, "QuotaExceeded",
 			"A limit was reached; details.reason says which. detail_views, list_records: a monthly quota is used up, " +
 				"and upgrade_url is set. burst: too many requests in 60 seconds. failed_credentials: too many invalid " +
-				"credentials from your address; valid ones are still accepted. suggestions: too many requests to " +
+				"credentials from your IP address; valid ones are still accepted. suggestions: too many requests to " +
 				"/suggest. requests: a feed or emailed link was requested too often. Retry-After is set unless a monthly quota is used up.",
 			append([]string{"Retry-After"}, requestID...), quotaExamples()},
 		{http.StatusInternalServerError, "InternalError",

@@ -148,9 +148,9 @@ func TestDescribedResponses(t *testing.T) {
 			want = append(want, "408", "409", "415")
 		case "changeDestination", "confirmDestination":
 			want = append(want, "408", "409", "415")
-		case "makeFeed":
+		case "createFeed":
 			success = "201"
-		case "deleteDestination", "endFeed":
+		case "deleteDestination", "deleteFeed":
 			success = "204"
 		}
 		want = append(want, success)

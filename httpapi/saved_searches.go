@@ -201,7 +201,7 @@ func exampleExplanation() cola.Explanation {
 		e.Filters = append(e.Filters, cola.FilterFinding{
 			Filter: p.Filter,
 			Group:  cola.Opt[string]{V: p.Group, OK: p.Group != ""},
-			Sought: p.Sought,
+			Value:  p.Value,
 			Met:    true,
 		})
 	}

@@ -32,8 +32,8 @@ func countOperations(svc Service) []operation {
 		Response: reflect.TypeFor[colaCounts](), Example: exampleCounts(),
 		Rows: reflect.TypeFor[cola.LabelGroup](), RowFields: groupFields([]string{cola.ByYear}),
 		Meter: cola.MeterListRecords,
-		Cost: "One list record per 50 groups returned, rounded up. If your quota has too few list records left, the " +
-			"groups beyond them are left out.",
+		Cost: "One list record per 50 groups returned, rounded up. If you have too few list records left, the groups " +
+			"they don't cover are left out.",
 		call: listCall(svc.CountColas, renderCounts),
 	}}
 }

@@ -9,7 +9,7 @@ import (
 
 // suggestionList is the body of GET /suggest.
 type suggestionList struct {
-	Data  []cola.Suggestion `json:"data" nullable:"false" doc:"Values that begin with q, then values in which another word does; the most frequent first in each group."`
+	Data  []cola.Suggestion `json:"data" nullable:"false" doc:"Values that begin with q, then values with another word that begins with q; most frequent first in each group."`
 	Notes []string          `json:"notes,omitempty" nullable:"false" doc:"If no value matches q, the similar text that was used instead. Otherwise omitted." example:"[\"No value has a word that begins with \\\"ravin\\\". These are the values for \\\"raven\\\".\"]"`
 }
 

@@ -14,7 +14,7 @@ import (
 type colaWork struct {
 	pipeline[cola.Cola]
 	st     Target
-	upsert func(context.Context, []cola.Patch[cola.Cola]) ([]refusedRow, error)
+	upsert func(context.Context, []cola.Patch[cola.Cola]) ([]rejectedRow, error)
 	// undated is the set of labels in the input without an approval date. Its memory grows with the
 	// number of such labels.
 	undated   map[cola.TTBID]struct{}
@@ -38,10 +38,10 @@ func newColaWork(r *run, st Target) *colaWork {
 func (w *colaWork) finish(context.Context) error { return nil }
 
 // write stores a batch and adds warnings about its labels.
-func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola]) ([]refusedRow, error) {
+func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola]) ([]rejectedRow, error) {
 	rejected, err := w.upsert(ctx, patches)
 	for i, outcome := range w.outcomes[:min(len(w.outcomes), len(patches))] {
-		if outcome == store.Refused {
+		if outcome == store.Rejected {
 			continue
 		}
 		if w.pipeline.format.complete == nil { // otherwise rows are pages, and a label may have several

@@ -70,8 +70,8 @@ func TestProductTypeOfClass(t *testing.T) {
 		case err != nil:
 			t.Error(err)
 		case known && st.colas[theID].ProductType != vocabulary.MaltBeverage:
-			t.Errorf("%s: %+v, %v", member, st.colas[theID], report.Refusals)
-		case !known && report.Refused != 1:
+			t.Errorf("%s: %+v, %v", member, st.colas[theID], report.Rejections)
+		case !known && report.Rejected != 1:
 			t.Errorf("%s: %s, want a rejected row", member, report.Summary())
 		}
 	}
@@ -214,13 +214,13 @@ func TestColaRejections(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if report.Counts != (Counts{Read: 3, Added: 1, Unchanged: 1, Refused: 1}) || len(report.Refusals) != 1 {
-				t.Fatalf("report = %s %v, want one rejected row", report.Summary(), report.Refusals)
+			if report.Counts != (Counts{Read: 3, Added: 1, Unchanged: 1, Rejected: 1}) || len(report.Rejections) != 1 {
+				t.Fatalf("report = %s %v, want one rejected row", report.Summary(), report.Rejections)
 			}
-			if got := report.Refusals[0]; got.Line != 2 {
+			if got := report.Rejections[0]; got.Line != 2 {
 				t.Errorf("rejected line = %d, want 2", got.Line)
 			}
-			reasons.Check(t, row, report.Refusals[0].Reason)
+			reasons.Check(t, row, report.Rejections[0].Reason)
 		})
 	}
 }
@@ -396,7 +396,7 @@ func TestUnknownKeys(t *testing.T) {
 func TestRejectedDuplicates(t *testing.T) {
 	row := `{"ttb_id":"24001001000001","brand_name":"A"}` + "\n"
 	report, err := Import(t.Context(), newFakeStore(), Colas, texts(row+row), Options{SkipInvalid: true})
-	if err != nil || report.Refused != 2 || len(report.Warnings) > 0 {
+	if err != nil || report.Rejected != 2 || len(report.Warnings) > 0 {
 		t.Errorf("report = %s %v, %v, want no warning", report.Summary(), report.Warnings, err)
 	}
 }

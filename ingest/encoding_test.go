@@ -109,7 +109,7 @@ func TestInvalidEncodings(t *testing.T) {
 			if !errors.As(err, &failure) || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("error = %v, want %q", err, test.want)
 			}
-			if report.Added != len(st.colas) || report.Refused > 0 {
+			if report.Added != len(st.colas) || report.Rejected > 0 {
 				t.Errorf("report = %s, %d labels stored", report.Summary(), len(st.colas))
 			}
 		})
@@ -124,7 +124,7 @@ func TestTruncatedGzip(t *testing.T) {
 	whole := gzipped(t, labelRows(3000))
 	st := newFakeStore()
 	report, err := Import(t.Context(), st, Colas, texts(whole[:len(whole)/2]), Options{})
-	if err == nil || report.Added < 100 || report.Added > 2900 || report.Refused != 0 || len(st.colas) != report.Added {
+	if err == nil || report.Added < 100 || report.Added > 2900 || report.Rejected != 0 || len(st.colas) != report.Added {
 		t.Errorf("error = %v, report = %s; want an error after some labels", err, report.Summary())
 	}
 }

@@ -82,7 +82,7 @@ func (f *fakeStore) UpsertColas(ctx context.Context, patches []cola.Patch[cola.C
 		}
 		label, outcome := merged(&patches[i], stored, exists, (*cola.Cola).Derive)
 		if cola.CheckNew(&label) != nil {
-			outcomes = append(outcomes, store.Refused)
+			outcomes = append(outcomes, store.Rejected)
 			continue
 		}
 		kept[id] = label

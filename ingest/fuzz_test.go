@@ -170,7 +170,7 @@ func FuzzTTBExport(f *testing.F) {
 		}
 		checkCounts(t, report)
 		if st.colas[10363001000317].BrandName != "LENZ MOSER" || st.colas[11024001000092].BrandName != "FETE" {
-			t.Fatalf("%q changed the rows around it: %v", text, report.Refusals)
+			t.Fatalf("%q changed the rows around it: %v", text, report.Rejections)
 		}
 		for _, label := range st.colas {
 			if err := errors.Join(cola.CheckCola(&label), cola.CheckNew(&label)); err != nil {
@@ -210,13 +210,13 @@ func FuzzImport(f *testing.F) {
 		first := run()
 		before := []any{maps.Clone(st.colas), maps.Clone(st.permittees), maps.Clone(st.avas), maps.Clone(st.reports), maps.Clone(st.times)}
 		second := run()
-		if first.Read != second.Read || first.Refused != second.Refused && kind != Colas && kind != CategoryAliases {
+		if first.Read != second.Read || first.Rejected != second.Rejected && kind != Colas && kind != CategoryAliases {
 			t.Fatalf("first import: %s, second import: %s", first.Summary(), second.Summary())
 		}
 		if kind == CategoryAliases {
 			return // which alias of a cycle is rejected depends on the stored ones
 		}
-		if first.Refused != second.Refused {
+		if first.Rejected != second.Rejected {
 			return // a rejected row may be valid once a later row has added its label
 		}
 		for i, after := range []any{st.colas, st.permittees, st.avas, st.reports, st.times} {
@@ -229,7 +229,7 @@ func FuzzImport(f *testing.F) {
 
 func checkCounts(t *testing.T, r Report) {
 	t.Helper()
-	if r.Read != r.Added+r.Changed+r.Unchanged+r.Refused || len(r.Refusals) != min(r.Refused, maxRefusals) {
-		t.Fatalf("inconsistent counts: %s, %d rejections listed", r.Summary(), len(r.Refusals))
+	if r.Read != r.Added+r.Changed+r.Unchanged+r.Rejected || len(r.Rejections) != min(r.Rejected, maxRejections) {
+		t.Fatalf("inconsistent counts: %s, %d rejections listed", r.Summary(), len(r.Rejections))
 	}
 }

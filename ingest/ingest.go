@@ -122,14 +122,14 @@ type Progress struct {
 // errEmpty is the error of a source without content.
 var errEmpty = errors.New("empty; the download or export may have failed (use --allow-empty to accept empty files)")
 
-// ErrRefused is wrapped by the error of an import that completed but rejected rows.
-var ErrRefused = errors.New("rows were rejected")
+// ErrRejected is wrapped by the error of an import that completed but rejected rows.
+var ErrRejected = errors.New("rows were rejected")
 
 // Import reads every source and merges its rows into the store. The report is valid even with an
 // error: it counts the work done before it.
 //
 // An invalid row is rejected and listed in the report, and the import continues; unless
-// opts.SkipInvalid is set, the error then wraps ErrRefused. A source that cannot be opened, is
+// opts.SkipInvalid is set, the error then wraps ErrRejected. A source that cannot be opened, is
 // empty, has an unknown format or is truncated fails with a SourceError; its earlier rows are kept
 // and the other sources are read. An error of the store ends the import. If ctx is canceled, the
 // import finishes the current batch and returns an error that wraps ctx.Err().
@@ -177,8 +177,8 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 	if err := errors.Join(work.finish(ctx), run.rejects.flush()); err != nil {
 		return run.report, errors.Join(append(failures, err)...)
 	}
-	if run.report.Refused > 0 && !opts.SkipInvalid {
-		failures = append(failures, fmt.Errorf("%d of %d %w", run.report.Refused, run.report.Read, ErrRefused))
+	if run.report.Rejected > 0 && !opts.SkipInvalid {
+		failures = append(failures, fmt.Errorf("%d of %d %w", run.report.Rejected, run.report.Read, ErrRejected))
 	}
 	return run.report, errors.Join(failures...)
 }
@@ -197,8 +197,8 @@ func (r *run) record(ctx context.Context, st store.Imports, err *error) func() {
 		c := r.report.Counts
 		failure := st.RecordImport(ctx, cola.Import{
 			Kind: string(r.report.Kind), StartedAt: cola.TimestampOf(started), FinishedAt: cola.TimestampOf(r.opts.Now()),
-			Read: c.Read, Added: c.Added, Changed: c.Changed, Unchanged: c.Unchanged, Refused: c.Refused,
-			Failed: *err != nil && (len(r.report.Failures) > 0 || !errors.Is(*err, ErrRefused)),
+			Read: c.Read, Added: c.Added, Changed: c.Changed, Unchanged: c.Unchanged, Rejected: c.Rejected,
+			Failed: *err != nil && (len(r.report.Failures) > 0 || !errors.Is(*err, ErrRejected)),
 		})
 		if failure != nil { // otherwise keep *err as it is: callers unwrap it
 			*err = errors.Join(*err, failure)
@@ -236,9 +236,9 @@ func sourceErrors(err error) (wrong []*SourceError, fatal error) {
 	return wrong, fatal
 }
 
-// refuse counts and writes a rejected row.
-func (r *run) refuse(at rowPosition, reason string) {
-	r.report.refuse(Refusal{Source: at.source, Line: at.line, Reason: reason})
+// reject counts and writes a rejected row.
+func (r *run) reject(at rowPosition, reason string) {
+	r.report.reject(Rejection{Source: at.source, Line: at.line, Reason: reason})
 	r.rejects.write(at, reason)
 }
 

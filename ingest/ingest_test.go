@@ -64,11 +64,11 @@ func TestImportOrder(t *testing.T) {
 	st := newFakeStore()
 	text := labelRows(labels) + "oops\n" + strings.ReplaceAll(labelRows(labels), "BRAND", "LATER")
 	report, err := Import(t.Context(), st, Colas, texts(text), Options{Workers: 4})
-	if !errors.Is(err, ErrRefused) {
+	if !errors.Is(err, ErrRejected) {
 		t.Error(err)
 	}
-	if report.Counts != (Counts{Read: 2*labels + 1, Added: labels, Changed: labels, Refused: 1}) || report.Refusals[0].Line != labels+1 {
-		t.Errorf("report = %s %v, want one rejected row", report.Summary(), report.Refusals)
+	if report.Counts != (Counts{Read: 2*labels + 1, Added: labels, Changed: labels, Rejected: 1}) || report.Rejections[0].Line != labels+1 {
+		t.Errorf("report = %s %v, want one rejected row", report.Summary(), report.Rejections)
 	}
 	for id, label := range st.colas {
 		if !strings.HasPrefix(label.BrandName, "LATER") {
@@ -82,7 +82,7 @@ func TestImportDryRun(t *testing.T) {
 	mustImport(t, st, Colas, texts(labelRows(2))...)
 	text := labelRow(0) + strings.Replace(labelRow(1), "BRAND", "NEW", 1) + labelRow(2) + `{"ttb_id":"24001001000009"}`
 	report, err := Import(t.Context(), st, Colas, texts(text), Options{DryRun: true, SkipInvalid: true})
-	if err != nil || report.Counts != (Counts{Read: 4, Added: 1, Changed: 1, Unchanged: 1, Refused: 1}) {
+	if err != nil || report.Counts != (Counts{Read: 4, Added: 1, Changed: 1, Unchanged: 1, Rejected: 1}) {
 		t.Errorf("error = %v, report = %s", err, report.Summary())
 	}
 	if len(st.colas) != 2 || st.colas[24001001000001].BrandName != "BRAND 1" {
@@ -188,19 +188,19 @@ func TestImportProgress(t *testing.T) {
 }
 
 func TestImportRejectionLimit(t *testing.T) {
-	text := labelRow(1) + strings.Repeat("{\"ttb_id\":1}\n", maxRefusals+234)
+	text := labelRow(1) + strings.Repeat("{\"ttb_id\":1}\n", maxRejections+234)
 	report, err := Import(t.Context(), newFakeStore(), Colas, texts(text), Options{})
-	if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "1234 of 1235 rows were rejected") {
+	if !errors.Is(err, ErrRejected) || !strings.Contains(err.Error(), "1234 of 1235 rows were rejected") {
 		t.Error(err)
 	}
-	if report.Refused != maxRefusals+234 || len(report.Refusals) != maxRefusals {
-		t.Errorf("%d rejected, %d listed", report.Refused, len(report.Refusals))
+	if report.Rejected != maxRejections+234 || len(report.Rejections) != maxRejections {
+		t.Errorf("%d rejected, %d listed", report.Rejected, len(report.Rejections))
 	}
 }
 
 // TestReportReasons checks that rejected rows are grouped by reason, with examples.
 func TestReportReasons(t *testing.T) {
-	text := labelRow(1) + strings.Repeat("{\"ttb_id\":1}\n", 4) + strings.Repeat("oops\n", maxRefusals+1)
+	text := labelRow(1) + strings.Repeat("{\"ttb_id\":1}\n", 4) + strings.Repeat("oops\n", maxRejections+1)
 	for i := range 5 {
 		text += fmt.Sprintf("{\"ttb_id\":\"2400100100000%d\",\"product_type\":\"x%d\"}\n", i, i)
 	}
@@ -208,7 +208,7 @@ func TestReportReasons(t *testing.T) {
 	reports := golden.Load(t, "report_reasons")
 	for name, rejects := range map[string]io.Writer{"grouped": nil, "grouped, all written": io.Discard} {
 		report, err := Import(t.Context(), newFakeStore(), Colas, texts(text), Options{Rejects: rejects})
-		if !errors.Is(err, ErrRefused) {
+		if !errors.Is(err, ErrRejected) {
 			t.Error(err)
 		}
 		var b strings.Builder
@@ -219,7 +219,7 @@ func TestReportReasons(t *testing.T) {
 	}
 	var many Report
 	for i := range maxReasons + 7 {
-		many.refuse(Refusal{Reason: strings.Repeat("x", i)})
+		many.reject(Rejection{Reason: strings.Repeat("x", i)})
 	}
 	if len(many.reasons.list) != maxReasons || many.reasons.other != 7 {
 		t.Errorf("%d reasons and %d other rows, want %d and 7", len(many.reasons.list), many.reasons.other, maxReasons)
@@ -231,7 +231,7 @@ func TestReportReasons(t *testing.T) {
 func TestReasonWithZeroByte(t *testing.T) {
 	var report Report
 	for _, reason := range []string{"a\x00b", "a1b", "a2b", `a"x"b`, "a10b", `a1"x"b`} {
-		report.refuse(Refusal{Reason: reason})
+		report.reject(Rejection{Reason: reason})
 	}
 	var rows []int
 	for _, count := range report.reasons.list {
@@ -271,8 +271,8 @@ func TestReportWriteTo(t *testing.T) {
 	}
 	golden.Load(t, "report").Check(t, "report", strings.Split(b.String(), "\n"))
 	long := Report{}
-	long.refuse(Refusal{Reason: strings.Repeat("É", maxReason)})
-	if reason := long.Refusals[0].Reason; len(reason) > maxReason+3 || !strings.HasSuffix(reason, "É…") {
+	long.reject(Rejection{Reason: strings.Repeat("É", maxReason)})
+	if reason := long.Rejections[0].Reason; len(reason) > maxReason+3 || !strings.HasSuffix(reason, "É…") {
 		t.Errorf("reason of %d bytes is not shortened: …%q", len(reason), reason[len(reason)-10:])
 	}
 }

@@ -151,7 +151,7 @@ func TestFolders(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			st := newFakeStore()
-			for _, want := range []Counts{{Read: 6, Added: 2, Changed: 1, Unchanged: 1, Refused: 2}, {Read: 6, Unchanged: 4, Refused: 2}} {
+			for _, want := range []Counts{{Read: 6, Added: 2, Changed: 1, Unchanged: 1, Rejected: 2}, {Read: 6, Unchanged: 4, Rejected: 2}} {
 				report, err := Import(t.Context(), st, Colas, []Source{FileSource(path)}, Options{SkipInvalid: true})
 				if err != nil || report.Counts != want {
 					t.Fatalf("report = %s, %v; want %+v", report.Summary(), err, want)
@@ -177,8 +177,8 @@ func TestFolders(t *testing.T) {
 
 // problemsOf returns the lines of a report about rejected rows and warnings.
 func problemsOf(r Report) (lines []string) {
-	for _, refusal := range r.Refusals {
-		lines = append(lines, refusal.String())
+	for _, rejection := range r.Rejections {
+		lines = append(lines, rejection.String())
 	}
 	for _, warning := range r.Warnings {
 		lines = append(lines, warning.String())
@@ -350,15 +350,15 @@ func TestRejectedPages(t *testing.T) {
 			st := newFakeStore()
 			path := mustWrite(t, text)
 			report, err := Import(t.Context(), st, Colas, []Source{FileSource(path)}, Options{})
-			if !errors.Is(err, ErrRefused) || report.Refused != 1 || len(st.colas) != 0 || len(report.Refusals) != 1 {
+			if !errors.Is(err, ErrRejected) || report.Rejected != 1 || len(st.colas) != 0 || len(report.Rejections) != 1 {
 				t.Fatalf("report = %s, %v, want a rejected page", report.Summary(), err)
 			}
-			if r := report.Refusals[0]; r.Source != path || r.Line != 1 {
+			if r := report.Rejections[0]; r.Source != path || r.Line != 1 {
 				t.Errorf("rejected row = %s:%d, want %s:1", r.Source, r.Line, path)
 			}
-			reasons.Check(t, name, report.Refusals[0].Reason)
+			reasons.Check(t, name, report.Rejections[0].Reason)
 			again, err := Import(t.Context(), st, Colas, []Source{PageSource(path, []byte(text))}, Options{})
-			if diff := cmp.Diff(report.Refusals, again.Refusals); diff != "" || !errors.Is(err, ErrRefused) {
+			if diff := cmp.Diff(report.Rejections, again.Rejections); diff != "" || !errors.Is(err, ErrRejected) {
 				t.Errorf("page in memory: error %v, reasons (-file +memory):\n%s", err, diff)
 			}
 		})
@@ -419,8 +419,8 @@ func TestLinkedFolder(t *testing.T) {
 		t.Skip(err)
 	}
 	report, err := Import(t.Context(), newFakeStore(), Colas, []Source{FileSource(link)}, Options{SkipInvalid: true})
-	if err != nil || report.Read != 6 || report.Refusals[0].Source != link+"/more/bad.csv" {
-		t.Errorf("report = %s %v, %v", report.Summary(), report.Refusals, err)
+	if err != nil || report.Read != 6 || report.Rejections[0].Source != link+"/more/bad.csv" {
+		t.Errorf("report = %s %v, %v", report.Summary(), report.Rejections, err)
 	}
 }
 
@@ -506,12 +506,12 @@ func TestRejectedInFolder(t *testing.T) {
 			{"commodity":"Beer","report_type":"yearly","year":2024,"statistical_group":"G","value":"much"}`,
 	}))
 	report, err := Import(t.Context(), newFakeStore(), ProductionReports, []Source{FileSource(path)}, Options{SkipInvalid: true})
-	if err != nil || len(report.Refusals) != 2 {
+	if err != nil || len(report.Rejections) != 2 {
 		t.Errorf("report = %s, %v, want two rejected rows", report.Summary(), err)
 	}
-	for _, refusal := range report.Refusals {
-		if refusal.Source != path+"/a.json" {
-			t.Errorf("rejected row = %s", refusal)
+	for _, rejection := range report.Rejections {
+		if rejection.Source != path+"/a.json" {
+			t.Errorf("rejected row = %s", rejection)
 		}
 	}
 }
@@ -526,8 +526,8 @@ func TestManyPages(t *testing.T) {
 	files["24031001000177.html"] = "<html>gone"
 	st := newFakeStore()
 	report, err := Import(t.Context(), st, Colas, []Source{FileSource(mustWrite(t, writeZIP(t, files)))}, Options{SkipInvalid: true, Workers: 3})
-	if err != nil || report.Added != 119 || len(report.Refusals) != 1 || !strings.HasSuffix(report.Refusals[0].Source, "/24031001000177.html") {
-		t.Errorf("report = %s %v, %v", report.Summary(), report.Refusals, err)
+	if err != nil || report.Added != 119 || len(report.Rejections) != 1 || !strings.HasSuffix(report.Rejections[0].Source, "/24031001000177.html") {
+		t.Errorf("report = %s %v, %v", report.Summary(), report.Rejections, err)
 	}
 	if st.batches > 3 {
 		t.Errorf("%d batches for %d bytes", st.batches, 120*len(form))

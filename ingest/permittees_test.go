@@ -153,7 +153,7 @@ func TestPermitteeColumns(t *testing.T) {
 func checkReport(t *testing.T, reports *golden.Cases, name string, report Report) {
 	t.Helper()
 	lines := []string{}
-	for _, r := range report.Refusals {
+	for _, r := range report.Rejections {
 		lines = append(lines, r.String())
 	}
 	for _, w := range report.Warnings {

@@ -43,10 +43,10 @@ type pipeline[T any] struct {
 	run    *run
 	detect func(*input) (format[T], error)
 	// write stores a batch and counts its outcomes.
-	write func(ctx context.Context, patches []cola.Patch[T]) ([]refusedRow, error)
-	// refused gets the rows of a batch that could not be decoded, before the others are written.
+	write func(ctx context.Context, patches []cola.Patch[T]) ([]rejectedRow, error)
+	// rejected gets the rows of a batch that could not be decoded, before the others are written.
 	// May be nil.
-	refused func(rows []partialRow[T])
+	rejected func(rows []partialRow[T])
 	// truncated gets the name of a source that ended early after rows were read. May be nil.
 	truncated func(source string)
 	// pages decodes pages of TTB's registry; its decoder is nil if this type of record has no such pages.
@@ -57,7 +57,7 @@ type pipeline[T any] struct {
 	format *format[T] // of its source
 }
 
-type refusedRow struct {
+type rejectedRow struct {
 	reason string
 	index  int // in the rows of the batch; in the result of write, in its patches
 }
@@ -79,7 +79,7 @@ type batch[T any] struct {
 	original []byte // text before decoding, if the pool keeps it
 	patches  []cola.Patch[T]
 	accepted []int // index of each patch's row in rows
-	refused  []refusedRow
+	rejected []rejectedRow
 	partial  []partialRow[T] // rejected rows, if the pool keeps them
 	notes    notes
 }
@@ -103,7 +103,7 @@ func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	p.run.opts.Logger.Info("import started", "kind", p.run.report.Kind, "source", s.Name, "bytes", s.Size)
 	err := p.read(ctx, s)
 	p.run.opts.Logger.Info("import finished", "kind", p.run.report.Kind, "source", s.Name,
-		"read", p.run.report.Read, "refused", p.run.report.Refused, "error", err)
+		"read", p.run.report.Read, "rejected", p.run.report.Rejected, "error", err)
 	return err
 }
 
@@ -147,7 +147,7 @@ func (p *pipeline[T]) decode(ctx context.Context, s Source, bytes *atomic.Int64,
 			<-f.ended
 		}
 	}()
-	f.keepPartial = p.refused != nil
+	f.keepPartial = p.rejected != nil
 	f.name, f.bytes = s.Name, bytes
 	go read(f)
 	err := p.consume(ctx, s, f)
@@ -205,25 +205,25 @@ func sourceError(s Source, err error) error {
 // store writes one whole batch, even if ctx is canceled, and adds it to the report.
 func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], f *decodePool[T]) error {
 	p.batch, p.name, p.format = b, s.Name, &f.format
-	rejected := b.refused
-	if p.refused != nil {
-		p.refused(b.partial)
+	rejected := b.rejected
+	if p.rejected != nil {
+		p.rejected(b.partial)
 	}
 	var err error
 	if len(b.patches) > 0 && p.format.complete != nil {
 		err = p.format.complete(context.WithoutCancel(ctx), b.patches)
 	}
 	if len(b.patches) > 0 && err == nil {
-		var more []refusedRow
+		var more []rejectedRow
 		more, err = p.write(context.WithoutCancel(ctx), b.patches)
 		for _, r := range more {
 			r.index = b.accepted[r.index]
 			rejected = append(rejected, r)
 		}
-		slices.SortFunc(rejected, func(a, b refusedRow) int { return cmp.Compare(a.index, b.index) })
+		slices.SortFunc(rejected, func(a, b rejectedRow) int { return cmp.Compare(a.index, b.index) })
 	}
 	for _, r := range rejected {
-		p.run.refuse(p.position(r.index), r.reason)
+		p.run.reject(p.position(r.index), r.reason)
 	}
 	p.run.report.warnRows(s.Name, b.notes)
 	if err != nil {
@@ -279,16 +279,16 @@ func upsert[T any](
 	r *run,
 	write func(context.Context, []cola.Patch[T], store.Mode) ([]store.Outcome, error),
 	reason func(*cola.Patch[T]) string,
-) func(context.Context, []cola.Patch[T]) ([]refusedRow, error) {
-	return func(ctx context.Context, patches []cola.Patch[T]) ([]refusedRow, error) {
+) func(context.Context, []cola.Patch[T]) ([]rejectedRow, error) {
+	return func(ctx context.Context, patches []cola.Patch[T]) ([]rejectedRow, error) {
 		outcomes, err := write(ctx, patches, r.mode())
 		if err == nil && len(outcomes) != len(patches) {
 			err = fmt.Errorf("the store returned %d outcomes for %d records", len(outcomes), len(patches))
 		}
-		var rejected []refusedRow
+		var rejected []rejectedRow
 		for i, outcome := range outcomes[:min(len(outcomes), len(patches))] {
-			if outcome == store.Refused {
-				rejected = append(rejected, refusedRow{reason(&patches[i]), i})
+			if outcome == store.Rejected {
+				rejected = append(rejected, rejectedRow{reason(&patches[i]), i})
 				continue
 			}
 			r.report.count(outcome)

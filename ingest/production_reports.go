@@ -21,7 +21,7 @@ type productionWork struct {
 	st          Target
 	reports     map[cola.ReportKey]*report
 	order       []cola.ReportKey // by first occurrence
-	refusedRows refusedReportRows
+	rejectedRows rejectedReportRows
 	truncated   map[string]bool // sources that ended early
 }
 
@@ -33,15 +33,15 @@ type report struct {
 
 func newProductionWork(r *run, st Target) *productionWork {
 	w := &productionWork{st: st, reports: map[cola.ReportKey]*report{}, truncated: map[string]bool{}}
-	w.pipeline = pipeline[cola.ProductionReport]{run: r, detect: detectProduction, write: w.collect, refused: w.addRefused}
+	w.pipeline = pipeline[cola.ProductionReport]{run: r, detect: detectProduction, write: w.collect, rejected: w.addRejected}
 	w.pipeline.truncated = func(source string) { w.truncated[source] = true }
 	return w
 }
 
-// addRefused adds the rejected rows of a batch.
-func (w *productionWork) addRefused(rows []partialRow[cola.ProductionReport]) {
+// addRejected adds the rejected rows of a batch.
+func (w *productionWork) addRejected(rows []partialRow[cola.ProductionReport]) {
 	for i := range rows {
-		w.refusedRows.add(rowPosition{source: w.run.source, line: rows[i].line}, &rows[i].record)
+		w.rejectedRows.add(rowPosition{source: w.run.source, line: rows[i].line}, &rows[i].record)
 	}
 }
 
@@ -56,7 +56,7 @@ func (w *productionWork) isTruncated(source string) bool {
 }
 
 // collect adds the rows of a batch to their reports. It is the pipeline's write function.
-func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport]) ([]refusedRow, error) {
+func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport]) ([]rejectedRow, error) {
 	for i := range patches {
 		row := patches[i].Record
 		incoming := w.reports[row.Key()]
@@ -87,11 +87,11 @@ func (w *productionWork) finish(ctx context.Context) error {
 		}
 		incoming := w.reports[key]
 		if slices.ContainsFunc(incoming.from, func(from rowPosition) bool { return w.isTruncated(from.source) }) {
-			w.refuse(incoming, func(string) string { return "its file is truncated" })
+			w.reject(incoming, func(string) string { return "its file is truncated" })
 			continue
 		}
-		if lost, ok := w.refusedRows.forReport(key, incoming); ok {
-			w.refuse(incoming, lost.refusedFor)
+		if lost, ok := w.rejectedRows.forReport(key, incoming); ok {
+			w.reject(incoming, lost.rejectedFor)
 			continue
 		}
 		rows, kept := replaceGroups(before[key], incoming.rows)
@@ -159,10 +159,10 @@ func replaceGroups(stored, update []cola.ProductionReport) (rows []cola.Producti
 	return rows, kept
 }
 
-// refuse rejects the rows of an incomplete report. why returns the reason for rows of a source.
-func (w *productionWork) refuse(incoming *report, why func(source string) string) {
+// reject rejects the rows of an incomplete report. why returns the reason for rows of a source.
+func (w *productionWork) reject(incoming *report, why func(source string) string) {
 	for _, from := range incoming.from {
-		w.run.refuse(from, "report not imported because "+why(from.source))
+		w.run.reject(from, "report not imported because "+why(from.source))
 	}
 }
 
@@ -217,9 +217,9 @@ func setReportDate(r *recordReader, p *cola.ProductionReport, month int) {
 	}
 }
 
-// refusedReportRow has the fields of a rejected row that identify its report. Zero fields are
+// rejectedReportRow has the fields of a rejected row that identify its report. Zero fields are
 // unknown.
-type refusedReportRow struct {
+type rejectedReportRow struct {
 	source      string
 	commodity   string
 	reportType  string
@@ -227,20 +227,20 @@ type refusedReportRow struct {
 	year, month int
 }
 
-// refusedReportRows are the rejected rows of an import, without duplicates. The zero value is
+// rejectedReportRows are the rejected rows of an import, without duplicates. The zero value is
 // empty.
-type refusedReportRows struct {
-	rows  []refusedReportRow
-	first map[refusedReportRow]rowPosition // first occurrence
+type rejectedReportRows struct {
+	rows  []rejectedReportRow
+	first map[rejectedReportRow]rowPosition // first occurrence
 }
 
-func (l *refusedReportRows) add(at rowPosition, read *cola.ProductionReport) {
-	row := newRefusedReportRow(at.source, *read)
+func (l *rejectedReportRows) add(at rowPosition, read *cola.ProductionReport) {
+	row := newRejectedReportRow(at.source, *read)
 	if _, ok := l.first[row]; ok {
 		return
 	}
 	if l.first == nil {
-		l.first = map[refusedReportRow]rowPosition{}
+		l.first = map[rejectedReportRow]rowPosition{}
 	}
 	l.first[row] = at
 	l.rows = append(l.rows, row)
@@ -248,7 +248,7 @@ func (l *refusedReportRows) add(at rowPosition, read *cola.ProductionReport) {
 
 // forReport returns the first rejected row that may belong to a report. A row that does not
 // identify its report may belong to any report with other rows in the same source.
-func (l *refusedReportRows) forReport(key cola.ReportKey, incoming *report) (rowPosition, bool) {
+func (l *rejectedReportRows) forReport(key cola.ReportKey, incoming *report) (rowPosition, bool) {
 	for _, row := range l.rows {
 		if row.mayBelongTo(key) && (row.identifiesReport() || incoming.hasRowsOf(row.source)) {
 			return l.first[row], true
@@ -261,19 +261,19 @@ func (r *report) hasRowsOf(source string) bool {
 	return slices.ContainsFunc(r.from, func(from rowPosition) bool { return from.source == source })
 }
 
-// refusedFor returns the reason for not importing rows of source: the row at p was rejected. It
+// rejectedFor returns the reason for not importing rows of source: the row at p was rejected. It
 // names p's source if it differs.
-func (p rowPosition) refusedFor(source string) string {
+func (p rowPosition) rejectedFor(source string) string {
 	if p.source == source {
 		return fmt.Sprintf("line %d was rejected", p.line)
 	}
 	return fmt.Sprintf("line %d of %s was rejected", p.line, p.source)
 }
 
-// newRefusedReportRow returns the reliable fields of a rejected row.
-func newRefusedReportRow(source string, read cola.ProductionReport) refusedReportRow {
+// newRejectedReportRow returns the reliable fields of a rejected row.
+func newRejectedReportRow(source string, read cola.ProductionReport) rejectedReportRow {
 	normalizeCommodity(&read.Commodity, productionCommodities...)
-	row := refusedReportRow{source: source, commodity: read.Commodity, reportType: strings.ToLower(read.ReportType), date: read.ReportDate}
+	row := rejectedReportRow{source: source, commodity: read.Commodity, reportType: strings.ToLower(read.ReportType), date: read.ReportDate}
 	if strings.ContainsFunc(row.commodity, unicode.IsControl) {
 		row.commodity = ""
 	}
@@ -298,13 +298,13 @@ func newRefusedReportRow(source string, read cola.ProductionReport) refusedRepor
 }
 
 // identifiesReport reports whether the row has all fields of a report's key.
-func (r *refusedReportRow) identifiesReport() bool {
+func (r *rejectedReportRow) identifiesReport() bool {
 	return r.commodity != "" && r.reportType != "" && r.year != 0 && (r.month != 0 || r.reportType == "yearly")
 }
 
 // mayBelongTo reports whether the row's known fields fit a report. If its date and its month
 // differ, either may be right.
-func (r *refusedReportRow) mayBelongTo(key cola.ReportKey) bool {
+func (r *rejectedReportRow) mayBelongTo(key cola.ReportKey) bool {
 	if r.commodity != "" && r.commodity != key.Commodity || r.reportType != "" && r.reportType != key.ReportType {
 		return false
 	}

@@ -48,14 +48,14 @@ func TestProductionRejectedRow(t *testing.T) {
 				if test.kept != "" {
 					blocked = 1 + strings.Count(test.kept, ",")
 				}
-				if report.Counts != (Counts{Read: 5, Changed: 4 - blocked, Refused: 1 + blocked}) {
+				if report.Counts != (Counts{Read: 5, Changed: 4 - blocked, Rejected: 1 + blocked}) {
 					t.Error(report.Summary())
 				}
 				line := "2"
 				if text == header+good+test.row {
 					line = "6"
 				}
-				for _, r := range report.Refusals[1:] {
+				for _, r := range report.Rejections[1:] {
 					if !strings.Contains(r.Reason, "line "+line+" ") {
 						t.Errorf("rejection = %v, want line %s in it", r, line)
 					}
@@ -95,7 +95,7 @@ func TestProductionRejectedRowOtherSource(t *testing.T) {
 	}
 	st := newFakeStore()
 	report, err := Import(t.Context(), st, ProductionReports, texts(row("1", `"much"`)+row("2", "1")+"{]\n", row("1", "1")+row("3", "1")), Options{})
-	if err == nil || report.Counts != (Counts{Read: 5, Added: 1, Refused: 4}) || len(st.reports) != 1 {
+	if err == nil || report.Counts != (Counts{Read: 5, Added: 1, Rejected: 4}) || len(st.reports) != 1 {
 		t.Errorf("error = %v, report = %s, stored reports = %v", err, report.Summary(), st.reports)
 	}
 	checkReport(t, golden.Load(t, "production_refused"), "elsewhere", report)
@@ -138,7 +138,7 @@ func TestTruncatedReports(t *testing.T) {
 			st := newFakeStore()
 			mustImport(t, st, ProductionReports, texts(file(3, "1"))...)
 			report, err := Import(t.Context(), st, ProductionReports, sources, Options{})
-			if err == nil || report.Changed+report.Unchanged > 0 || report.Refused == 0 {
+			if err == nil || report.Changed+report.Unchanged > 0 || report.Rejected == 0 {
 				t.Errorf("report = %s, error = %v, want rejected rows", report.Summary(), err)
 			}
 			for _, rows := range st.reports {

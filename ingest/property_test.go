@@ -117,7 +117,7 @@ func TestImportRoundTrip(t *testing.T) {
 			source := ReaderSource("-", io.NopCloser(strings.NewReader(text)))
 			report, err := Import(t.Context(), st, Colas, []Source{source}, Options{})
 			if err != nil || report.Counts != counts || report.Undated != undated || len(report.Warnings) > 0 {
-				t.Fatalf("error = %v, report = %s, undated = %d, want %+v\n%v %v", err, report.Summary(), report.Undated, counts, report.Refusals, report.Warnings)
+				t.Fatalf("error = %v, report = %s, undated = %d, want %+v\n%v %v", err, report.Summary(), report.Undated, counts, report.Rejections, report.Warnings)
 			}
 			if diff := cmp.Diff(want, st.colas); diff != "" {
 				t.Fatal(diff)

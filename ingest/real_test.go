@@ -31,7 +31,7 @@ func mustImport(t *testing.T, st Target, kind Kind, sources ...Source) Report {
 	t.Helper()
 	report, err := Import(context.Background(), st, kind, sources, Options{})
 	if err != nil {
-		t.Fatalf("Import(%s): %v\n%v", kind, err, report.Refusals)
+		t.Fatalf("Import(%s): %v\n%v", kind, err, report.Rejections)
 	}
 	return report
 }

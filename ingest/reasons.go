@@ -26,7 +26,7 @@ type reasonCount struct {
 	parts    []string // values and the text between them; "…" for a value that varies
 	varies   bool
 	rows     int
-	examples []Refusal // the first rows
+	examples []Rejection // the first rows
 }
 
 // reasonValue matches the parts of a reason that vary by row.
@@ -48,8 +48,8 @@ func splitReason(reason string) (parts []string, key string) {
 	return append(parts, reason[end:]), k.String()
 }
 
-func (c *reasonCounts) add(refusal Refusal) {
-	parts, key := splitReason(refusal.Reason)
+func (c *reasonCounts) add(rejection Rejection) {
+	parts, key := splitReason(rejection.Reason)
 	count := c.byKey[key]
 	switch {
 	case count != nil:
@@ -71,7 +71,7 @@ func (c *reasonCounts) add(refusal Refusal) {
 	}
 	count.rows++
 	if len(count.examples) < maxExamples {
-		count.examples = append(count.examples, refusal)
+		count.examples = append(count.examples, rejection)
 	}
 }
 
@@ -84,8 +84,8 @@ func (c *reasonCounts) write(w io.Writer) (omitted bool) {
 	})
 	for _, count := range list {
 		if count.rows <= maxExamples {
-			for _, refusal := range count.examples {
-				fmt.Fprintln(w, refusal)
+			for _, rejection := range count.examples {
+				fmt.Fprintln(w, rejection)
 			}
 			continue
 		}

@@ -27,11 +27,11 @@ func TestRecordedImport(t *testing.T) {
 		},
 		{
 			name: "rejected row", text: labelRows(2) + "oops\n",
-			want: &cola.Import{Kind: "colas", Read: 3, Added: 2, Refused: 1},
+			want: &cola.Import{Kind: "colas", Read: 3, Added: 2, Rejected: 1},
 		},
 		{
 			name: "rejected row that is skipped", text: labelRows(2) + "oops\n", opts: Options{SkipInvalid: true},
-			want: &cola.Import{Kind: "colas", Read: 3, Added: 2, Refused: 1},
+			want: &cola.Import{Kind: "colas", Read: 3, Added: 2, Rejected: 1},
 		},
 		{
 			name: "truncated source", text: "[" + labelRow(1) + `,{"ttb_id":`,
@@ -39,7 +39,7 @@ func TestRecordedImport(t *testing.T) {
 		},
 		{
 			name: "truncated source with a rejected row", text: "[7," + labelRow(1) + `,{"ttb_id":`,
-			want: &cola.Import{Kind: "colas", Read: 2, Added: 1, Refused: 1, Failed: true},
+			want: &cola.Import{Kind: "colas", Read: 2, Added: 1, Rejected: 1, Failed: true},
 		},
 		{
 			name: "store error", text: labelRows(4 * batchRows),

@@ -84,7 +84,7 @@ func newAliasWork(r *run, st Target) *aliasWork {
 func (w *aliasWork) finish(context.Context) error { return nil }
 
 // write stores the aliases of a batch that are not circular.
-func (w *aliasWork) write(ctx context.Context, patches []cola.Patch[vocabulary.CategoryAlias]) ([]refusedRow, error) {
+func (w *aliasWork) write(ctx context.Context, patches []cola.Patch[vocabulary.CategoryAlias]) ([]rejectedRow, error) {
 	if w.table == nil {
 		sets, err := w.st.AllReferences(ctx)
 		if err != nil {
@@ -107,7 +107,7 @@ func (w *aliasWork) write(ctx context.Context, patches []cola.Patch[vocabulary.C
 }
 
 // dropCircular adds aliases to the table, except those that form a cycle with earlier ones.
-func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias]) (kept []vocabulary.CategoryAlias, rejected []refusedRow) {
+func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias]) (kept []vocabulary.CategoryAlias, rejected []rejectedRow) {
 	kept = records(patches)
 	together := maps.Clone(w.table)
 	maps.Copy(together, vocabulary.AliasTable(kept))
@@ -121,7 +121,7 @@ func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias])
 		with := maps.Clone(w.table)
 		maps.Copy(with, vocabulary.AliasTable([]vocabulary.CategoryAlias{alias}))
 		if from := findCycle(with); from != "" {
-			rejected = append(rejected, refusedRow{fmt.Sprintf("creates an alias cycle through %s", quote(from)), i})
+			rejected = append(rejected, rejectedRow{fmt.Sprintf("creates an alias cycle through %s", quote(from)), i})
 			continue
 		}
 		w.table = with

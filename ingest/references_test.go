@@ -54,7 +54,7 @@ func TestReferenceRows(t *testing.T) {
 			name: "areas", kind: AVAs,
 			text: `{"ava_id":"a","name":"A","states":["CA"],"cfr_index":"9.2"}` + "\n" + `{"ava_id":"b"}` + "\n" +
 				`{"ava_id":"c","name":"C","valid_start_date":"2024-01-02","valid_end_date":"2024-01-01"}`,
-			counts: Counts{Read: 3, Added: 1, Refused: 2},
+			counts: Counts{Read: 3, Added: 1, Rejected: 2},
 		},
 		{
 			name: "areas in CSV", kind: AVAs, text: "ava_id,name,states\na,A,CA|OR\n", counts: Counts{Read: 1, Added: 1},
@@ -66,26 +66,26 @@ func TestReferenceRows(t *testing.T) {
 				{"commodity":"Wine","snapshot_date":"2024-01-05","queue_depth_days":-1},
 				{"commodity":"Wine"},
 				{"commodity":"Wine","snapshot_date":"0024-01-05"}]`,
-			counts: Counts{Read: 5, Added: 1, Unchanged: 1, Refused: 3},
+			counts: Counts{Read: 5, Added: 1, Unchanged: 1, Rejected: 3},
 		},
 		{
 			name: "formula processing times", kind: FormulaProcessingTimes,
 			text:   "Commodity,Formula Type,Snapshot Date,Turnaround Days Median\nWINE,Formula Approval,2024-01-05,7\nWine,,2024-01-05,7\n",
-			counts: Counts{Read: 2, Added: 1, Refused: 1},
+			counts: Counts{Read: 2, Added: 1, Rejected: 1},
 		},
 		{
 			name: "registration processing times", kind: RegistrationProcessingTimes,
 			text: `{"category":"alcohol","application_type":"Brewery","report_month":"2024-01-31","snapshot_date":"2024-02-05"}` + "\n" +
 				`{"category":"Alcohol","application_type":"Brewery","report_month":"2024-01-01","snapshot_date":"2024-02-05"}` + "\n" +
 				`{"application_type":"Brewery","report_month":"2024-01-01"}`,
-			counts: Counts{Read: 3, Added: 1, Unchanged: 1, Refused: 1},
+			counts: Counts{Read: 3, Added: 1, Unchanged: 1, Rejected: 1},
 		},
 		{
 			name: "production reports", kind: ProductionReports,
 			text: "commodity,report_type,year,month_number,report_date,statistical_group,value,is_redacted\n" +
 				"beer,Monthly,2024,2,,Produced,1.5,false\nBeer,monthly,2024,2,2024-02-29,Taxable,,TRUE\nBeer,yearly,2024,,,Produced,3,\n" +
 				"Wine,monthly,2024,,,Produced,3,\nWine,yearly,2024,3,,Produced,3,\nWine,monthly,2024,3,2024-04-30,Produced,3,\nWine,weekly,,,,,,\n",
-			counts: Counts{Read: 7, Added: 3, Refused: 4},
+			counts: Counts{Read: 7, Added: 3, Rejected: 4},
 		},
 		{
 			name: "category aliases", kind: CategoryAliases,
@@ -93,7 +93,7 @@ func TestReferenceRows(t *testing.T) {
 				`{"alias":"Wine > X","path":"wine>x"}` + "\n" + `{"alias":"Spirits","path":"Alcohol > Rum"}` + "\n" + `{"alias":"","path":"Wine"}` + "\n" +
 				`{"alias":"Beer > A","path":"Beer > B"}` + "\n" + `{"alias":"Beer > B","path":"Beer > A"}` + "\n" + `{"alias":"Beer > C","path":"Beer > A"}` + "\n" +
 				`{"alias":"beer","path":"Beer > X"}` + "\n" + `{"alias":"Beer > Märzen","path":"Beer > Marzen > X"}` + "\n" + `{"alias":"Wine > Rose","path":"Wine > Rosé"}`,
-			counts: Counts{Read: 11, Added: 3, Changed: 1, Refused: 7},
+			counts: Counts{Read: 11, Added: 3, Changed: 1, Rejected: 7},
 		},
 		{
 			name: "category aliases in CSV", kind: CategoryAliases, text: "Alias,Path\nWine > Red,Wine > Red Wine\n", counts: Counts{Read: 1, Added: 1},
@@ -135,7 +135,7 @@ func TestStoredAliasCycle(t *testing.T) {
 	}
 	mustImport(t, st, CategoryAliases, back...)
 	report, _ := Import(t.Context(), st, CategoryAliases, texts(`{"alias":"Beer > A","path":"Beer > B"}`), Options{})
-	if report.Counts != (Counts{Read: 1, Refused: 1}) || len(st.aliases) != 1 {
+	if report.Counts != (Counts{Read: 1, Rejected: 1}) || len(st.aliases) != 1 {
 		t.Errorf("report = %s, aliases = %v", report.Summary(), st.aliases)
 	}
 }
@@ -174,7 +174,7 @@ func TestProductionReplacement(t *testing.T) {
 
 	broken := "[" + strings.TrimSpace(row("1", "E")) + ","
 	report, err := Import(t.Context(), st, ProductionReports, texts(broken, row("2", "Z")), Options{})
-	if err == nil || groups() != "DCBA" || report.Counts != (Counts{Read: 2, Changed: 1, Refused: 1}) {
+	if err == nil || groups() != "DCBA" || report.Counts != (Counts{Read: 2, Changed: 1, Rejected: 1}) {
 		t.Errorf("incomplete report was stored: groups of January = %s, report = %s, error = %v", groups(), report.Summary(), err)
 	}
 	checkReport(t, golden.Load(t, "production_truncated"), "truncated", report)

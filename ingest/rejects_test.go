@@ -55,15 +55,15 @@ func TestRejects(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var file strings.Builder
 			report, err := Import(t.Context(), newFakeStore(), test.kind, texts(test.text), Options{Rejects: &file})
-			if !errors.Is(err, ErrRefused) {
+			if !errors.Is(err, ErrRejected) {
 				t.Fatal(err)
 			}
 			rows := rejected(t, file.String())
 			var got []string
 			fixable := ""
 			for i, row := range rows {
-				if row.Source != "-" || row.Line != report.Refusals[i].Line || row.Reason != report.Refusals[i].Reason {
-					t.Errorf("row %d = %+v, want %v", i, row, report.Refusals[i])
+				if row.Source != "-" || row.Line != report.Rejections[i].Line || row.Reason != report.Rejections[i].Reason {
+					t.Errorf("row %d = %+v, want %v", i, row, report.Rejections[i])
 				}
 				if row.Row == nil {
 					got = append(got, "-")
@@ -83,12 +83,12 @@ func TestRejects(t *testing.T) {
 			}
 			again, _ := Import(t.Context(), newFakeStore(), test.kind, texts(fixable), Options{})
 			var first, second []string
-			for i, row := range report.Refusals {
+			for i, row := range report.Rejections {
 				if got[i] != "-" {
 					first = append(first, row.Reason)
 				}
 			}
-			for _, row := range again.Refusals {
+			for _, row := range again.Rejections {
 				second = append(second, row.Reason)
 			}
 			if diff := cmp.Diff(first, second); diff != "" {
@@ -102,7 +102,7 @@ func TestRejects(t *testing.T) {
 func TestRejectsEncoding(t *testing.T) {
 	var file strings.Builder
 	_, err := Import(t.Context(), newFakeStore(), Colas, texts("ttb_id,brand_name\n1,\x81\n"), Options{Rejects: &file})
-	if rows := rejected(t, file.String()); !errors.Is(err, ErrRefused) || len(rows) != 1 || rows[0].Row != nil || string(rows[0].Bytes) != "1,\x81" {
+	if rows := rejected(t, file.String()); !errors.Is(err, ErrRejected) || len(rows) != 1 || rows[0].Row != nil || string(rows[0].Bytes) != "1,\x81" {
 		t.Errorf("error = %v, rows = %+v", err, rows)
 	}
 }
@@ -111,12 +111,12 @@ func TestRejectsEncoding(t *testing.T) {
 // limit.
 func TestRejectsAll(t *testing.T) {
 	var file strings.Builder
-	text := strings.Repeat("{}\n", maxRefusals+5)
+	text := strings.Repeat("{}\n", maxRejections+5)
 	if _, err := Import(t.Context(), newFakeStore(), Colas, texts(text), Options{Rejects: &file, SkipInvalid: true}); err != nil {
 		t.Fatal(err)
 	}
-	if rows := rejected(t, file.String()); len(rows) != maxRefusals+5 {
-		t.Errorf("%d rows written, want %d", len(rows), maxRefusals+5)
+	if rows := rejected(t, file.String()); len(rows) != maxRejections+5 {
+		t.Errorf("%d rows written, want %d", len(rows), maxRejections+5)
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// maxRefusals is the maximum number of rejected rows that a report lists. Further ones are only
+// maxRejections is the maximum number of rejected rows that a report lists. Further ones are only
 // counted.
-const maxRefusals = 1000
+const maxRejections = 1000
 
 // maxReason is the maximum length of a reason, in bytes.
 const maxReason = 1000
@@ -26,7 +26,7 @@ type Counts struct {
 	Added     int // added a record
 	Changed   int // changed a stored record
 	Unchanged int // equal to the stored record
-	Refused   int // not written
+	Rejected  int // not written
 }
 
 // Report is the result of an import.
@@ -44,8 +44,8 @@ type Report struct {
 	// Estimated is the number of labels in Undated that have an estimated date. The others have an
 	// ID without a plausible receipt date.
 	Estimated int
-	// Refusals lists the first 1,000 rejected rows, in order.
-	Refusals []Refusal
+	// Rejections lists the first 1,000 rejected rows, in order.
+	Rejections []Rejection
 	// reasons counts all rejected rows by reason.
 	reasons reasonCounts
 	// rejects is true if the rejected rows are written to Options.Rejects.
@@ -56,15 +56,15 @@ type Report struct {
 	Warnings []Warning
 }
 
-// Refusal is one rejected row.
-type Refusal struct {
+// Rejection is one rejected row.
+type Rejection struct {
 	Source string
 	Line   int // first line of the row, from 1
 	Reason string
 }
 
 // String returns source:line: reason.
-func (r Refusal) String() string { return fmt.Sprintf("%s:%d: %s", r.Source, r.Line, r.Reason) }
+func (r Rejection) String() string { return fmt.Sprintf("%s:%d: %s", r.Source, r.Line, r.Reason) }
 
 // Warning is a problem with a source that did not cause a row to be rejected.
 type Warning struct {
@@ -112,14 +112,14 @@ func (r *Report) count(outcome store.Outcome) {
 	}
 }
 
-// refuse counts a rejected row and lists it up to maxRefusals.
-func (r *Report) refuse(refusal Refusal) {
+// reject counts a rejected row and lists it up to maxRejections.
+func (r *Report) reject(rejection Rejection) {
 	r.Read++
-	r.Refused++
-	refusal.Reason = truncate(refusal.Reason, maxReason)
-	r.reasons.add(refusal)
-	if len(r.Refusals) < maxRefusals {
-		r.Refusals = append(r.Refusals, refusal)
+	r.Rejected++
+	rejection.Reason = truncate(rejection.Reason, maxReason)
+	r.reasons.add(rejection)
+	if len(r.Rejections) < maxRejections {
+		r.Rejections = append(r.Rejections, rejection)
 	}
 }
 
@@ -148,10 +148,10 @@ func (r *Report) warnRows(source string, rows map[string]int) {
 	}
 }
 
-// Summary returns the report's last line: read=… added=… changed=… unchanged=… refused=….
+// Summary returns the report's last line: read=… added=… changed=… unchanged=… rejected=….
 func (r Report) Summary() string {
-	return fmt.Sprintf("read=%d added=%d changed=%d unchanged=%d refused=%d",
-		r.Read, r.Added, r.Changed, r.Unchanged, r.Refused)
+	return fmt.Sprintf("read=%d added=%d changed=%d unchanged=%d rejected=%d",
+		r.Read, r.Added, r.Changed, r.Unchanged, r.Rejected)
 }
 
 // WriteTo writes the report for humans: the rejected rows by reason, the warnings, whether the

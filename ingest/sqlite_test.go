@@ -85,13 +85,13 @@ func TestRealDataIntoSQLite(t *testing.T) {
 	st := mustOpen(t)
 
 	report := mustImport(t, st, ingest.Colas, export)
-	checkSummary(t, "export", report, "read=231 added=231 changed=0 unchanged=0 refused=0")
+	checkSummary(t, "export", report, "read=231 added=231 changed=0 unchanged=0 rejected=0")
 	checkUndated(t, "export", report, 231)
 	report = mustImport(t, st, ingest.Colas, records)
-	checkSummary(t, "records", report, "read=50 added=0 changed=50 unchanged=0 refused=0")
+	checkSummary(t, "records", report, "read=50 added=0 changed=50 unchanged=0 rejected=0")
 	checkUndated(t, "records", report, 0)
 	report = mustImport(t, st, ingest.Colas, append(export, records...))
-	checkSummary(t, "both again", report, "read=281 added=0 changed=0 unchanged=281 refused=0")
+	checkSummary(t, "both again", report, "read=281 added=0 changed=0 unchanged=281 rejected=0")
 	checkUndated(t, "both again", report, 181)
 
 	label := mustCola(t, st, 11054001000049)
@@ -104,18 +104,18 @@ func TestRealDataIntoSQLite(t *testing.T) {
 	}
 
 	checkSummary(t, "areas", mustImport(t, st, ingest.AVAs, realData(t, "ava/avas.jsonl")),
-		"read=333 added=333 changed=0 unchanged=0 refused=0")
+		"read=333 added=333 changed=0 unchanged=0 rejected=0")
 	checkSummary(t, "features", mustImport(t, st, ingest.AVAs, realData(t, "ava/*.geojson")),
-		"read=12 added=0 changed=0 unchanged=12 refused=0")
+		"read=12 added=0 changed=0 unchanged=12 rejected=0")
 	checkSummary(t, "permittees", mustImport(t, st, ingest.Permittees, realData(t, "ttb/wine_producers_napa.csv")),
-		"read=972 added=971 changed=0 unchanged=1 refused=0")
+		"read=972 added=971 changed=0 unchanged=1 rejected=0")
 	for range 2 {
 		mustImport(t, st, ingest.ProductionReports, realData(t, "ttb/production_reports.jsonl"))
 	}
 	checkSummary(t, "production", mustImport(t, st, ingest.ProductionReports, realData(t, "ttb/production_reports.jsonl")),
-		"read=6648 added=0 changed=0 unchanged=6648 refused=0")
+		"read=6648 added=0 changed=0 unchanged=6648 rejected=0")
 	checkSummary(t, "times", mustImport(t, st, ingest.RegistrationProcessingTimes, realData(t, "ttb/registration_processing_times.jsonl")),
-		"read=69 added=69 changed=0 unchanged=0 refused=0")
+		"read=69 added=69 changed=0 unchanged=0 rejected=0")
 }
 
 // checkUndated checks the number of labels without an approval date in a report.
@@ -153,11 +153,11 @@ func TestSQLiteRejections(t *testing.T) {
 	for _, dryRun := range []bool{true, false} {
 		source := ingest.ReaderSource("-", strings.NewReader(partial+whole+strings.Replace(whole, "}", `,"abv":1}`, 1)+partial))
 		report, err := ingest.Import(t.Context(), st, ingest.Colas, []ingest.Source{source}, ingest.Options{DryRun: dryRun, SkipInvalid: true})
-		if err != nil || report.Summary() != "read=4 added=1 changed=1 unchanged=0 refused=2" || report.Undated != 1 {
+		if err != nil || report.Summary() != "read=4 added=1 changed=1 unchanged=0 rejected=2" || report.Undated != 1 {
 			t.Errorf("dry run = %t: error = %v, report = %s, undated = %d", dryRun, err, report.Summary(), report.Undated)
 		}
-		if len(report.Refusals) != 2 || report.Refusals[1].Line != 4 {
-			t.Errorf("dry run = %t: rejections = %v", dryRun, report.Refusals)
+		if len(report.Rejections) != 2 || report.Rejections[1].Line != 4 {
+			t.Errorf("dry run = %t: rejections = %v", dryRun, report.Rejections)
 		}
 	}
 }

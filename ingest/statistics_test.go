@@ -100,7 +100,7 @@ func TestStatisticsProblems(t *testing.T) {
 // outcome returns the summary, rejections, warnings and the error of an import.
 func outcome(report Report, err error) []string {
 	lines := []string{report.Summary()}
-	for _, r := range report.Refusals {
+	for _, r := range report.Rejections {
 		lines = append(lines, r.String())
 	}
 	for _, w := range report.Warnings {

@@ -106,14 +106,14 @@ func TestTTBExport(t *testing.T) {
 				t.Errorf("row after the test row = %s", got)
 			}
 			if test.want == "!" {
-				if len(report.Refusals) != 1 || report.Refusals[0].Line != 3 || len(st.colas) != 2 {
-					t.Errorf("%d labels, rejections = %v, want 2 labels and line 3 rejected", len(st.colas), report.Refusals)
+				if len(report.Rejections) != 1 || report.Rejections[0].Line != 3 || len(st.colas) != 2 {
+					t.Errorf("%d labels, rejections = %v, want 2 labels and line 3 rejected", len(st.colas), report.Rejections)
 				}
 				checkReport(t, reports, test.name, report)
 				return
 			}
-			if got := exportRow(st.colas[12345001000001]); got != test.want || report.Read != 3 || report.Refused != 0 {
-				t.Errorf("got  %s\nwant %s\n%s %v", got, test.want, report.Summary(), report.Refusals)
+			if got := exportRow(st.colas[12345001000001]); got != test.want || report.Read != 3 || report.Rejected != 0 {
+				t.Errorf("got  %s\nwant %s\n%s %v", got, test.want, report.Summary(), report.Rejections)
 			}
 		})
 	}
@@ -164,8 +164,8 @@ func TestTTBExportLongContinuation(t *testing.T) {
 	text := ttbHeader + "\n12345001000001,CA-W-1,1,01/02/2024,A,\n" + strings.Repeat("B", maxRow+1) +
 		"\n12345001000002,DSP-KY-1,1,01/02/2024,,B,51,FRANCE,101,STRAIGHT BOURBON WHISKY\n"
 	report, err := Import(t.Context(), st, Colas, texts(text), Options{SkipInvalid: true})
-	if err != nil || report.Counts != (Counts{Read: 3, Added: 1, Refused: 2}) {
-		t.Errorf("error = %v, report = %s %v, want two rejected rows", err, report.Summary(), report.Refusals)
+	if err != nil || report.Counts != (Counts{Read: 3, Added: 1, Rejected: 2}) {
+		t.Errorf("error = %v, report = %s %v, want two rejected rows", err, report.Summary(), report.Rejections)
 	}
 }
 
@@ -191,10 +191,10 @@ func TestTTBExportColumns(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := exportRow(st.colas[12345001000001]); test.want != "!" && got != test.want {
-				t.Errorf("got  %s\nwant %s\n%v", got, test.want, report.Refusals)
+				t.Errorf("got  %s\nwant %s\n%v", got, test.want, report.Rejections)
 			}
-			if refused := report.Refused > 0; refused != (test.want == "!") {
-				t.Errorf("rejected rows: %v", report.Refusals)
+			if refused := report.Rejected > 0; refused != (test.want == "!") {
+				t.Errorf("rejected rows: %v", report.Rejections)
 			}
 			checkReport(t, reports, test.name, report)
 		})

@@ -52,7 +52,7 @@ func TestTTBSite(t *testing.T) {
 	st := newFakeStore()
 	export := mustWrite(t, get("publicSaveSearchResultsToFile.do?path=/publicSearchColasBasicProcess"))
 	report, err := Import(t.Context(), st, Colas, []Source{FileSource(export)}, Options{SkipInvalid: true})
-	if err != nil || report.Counts != (Counts{Read: 300, Added: 296, Refused: 4}) {
+	if err != nil || report.Counts != (Counts{Read: 300, Added: 296, Rejected: 4}) {
 		t.Fatalf("export: %s, %v", report.Summary(), err)
 	}
 	oneLine := func(s string) string { return strings.ReplaceAll(s, "\n", " ") }

@@ -108,7 +108,7 @@ func (f *decodePool[T]) nextFree() *batch[T] {
 	case <-f.stop:
 		return nil
 	case b := <-f.free:
-		b.text, b.rows, b.refused = b.text[:0], b.rows[:0], b.refused[:0]
+		b.text, b.rows, b.rejected = b.text[:0], b.rows[:0], b.rejected[:0]
 		b.accepted = b.accepted[:0]
 		clear(b.patches)
 		b.patches, b.partial = b.patches[:0], b.partial[:0]
@@ -176,7 +176,7 @@ func (b *batch[T]) decodeRow(n int, decode decodeFunc[T], keep bool) {
 		b.accepted = append(b.accepted, n)
 		return
 	}
-	b.refused = append(b.refused, refusedRow{problem, n})
+	b.rejected = append(b.rejected, rejectedRow{problem, n})
 	if keep {
 		b.partial = append(b.partial, partialRow[T]{row.line, patch.Record})
 	}

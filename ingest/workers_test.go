@@ -18,7 +18,7 @@ func TestDecodePanic(t *testing.T) {
 	for i := range b.rows {
 		b.decodeRow(i, decode, false)
 	}
-	if len(b.refused) != 1 || b.refused[0].index != 0 || len(b.patches) != 1 || b.accepted[0] != 1 {
-		t.Errorf("rejected = %v, accepted = %v, want only row 0 rejected", b.refused, b.accepted)
+	if len(b.rejected) != 1 || b.rejected[0].index != 0 || len(b.patches) != 1 || b.accepted[0] != 1 {
+		t.Errorf("rejected = %v, accepted = %v, want only row 0 rejected", b.rejected, b.accepted)
 	}
 }

@@ -186,7 +186,7 @@ func permitteeReportPrompt(p permitteeReportArgs, words registry.Vocabulary) (st
 	}
 	first := ""
 	if p.State != "" && !slices.Contains(words.States, p.State) {
-		first, p.State = reportFirst(fmt.Sprintf("No permittee is in state %s.", p.State)), ""
+		first, p.State = reportFirst(fmt.Sprintf("There are no permittees in %s.", p.State)), ""
 	}
 	return fmt.Sprintf(`Report on the US alcohol permittee %q%s.%s
 

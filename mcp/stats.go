@@ -19,9 +19,9 @@ func countTools() []tool {
 	return []tool{newTool(tool{
 		name: "count_labels", title: "Count labels",
 		description: "Get exact label counts by one or two dimensions, such as labels per year, the companies (permit) or brands " +
-			"with the most gin labels, status by product type. Use it for trends, shares and rankings instead of " +
-			"repeated searches. It takes the same filters as search_colas and also defaults to the last 365 days. Dates come " +
-			"newest first, abv and volume lowest first; all other values, and pairs of them, by number of labels; null means no value. others " +
+			"with the most gin labels, or status by product type. Use it for trends, shares and rankings instead of " +
+			"repeated searches. It takes the same filters as search_colas and also defaults to the last 365 days. Dates are sorted " +
+			"newest first, abv and volume lowest first, everything else by number of labels. A null group has no value. others " +
 			"counts groups beyond top.",
 		cost: "1 list record per 50 groups returned.", meter: cola.MeterListRecords,
 		required: []string{"group_by"}, serviceValidates: true, describedElsewhere: filters, undescribed: filters,

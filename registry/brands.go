@@ -105,7 +105,7 @@ func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []Note {
 		notes = append(notes, newNote("Only labels of these product types were searched: "+strings.Join(q.ProductTypes, ", ")+"."))
 	}
 	if found.Total == 0 {
-		word := Note{Finding: "Words such as estate and brewing don't make names similar."}
+		word := Note{Finding: "Generic words, such as \"estate\" and \"brewing\", don't count as a match."}
 		word.Text = word.Finding + " To find all labels with a word, search by brand_name."
 		all := cola.SearchParams{ProductType: q.ProductTypes, DateRange: cola.AllDates}
 		word.suggest("Search labels for this name", &all, func(p *cola.SearchParams) { p.BrandName = q.Name })
@@ -127,7 +127,7 @@ func similarityWords(kinds []string) string {
 func countBrands(n int, kind string) string {
 	words := map[string][2]string{ // for one brand, and for several
 		cola.SimilarSameWords:   {"has the same words", "have the same words"},
-		cola.SimilarPlural:      {"has other forms of the same words", "have other forms of the same words"},
+		cola.SimilarPlural:      {"uses variants of the same words", "use variants of the same words"},
 		cola.SimilarSoundsAlike: {"sounds similar", "sound similar"},
 		cola.SimilarOneEdit:     {"is spelled almost the same", "are spelled almost the same"},
 		cola.SimilarPrefix:      {"begins the same way", "begin the same way"},

@@ -25,7 +25,7 @@ const (
 	deleteDestinationUnconfirmed = "The destination may not have been deleted. Send the same request again in a few " +
 		"seconds; not_found means that it was."
 	rotateSecretUnconfirmed = "The secret may not have been replaced. Send the same request again in a few " +
-		"seconds; the latest secret is valid."
+		"seconds; the secret in that response is the valid one."
 	sendUnconfirmed = "The message may not have been queued. Check the deliveries, or send the same " +
 		"request again in a few seconds."
 )
@@ -272,7 +272,7 @@ func (s *Service) ConfirmDestination(
 		return cola.Destination{}, state, err
 	case d.Kind != cola.KindWebhook:
 		return cola.Destination{}, state, unsupportedError(
-			"Only webhooks are confirmed by code. The owner of an email address confirms with the link in the email.")
+			"Only webhooks are confirmed with a code. The owner of an email address confirms with the link in the email.")
 	}
 	var refusal error
 	changed, err := s.updateDestination(ctx, d, confirmUnconfirmed, func(d *store.Destination) error {

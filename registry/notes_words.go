@@ -153,10 +153,10 @@ func operatorNote(text string, total int) string {
 		case exclusion.MatchString(word):
 			bare := cola.Quoted(strings.TrimPrefix(word, "-"))
 			return fmt.Sprintf("%s was treated as the word %s. ", cola.Quoted(word), bare) + every +
-				"To exclude it, leave it out and skip the labels that contain it."
+				"You can't exclude words: remove it, and ignore the results that contain " + bare + "."
 		case word == "NOT" && inside:
 			return "NOT was treated as a word. " + every +
-				"To exclude words, leave them and NOT out, and skip the labels that contain them."
+				"You can't exclude words: remove NOT and the words after it, and ignore the results that contain them."
 		case word == "OR" && inside && i > 0:
 			return "OR was treated as a word. " + every + "Search for each alternative separately."
 		}

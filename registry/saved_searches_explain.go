@@ -63,7 +63,7 @@ func explainFilters(e *cola.Explanation, view *search.View, filters cola.SavedSe
 	e.Matches, e.Filters = met(filters), []cola.FilterFinding{}
 	for _, p := range filters.Parts() {
 		e.Filters = append(e.Filters, cola.FilterFinding{
-			Filter: p.Filter, Group: cola.Opt[string]{V: p.Group, OK: p.Group != ""}, Sought: p.Sought,
+			Filter: p.Filter, Group: cola.Opt[string]{V: p.Group, OK: p.Group != ""}, Value: p.Value,
 			Met: met(p.Alone),
 		})
 	}
@@ -144,7 +144,7 @@ func (v verdict) timing() (word, message string) {
 	case approved == 0:
 		return cola.VerdictNotYet, "Its approval date is unknown, and runs select labels by that date."
 	case v.trace.Arrived == 0:
-		return cola.VerdictNeverNews, "It is part of the initial import, so it doesn't trigger alerts."
+		return cola.VerdictInitialImport, "It is part of the initial import, so it doesn't trigger alerts."
 	case approved > cola.DateOf(v.now):
 		return cola.VerdictNotYet, fmt.Sprintf(
 			"Its approval date, %v, is in the future; the run that covers that day will find it.", v.approved())

@@ -166,7 +166,7 @@ func timedCases() []verdictCase {
 		}
 	}
 	return []verdictCase{
-		{"2026-11-17", func(t *store.Trace) { t.Arrived = 0 }, "never_news"},
+		{"2026-11-17", func(t *store.Trace) { t.Arrived = 0 }, "initial_import"},
 		{"", func(t *store.Trace) { t.Arrived = 0 }, "not_yet"},
 		{"2026-11-21", unchanged, "not_yet"},
 		{"2026-11-20", unchanged, "next_run"},
@@ -209,20 +209,20 @@ func TestExplanations(t *testing.T) {
 			}
 		}
 	}
-	expect("before the run", map[cola.TTBID]string{early: "before_search", oak: "next_run", elm: "filters", old: "never_news"})
+	expect("before the run", map[cola.TTBID]string{early: "before_search", oak: "next_run", elm: "filters", old: "initial_import"})
 
 	w.advance(3 * 24 * time.Hour)
 	met := cola.FilterSetOf("brand_name", "type_wine")
 	w.mustRecord(t, store.RunMatch{TTBID: oak, Late: true, Met: met})
 	w.mustImport(t, store.Commit, bottle(elm, "OAK ELM", day(20)))
-	expect("after the run", map[cola.TTBID]string{early: "before_search", oak: "found", elm: "passed", old: "never_news"})
+	expect("after the run", map[cola.TTBID]string{early: "before_search", oak: "found", elm: "passed", old: "initial_import"})
 	got := w.mustExplain(t, c, id, oak)
 	want := cola.Explanation{
 		TTBID: oak, Label: bottle(oak, "OAK", day(18)).ColaSummary, Matches: true,
 		Filters: []cola.FilterFinding{
-			{Filter: "brand_name", Sought: "oak", Met: true},
-			{Filter: "type_malt_beverage", Group: cola.Some("type"), Sought: true},
-			{Filter: "type_wine", Group: cola.Some("type"), Sought: true, Met: true},
+			{Filter: "brand_name", Value: "oak", Met: true},
+			{Filter: "type_malt_beverage", Group: cola.Some("type"), Value: true},
+			{Filter: "type_wine", Group: cola.Some("type"), Value: true, Met: true},
 		},
 		Found: &cola.SavedSearchMatch{RunID: got.Found.RunID, TTBID: oak, Late: true, Met: met}, Verdict: "found", Message: got.Message,
 	}

@@ -147,7 +147,7 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 	for _, t := range cola.Tiers() {
 		name, price := string(t), t.Price()
 		if price == "none" {
-			price = "0 USD per month"
+			price = "$0 per month"
 		}
 		data.Plans = append(data.Plans, plan{strings.ToUpper(name[:1]) + name[1:], price, t.Limits()})
 	}

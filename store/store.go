@@ -115,7 +115,7 @@ const (
 	Unchanged Outcome = iota // equal to the stored record; not written
 	Added
 	Changed
-	Refused // not written, because the record would lack a required field (see cola.CheckNew)
+	Rejected // not written, because the record would lack a required field (see cola.CheckNew)
 )
 
 // Mode determines whether an upsert writes, and whether its labels arrive.
@@ -142,7 +142,7 @@ type Colas interface {
 	// permit number creates a permittee with the name and place of the label's applicant address; a
 	// permittee that is only known from labels gets a missing name or place from a later label.
 	//
-	// A patch is Refused, and not written, if the merged label would lack a required field;
+	// A patch is Rejected, and not written, if the merged label would lack a required field;
 	// cola.CheckNew of the merged label returns the reason. The other patches are written anyway. A
 	// later patch sees the earlier ones.
 	//

@@ -74,9 +74,17 @@ func newLabels(n int) string {
 func window(r cola.SavedSearchRun) string {
 	text := fmt.Sprintf("Approval dates covered: %s.", days(r.DateFrom, r.DateTo))
 	if r.LateCount > 0 {
-		text += fmt.Sprintf(" %s late: approved earlier, added since the previous run.", withCommas(r.LateCount))
+		text += " " + late(r.LateCount)
 	}
 	return text
+}
+
+// late describes the late labels of a run.
+func late(n int) string {
+	if n == 1 {
+		return "1 of these labels is late: it was approved earlier but added since the previous run."
+	}
+	return withCommas(n) + " of these labels are late: they were approved earlier but added since the previous run."
 }
 
 // labelOf formats a label for the templates.

@@ -192,10 +192,10 @@ const maxPrinted = 20
 
 // printFetchReport prints the rejected rows and two lines of counts for scripts.
 func printFetchReport(w io.Writer, r *collect.Report) {
-	for _, rejected := range r.Rejected[:min(len(r.Rejected), maxPrinted)] {
+	for _, rejected := range r.Rejections[:min(len(r.Rejections), maxPrinted)] {
 		fmt.Fprintf(w, "rejected: %s\n", rejected)
 	}
-	fmt.Fprintf(w, "read=%d added=%d changed=%d unchanged=%d refused=%d\n", r.Read, r.Added, r.Changed, r.Unchanged, r.Refused)
+	fmt.Fprintf(w, "read=%d added=%d changed=%d unchanged=%d rejected=%d\n", r.Read, r.Added, r.Changed, r.Unchanged, r.Rejected)
 	fmt.Fprintf(w, "windows=%d incomplete=%d labels=%d failed=%d images=%d missing=%d requests=%d\n",
 		r.Windows, r.IncompleteDays, r.Labels, len(r.Failed), r.Images, r.MissingImages, r.Requests)
 }

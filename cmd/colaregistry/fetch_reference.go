@@ -109,7 +109,7 @@ func (c *fetchReference) Run(env *environment) (err error) {
 		Logger: c.logger(env.stderr), Backoff: c.Backoff,
 	})
 	n := report.Rows
-	fmt.Fprintf(env.stdout, "read=%d added=%d changed=%d unchanged=%d refused=%d\n", n.Read, n.Added, n.Changed, n.Unchanged, n.Refused)
+	fmt.Fprintf(env.stdout, "read=%d added=%d changed=%d unchanged=%d rejected=%d\n", n.Read, n.Added, n.Changed, n.Unchanged, n.Rejected)
 	fmt.Fprintf(env.stdout, "sources=%d imported=%d skipped=%d failed=%d requests=%d\n",
 		report.Sources, report.Imported, report.Unchanged, report.Failed, report.Requests)
 	switch {
@@ -126,7 +126,7 @@ func (c *fetchReference) Run(env *environment) (err error) {
 
 // printReferenceResult prints the rejected rows and warnings of a source, then its outcome.
 func printReferenceResult(env *environment, r *reference.Result) {
-	for _, rejected := range r.Report.Refusals[:min(len(r.Report.Refusals), maxPrinted)] {
+	for _, rejected := range r.Report.Rejections[:min(len(r.Report.Rejections), maxPrinted)] {
 		fmt.Fprintf(env.stdout, "rejected: %s\n", rejected)
 	}
 	for _, warning := range r.Report.Warnings {

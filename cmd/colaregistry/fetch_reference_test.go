@@ -93,8 +93,8 @@ func TestFetchReference(t *testing.T) {
 			}
 			code, out, errs = mustFetchReference(t, web.args(t, h))
 			if code != 0 || lastLine(out) != "sources=2 imported=2 skipped=0 failed=0 requests=2" ||
-				!strings.Contains(out, "permits: read=3 added=2 changed=0 unchanged=0 refused=1\n") ||
-				!strings.Contains(out, "\nread=4 added=3 changed=0 unchanged=0 refused=1\n") || !strings.Contains(out, "rejected: ") {
+				!strings.Contains(out, "permits: read=3 added=2 changed=0 unchanged=0 rejected=1\n") ||
+				!strings.Contains(out, "\nread=4 added=3 changed=0 unchanged=0 rejected=1\n") || !strings.Contains(out, "rejected: ") {
 				t.Errorf("first run: code %d\n%s%s", code, out, errs)
 			}
 			web.remove("form_stats.csv")
@@ -155,7 +155,7 @@ func TestFetchReferenceRealFormats(t *testing.T) {
 			h := empty(t)
 			web := newReferenceSite(t, files)
 			code, out, errs := mustFetchReference(t, web.args(t, h))
-			if code != 0 || !strings.Contains(out, "refused=0\nsources=7 imported=7 skipped=0 failed=0 requests=7") {
+			if code != 0 || !strings.Contains(out, "rejected=0\nsources=7 imported=7 skipped=0 failed=0 requests=7") {
 				t.Errorf("code %d\n%s%s", code, out, errs)
 			}
 			st := mustOpen(t, h)

@@ -55,9 +55,9 @@ Examples:
 
 // Help describes the command.
 func (*fetchTTB) Help() string {
-	return `Searches TTB's registry day by day, imports the exports, and fetches the printable form of each label. Creates the
-database if there is none. You can interrupt it at any time; to continue, run the same command again. Several processes
-share the work and the rate.
+	return `Searches TTB's registry day by day, imports the search results, and fetches the printable form of each label. Creates the
+database if there is none. You can interrupt it at any time; to continue, run the same command again. You can run several
+processes: they share the work and the rate limit.
 
 Until its form is fetched, a label has no status or approval date. The exit code is 1 if days or labels are missing at
 the end, and 3 if the site blocks the program. Don't restart it automatically after code 3.
@@ -91,7 +91,7 @@ func (*enrichCommand) Help() string {
 	return `Sends labels with details to an AI model, newest first, and fills in their llm_ fields, except those with a value from
 another source. Each label is sent once, and again only if its data, its image or the model changes. The command ends
 when no labels are left or the daily limit is reached. You can interrupt it at any time; to continue, run the same
-command again. Several processes share the work and the limits.
+command again. You can run several processes: they share the work and the limits.
 
 The labels' public data and, with --images, their main images are sent to the API. Using the API may cost money: start
 with a small --limit and check the results.
@@ -116,8 +116,8 @@ Examples:
 
 // Help describes the command.
 func (*fetchResume) Help() string {
-	return `Clears a block by the site and lifts any pause of requests. Servers with --fetch continue within a minute, or once their
-quiet hours end. Starting fetch ttb also clears a block, but doesn't lift other pauses. Before you resume, wait a few
+	return `Clears the site's block and ends any pause in requests. Servers with --fetch continue within a minute, or once their
+quiet hours end. Starting fetch ttb also clears a block, but doesn't end other pauses. Before you resume, wait a few
 hours and lower the rate.
 
 Example:
@@ -128,7 +128,7 @@ Example:
 
 // Help describes the command.
 func (*recordsList) Help() string {
-	return `Prints one TTB ID per line, newest receipt first. Details are missing if the label's status is unknown. Only TTB's
+	return `Prints one TTB ID per line, most recently received first. Details are missing if the label's status is unknown. Only TTB's
 printable forms and detail pages have the status; its search export doesn't.
 
 Examples:

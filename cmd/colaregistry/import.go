@@ -64,13 +64,13 @@ func (c *importCommand) Run(env *environment) (err error) {
 	if _, writeErr := report.WriteTo(env.stdout); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}
-	if errors.Is(err, ingest.ErrRefused) || len(report.Failures) > 0 {
+	if errors.Is(err, ingest.ErrRejected) || len(report.Failures) > 0 {
 		return printFailures(env, err)
 	}
 	return err
 }
 
-// printFailures prints the errors of an import other than ErrRefused, because the report already
+// printFailures prints the errors of an import other than ErrRejected, because the report already
 // covers rejected rows. The returned error is not printed again.
 func printFailures(env *environment, err error) error {
 	list := []error{err}
@@ -78,7 +78,7 @@ func printFailures(env *environment, err error) error {
 		list = joined.Unwrap()
 	}
 	for _, failure := range list {
-		if !errors.Is(failure, ingest.ErrRefused) {
+		if !errors.Is(failure, ingest.ErrRejected) {
 			fmt.Fprintf(env.stderr, "colaregistry: %v\n", failure)
 		}
 	}

@@ -72,7 +72,7 @@ func (m *importMetrics) Collect(ch chan<- prometheus.Metric) {
 	emit(m.outcomes, prometheus.CounterValue, float64(p.Added), "added")
 	emit(m.outcomes, prometheus.CounterValue, float64(p.Changed), "changed")
 	emit(m.outcomes, prometheus.CounterValue, float64(p.Unchanged), "unchanged")
-	emit(m.outcomes, prometheus.CounterValue, float64(p.Refused), "refused")
+	emit(m.outcomes, prometheus.CounterValue, float64(p.Rejected), "rejected")
 	emit(m.read, prometheus.CounterValue, float64(read))
 	emit(m.size, prometheus.GaugeValue, float64(m.total))
 	emit(m.sources, prometheus.GaugeValue, float64(m.count))

@@ -26,7 +26,7 @@ func TestImportMetrics(t *testing.T) {
 	counts := func(added, changed, unchanged, refused int) ingest.Counts {
 		return ingest.Counts{
 			Read:  added + changed + unchanged + refused,
-			Added: added, Changed: changed, Unchanged: unchanged, Refused: refused,
+			Added: added, Changed: changed, Unchanged: unchanged, Rejected: refused,
 		}
 	}
 	steps := []struct {
@@ -39,7 +39,7 @@ func TestImportMetrics(t *testing.T) {
 		},
 		{
 			ingest.Progress{Index: 0, BytesRead: 60, Counts: counts(5, 0, 0, 1)},
-			[]string{"rows_read_total 6", `rows_total{outcome="added"} 5`, `rows_total{outcome="refused"} 1`, "read_bytes_total 60", "sources_done 0"},
+			[]string{"rows_read_total 6", `rows_total{outcome="added"} 5`, `rows_total{outcome="rejected"} 1`, "read_bytes_total 60", "sources_done 0"},
 		},
 		{
 			ingest.Progress{Index: 0, BytesRead: 100, Counts: counts(8, 0, 0, 1), Done: true},
@@ -137,7 +137,7 @@ func startImport(t *testing.T, h testRegistry) (address string, end func()) {
 	return address, func() {
 		err := errors.Join(<-written, pipe.Close(), c.Wait())
 		if err != nil || !strings.HasPrefix(lastLine(out.String()), "read=5000 ") ||
-			!strings.HasSuffix(out.String(), " refused=0\n") {
+			!strings.HasSuffix(out.String(), " rejected=0\n") {
 			t.Errorf("%v\n%s%s", err, out.String(), errs.String())
 		}
 	}

@@ -44,45 +44,45 @@ func testRealData(t *testing.T, h testRegistry) {
 		files []string
 		want  string
 	}{
-		{"colas", []string{export}, "read=231 added=231 changed=0 unchanged=0 refused=0"},
-		{"colas", []string{records}, "read=50 added=0 changed=50 unchanged=0 refused=0"},
-		{"colas", []string{records}, "read=50 added=0 changed=0 unchanged=50 refused=0"},
-		{"avas", []string{areas}, "read=333 added=333 changed=0 unchanged=0 refused=0"},
-		{"avas", geo, "read=12 added=0 changed=0 unchanged=12 refused=0"},
+		{"colas", []string{export}, "read=231 added=231 changed=0 unchanged=0 rejected=0"},
+		{"colas", []string{records}, "read=50 added=0 changed=50 unchanged=0 rejected=0"},
+		{"colas", []string{records}, "read=50 added=0 changed=0 unchanged=50 rejected=0"},
+		{"avas", []string{areas}, "read=333 added=333 changed=0 unchanged=0 rejected=0"},
+		{"avas", geo, "read=12 added=0 changed=0 unchanged=12 rejected=0"},
 		{
 			"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
-			"read=6648 added=6648 changed=0 unchanged=0 refused=0",
+			"read=6648 added=6648 changed=0 unchanged=0 rejected=0",
 		},
 		{
 			"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
-			"read=6648 added=0 changed=0 unchanged=6648 refused=0",
+			"read=6648 added=0 changed=0 unchanged=6648 rejected=0",
 		},
 		{
 			"registration-processing-times", []string{sharedData(t, "ttb/registration_processing_times.jsonl")},
-			"read=69 added=69 changed=0 unchanged=0 refused=0",
+			"read=69 added=69 changed=0 unchanged=0 rejected=0",
 		},
 		{
 			"permittees", []string{
 				format("FRL_Spirits_Producers_and_Bottlers_List.csv"),
 				format("FRL_All_Permits.json"),
 			},
-			"read=6 added=4 changed=0 unchanged=2 refused=0",
+			"read=6 added=4 changed=0 unchanged=2 rejected=0",
 		},
 		{
 			"production-reports", []string{
 				format("Distilled_Spirits_monthly_data_csv.csv"), format("Wine_yearly_data_csv.csv"),
 				format("2012-2024_Report_DistillersProduction.json"),
 			},
-			"read=4 added=4 changed=0 unchanged=0 refused=0",
+			"read=4 added=4 changed=0 unchanged=0 rejected=0",
 		},
-		{"production-reports", []string{format("Wine_yearly_data_csv.csv")}, "read=1 added=0 changed=0 unchanged=1 refused=0"},
-		{"processing-times", []string{format("cola_stats.xml")}, "read=1 added=1 changed=0 unchanged=0 refused=0"},
-		{"processing-times", []string{format("cola_stats.xml")}, "read=1 added=0 changed=0 unchanged=1 refused=0"},
-		{"formula-processing-times", []string{format("form_stats.csv")}, "read=2 added=2 changed=0 unchanged=0 refused=0"},
-		{"formula-processing-times", []string{format("form_stats.csv")}, "read=2 added=0 changed=0 unchanged=2 refused=0"},
+		{"production-reports", []string{format("Wine_yearly_data_csv.csv")}, "read=1 added=0 changed=0 unchanged=1 rejected=0"},
+		{"processing-times", []string{format("cola_stats.xml")}, "read=1 added=1 changed=0 unchanged=0 rejected=0"},
+		{"processing-times", []string{format("cola_stats.xml")}, "read=1 added=0 changed=0 unchanged=1 rejected=0"},
+		{"formula-processing-times", []string{format("form_stats.csv")}, "read=2 added=2 changed=0 unchanged=0 rejected=0"},
+		{"formula-processing-times", []string{format("form_stats.csv")}, "read=2 added=0 changed=0 unchanged=2 rejected=0"},
 		{
 			"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
-			"read=6648 added=0 changed=0 unchanged=6648 refused=0",
+			"read=6648 added=0 changed=0 unchanged=6648 rejected=0",
 		},
 	}
 	for _, step := range steps {
@@ -146,7 +146,7 @@ func testRealData(t *testing.T, h testRegistry) {
 
 	// GET /permittees omits permittees known only from labels, so the list for one county adds 971.
 	before := get("/permittees").at("pagination", "total").(float64)
-	if got := lastLine(load("permittees", producers)); got != "read=972 added=971 changed=0 unchanged=1 refused=0" {
+	if got := lastLine(load("permittees", producers)); got != "read=972 added=971 changed=0 unchanged=1 rejected=0" {
 		t.Errorf("import permittees printed %q, want 971 added", got)
 	}
 	eventually(t, func() bool { return get("/permittees").at("pagination", "total").(float64) == before+971 })

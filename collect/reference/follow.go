@@ -59,7 +59,7 @@ func (o *Options) logResult(r Result) {
 	case r.Imported:
 		c := r.Report.Counts
 		log.Info("reference data imported",
-			"read", c.Read, "added", c.Added, "changed", c.Changed, "unchanged", c.Unchanged, "refused", c.Refused)
+			"read", c.Read, "added", c.Added, "changed", c.Changed, "unchanged", c.Unchanged, "rejected", c.Rejected)
 	default:
 		log.Debug("reference data unchanged")
 	}

@@ -93,7 +93,7 @@ func (r *Report) add(result Result) {
 	r.Rows.Added += c.Added
 	r.Rows.Changed += c.Changed
 	r.Rows.Unchanged += c.Unchanged
-	r.Rows.Refused += c.Refused
+	r.Rows.Rejected += c.Rejected
 }
 
 // Run fetches and imports the sources, one after another. A failed source is in the report and
@@ -211,9 +211,9 @@ func (f *fetch) load(ctx context.Context, file *download) (ingest.Report, error)
 		return ingest.Report{}, f.importError(err)
 	case trial.Read == 0:
 		return ingest.Report{}, f.unusable(errors.New("the file has no rows"))
-	case trial.Refused*2 > trial.Read:
+	case trial.Rejected*2 > trial.Read:
 		return ingest.Report{}, f.unusable(fmt.Errorf("%d of %d rows would be rejected; first reason: %s",
-			trial.Refused, trial.Read, trial.Refusals[0].Reason))
+			trial.Rejected, trial.Read, trial.Rejections[0].Reason))
 	}
 	options.DryRun = false
 	report, err := ingest.Import(ctx, f.st, f.source.Kind, []ingest.Source{source}, options)

@@ -360,7 +360,7 @@ func TestSomeRowsRejected(t *testing.T) {
 	st := mustOpen(t)
 	web := newSite(t, map[string]http.HandlerFunc{"/a": text(longerList + ",A,,,,,,,,\n")})
 	report, _ := run(t, st, Options{Sources: []Source{web.source("permits", ingest.Permittees, "/a")}})
-	want := Report{Sources: 1, Imported: 1, Requests: 1, Rows: ingest.Counts{Read: 3, Added: 2, Refused: 1}}
+	want := Report{Sources: 1, Imported: 1, Requests: 1, Rows: ingest.Counts{Read: 3, Added: 2, Rejected: 1}}
 	if diff := cmp.Diff(want, report); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}

@@ -163,7 +163,7 @@ func (s *site) recordImports() {
 	failed.StartedAt, failed.FinishedAt, failed.Failed = at+60e6, at+61e6, true
 	failed.Read, failed.Changed, failed.Unchanged = 300, 0, 300
 	for _, i := range []cola.Import{
-		{Kind: "colas", StartedAt: at - 40e6, FinishedAt: at, Read: 427, Added: 424, Unchanged: 1, Refused: 2}, permits, failed,
+		{Kind: "colas", StartedAt: at - 40e6, FinishedAt: at, Read: 427, Added: 424, Unchanged: 1, Rejected: 2}, permits, failed,
 	} {
 		if err := s.registry.Store.RecordImport(s.t.Context(), i); err != nil {
 			s.t.Fatal(err)

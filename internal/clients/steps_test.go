@@ -55,8 +55,8 @@ var steps = []step{
 	{operation: "getSavedSearch", path: ofSearch},
 	{operation: "previewSavedSearch"},
 	{operation: "explainSavedSearch", path: map[string]string{"uuid": "search", "ttb_id": "ttb_id"}},
-	{operation: "makeFeed", path: ofSearch},
-	{operation: "endFeed", path: ofSearch},
+	{operation: "createFeed", path: ofSearch},
+	{operation: "deleteFeed", path: ofSearch},
 
 	{
 		operation: "createDestination",

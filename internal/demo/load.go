@@ -47,8 +47,8 @@ func loadColas(ctx context.Context, st store.Colas, o Options, progress func(don
 		if err != nil {
 			return err
 		}
-		if i := slices.Index(outcomes, store.Refused); i >= 0 {
-			return fmt.Errorf("label %s was refused", batch[i].Record.TTBID)
+		if i := slices.Index(outcomes, store.Rejected); i >= 0 {
+			return fmt.Errorf("label %s was rejected", batch[i].Record.TTBID)
 		}
 		done += len(batch)
 		batch = batch[:0]

@@ -54,7 +54,7 @@ func (s *fakeStore) UpsertColas(
 	}
 	outcomes, err := s.write("colas", len(patches))
 	if s.rejectFirst {
-		outcomes[0] = store.Refused
+		outcomes[0] = store.Rejected
 	}
 	return outcomes, err
 }
@@ -183,7 +183,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 	s := newFakeStore()
 	s.rejectFirst = true
-	if err := Load(context.Background(), s, o, nil); err == nil || !strings.Contains(err.Error(), "refused") {
+	if err := Load(context.Background(), s, o, nil); err == nil || !strings.Contains(err.Error(), "rejected") {
 		t.Errorf("Load with a rejected label = %v, want an error", err)
 	}
 	if err := Load(context.Background(), newFakeStore(), Options{Colas: -1, AsOf: testDay}, nil); err == nil {

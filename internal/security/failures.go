@@ -72,7 +72,7 @@ func (e *Events) Failed(ctx context.Context, s Secret, err error) error {
 		return err
 	}
 	return cola.TooMany(ReasonFailedCredentials, 0, wait,
-		"Too many invalid credentials from this address. Check your credentials; valid ones are still accepted.")
+		"Too many invalid credentials from your IP address. Check your credentials; valid ones are still accepted.")
 }
 
 // Network returns the network that shares a limit: an IPv4 address or the /64 of an IPv6 address.

@@ -109,7 +109,7 @@ func (pl *Colas) merge(
 	}
 	label.Derive()
 	if cola.CheckNew(label) != nil {
-		return store.Refused, nil, nil
+		return store.Rejected, nil, nil
 	}
 	c := &ColaChange{Label: label, Row: true, Images: true, Barcodes: true}
 	outcome := store.Added

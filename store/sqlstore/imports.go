@@ -19,7 +19,7 @@ const (
 
 func importColumns(i *cola.Import) []any {
 	return []any{
-		&i.Kind, &i.StartedAt, &i.FinishedAt, &i.Read, &i.Added, &i.Changed, &i.Unchanged, &i.Refused, &i.Failed,
+		&i.Kind, &i.StartedAt, &i.FinishedAt, &i.Read, &i.Added, &i.Changed, &i.Unchanged, &i.Rejected, &i.Failed,
 	}
 }
 

@@ -46,7 +46,7 @@ func rejectIncompleteLabels(t *testing.T, st store.Store, _ *clock) {
 	unnamed.BrandName = ""
 	partial := only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: firstID + 2, ApplicationStatus: "expired"}},
 		"ttb_id", "application_status")
-	mustUpsert(t, st, []store.Outcome{store.Added, store.Refused, store.Refused, store.Added},
+	mustUpsert(t, st, []store.Outcome{store.Added, store.Rejected, store.Rejected, store.Added},
 		patchOf(label(0)), patchOf(unnamed), partial, patchOf(label(3)))
 	stored, _ := indexRecords(t, st, 0)
 	if len(stored) != 2 {
@@ -55,9 +55,9 @@ func rejectIncompleteLabels(t *testing.T, st store.Store, _ *clock) {
 
 	clears := only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: firstID, ProductName: "NEW"}}, "brand_name",
 		"product_name")
-	mustUpsert(t, st, []store.Outcome{store.Refused}, clears)
+	mustUpsert(t, st, []store.Outcome{store.Rejected}, clears)
 	checkEqual(t, "Cola after a rejected patch", label(0), mustCola(t, st, firstID))
-	mustUpsert(t, st, []store.Outcome{store.Refused}, patchOf(cola.Cola{}))
+	mustUpsert(t, st, []store.Outcome{store.Rejected}, patchOf(cola.Cola{}))
 }
 
 func laterPatchesSeeEarlier(t *testing.T, st store.Store, _ *clock) {
@@ -66,8 +66,8 @@ func laterPatchesSeeEarlier(t *testing.T, st store.Store, _ *clock) {
 		return only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: c.TTBID, ProductName: s}}, "product_name")
 	}
 	mustUpsert(t, st, []store.Outcome{
-		store.Refused, store.Added, store.Changed, store.Unchanged, store.Changed,
-		store.Refused, store.Unchanged,
+		store.Rejected, store.Added, store.Changed, store.Unchanged, store.Changed,
+		store.Rejected, store.Unchanged,
 	},
 		name("A"), patchOf(c), name("A"), name("A"), name("B"),
 		only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: c.TTBID}}, "brand_name"), name("B"))
@@ -112,7 +112,7 @@ func dryRun(t *testing.T, st store.Store, _ *clock) {
 	changed := label(1)
 	changed.PermitNumber = "CA-I-9"
 	patches = append(patches, patchOf(label(1)), patchOf(changed), patchOf(changed), patchOf(cola.Cola{}))
-	want = append(want, store.Unchanged, store.Changed, store.Unchanged, store.Refused)
+	want = append(want, store.Unchanged, store.Changed, store.Unchanged, store.Rejected)
 	for range 2 {
 		got, err := st.UpsertColas(t.Context(), patches, store.DryRun)
 		checkEqual(t, "UpsertColas outcomes", want, must(t, got, err))
@@ -182,7 +182,7 @@ func mergeInto(model map[cola.TTBID]cola.Cola, p cola.Patch[cola.Cola]) store.Ou
 	merged.Derive()
 	switch {
 	case cola.CheckNew(&merged) != nil:
-		return store.Refused
+		return store.Rejected
 	case exists && cmp.Equal(old, merged):
 		return store.Unchanged
 	}

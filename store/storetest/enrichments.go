@@ -190,7 +190,7 @@ func populateEnrichments(t *testing.T, st store.Store) {
 	mustDo(t, st.SaveEnrichment(t.Context(), e))
 	mustDo(t, st.ReserveEnrichment(t.Context(), store.EnrichmentLimit{Requests: 1}))
 	failed := mustClaimEnrichment(t, st, detailed(2).TTBID)
-	failed.Model, failed.Failure = "small", "refused"
+	failed.Model, failed.Failure = "small", "rejected"
 	mustDo(t, st.SaveEnrichment(t.Context(), failed))
 	mustDo(t, st.ReleaseEnrichment(t.Context(), failed))
 }

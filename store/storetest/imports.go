@@ -23,7 +23,7 @@ func newImport(kind string, n int) cola.Import {
 	at := epoch.Add(time.Duration(n) * time.Hour)
 	return cola.Import{
 		Kind: kind, StartedAt: cola.TimestampOf(at), FinishedAt: cola.TimestampOf(at.Add(time.Minute)),
-		Read: 10*n + 10, Added: n + 1, Changed: n + 2, Unchanged: n + 3, Refused: 7*n + 4,
+		Read: 10*n + 10, Added: n + 1, Changed: n + 2, Unchanged: n + 3, Rejected: 7*n + 4,
 	}
 }
 
