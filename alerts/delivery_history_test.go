@@ -260,8 +260,8 @@ func (s *deliverySim) check() {
 		last[a.Due.ID], recorded[tryOf(a.Due)] = a, true
 		if a.State == cola.DeliveryDelivered {
 			delivered[a.Due.ID]++
-			if s.accepted[tryOf(a.Due)] != 1 {
-				s.Errorf("delivery %d was recorded as delivered but not accepted", a.Due.ID)
+			if accepted := s.accepted[tryOf(a.Due)]; accepted != 1 {
+				s.Errorf("delivery %d was recorded as delivered, but accepted %d times, want 1", a.Due.ID, accepted)
 			}
 		}
 		if a.At.Before(a.Due.DueAt) || a.State == cola.DeliveryPending && !a.Next.After(a.At) {

@@ -41,7 +41,7 @@ func (t *Tokens) findGrant(ctx context.Context, issuer string, c tokenClaims) (g
 	return g, err
 }
 
-// recordLink records a connection that Connect created or changed as a security event.
+// recordLink records a security event if Connect created or changed the connection.
 func (t *Tokens) recordLink(ctx context.Context, link store.Link) {
 	kind := security.NewConnection
 	switch link.Change {

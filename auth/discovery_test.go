@@ -27,7 +27,7 @@ func TestDiscovery(t *testing.T) {
 		{"http on localhost", false, publishing(key), ""},
 		{"three redirects", true, redirecting(3, key), ""},
 		{"too many redirects", true, redirecting(4, key), "redirected more than 3 times"},
-		{"redirect to another http host", true, to("http://id.example.com/keys"), "not an https URL"},
+		{"redirect from https to http", true, to("http://id.example.com/keys"), "not an https URL"},
 		{"redirect to http on localhost", true, to("http://127.0.0.1:1/keys"), "not an https URL"},
 		{"redirect from http to another http host", false, to("http://id.example.com/keys"), "not an https URL"},
 		{"redirect to a file", false, to("file:///etc/passwd"), "not an https URL"},

@@ -160,9 +160,9 @@ func TestSearchProblems(t *testing.T) {
 			url.Values{"name": {"a", "b"}, "filters.type_wine": {"true"}}, 400,
 			[]string{`href="#name"`},
 		},
-		"hidden in name": {typedSearch("name", "a\u202eb"), 400, []string{`href="#name"`}},
-		"control":        {typedSearch("filters.query", "a\x00b"), 400, []string{`href="#filters-query"`}},
-		"broken UTF-8":   {typedSearch("filters.query", "a\xff"), 400, []string{`href="#filters-query"`}},
+		"invisible character in name": {typedSearch("name", "a\u202eb"), 400, []string{`href="#name"`}},
+		"control character":           {typedSearch("filters.query", "a\x00b"), 400, []string{`href="#filters-query"`}},
+		"broken UTF-8":                {typedSearch("filters.query", "a\xff"), 400, []string{`href="#filters-query"`}},
 		"long": {
 			typedSearch("filters.brand_name", strings.Repeat("é", 201)), 400,
 			[]string{`href="#filters-brand_name"`, "200"},

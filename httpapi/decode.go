@@ -210,7 +210,7 @@ func objectProblem(body []byte, form string) string {
 func singleHeader(h http.Header, name string, problems *cola.Problems) string {
 	values := h.Values(name)
 	if len(values) > 1 {
-		problems.Add(name, "The header is repeated %d times; send it once.", len(values))
+		problems.Add(name, "The header appears %d times; send it once.", len(values))
 		return ""
 	}
 	return h.Get(name)

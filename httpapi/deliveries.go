@@ -10,7 +10,7 @@ import (
 const deliveriesPath = "/deliveries"
 
 func deliveryOperations(svc Service) []operation {
-	number := pathParam{Name: "id", Doc: "Number of the delivery.", Example: "5127", Placeholder: true}
+	number := pathParam{Name: "id", Doc: "Delivery ID.", Example: "5127", Placeholder: true}
 	return []operation{
 		{
 			ID: "listDeliveries", Path: deliveriesPath, Tag: tagDestinations, Summary: "List deliveries",

@@ -284,7 +284,8 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// TestImmediateRejection checks that a request rejected on its headers does not wait for its body.
+// TestImmediateRejection checks that a request rejected because of its headers is
+// answered without waiting for its body.
 // The server's read timeout is one hour.
 func TestImmediateRejection(t *testing.T) {
 	for head, status := range map[string]int{

@@ -27,7 +27,7 @@ type jsonScanner struct {
 	key     []byte   // key of the current member of the record
 }
 
-// errWrapper stops the scan of an object at the value of a key that contains records.
+// errWrapper stops the scan of an object at a key whose value contains records.
 var errWrapper = errors.New("the object contains records")
 
 // begin starts a row and appends its text to dst.
@@ -52,8 +52,8 @@ func (s *jsonScanner) tail() error {
 	return s.rest(0, true, nil)
 }
 
-// value scans the value that begins at the next byte. In an object with an array or object under
-// one of the wrappers' keys, it stops there and returns errWrapper.
+// value scans the value that begins at the next byte. If the value is an object
+// with an array or object under a key in wrappers, it stops before that and returns errWrapper.
 func (s *jsonScanner) value(wrappers []string) error { return s.rest(len(s.stack), false, wrappers) }
 
 // rest scans until a value at the given depth has ended. ended means that the previous token ended

@@ -91,7 +91,7 @@ func at(path string, h http.Handler) http.Handler {
 }
 
 // TestReadOnly checks that the read-only endpoint offers every tool and prompt except those that
-// change data, and rejects calls to these.
+// change data, and rejects calls to those tools.
 func TestReadOnly(t *testing.T) {
 	h := at(ReadOnlyPath, mustServe(t, newFake(), io.Discard))
 	listed := rpc(t, h, "tools/list", "{}")

@@ -53,7 +53,8 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 		switch {
 		case errors.Is(line.err, io.EOF):
-			return nil
+			running.Wait()
+			return lines.failed()
 		case line.err != nil:
 			return fmt.Errorf("read a message: %w", line.err)
 		case line.tooLong:

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// pollInterval plus the time to index a batch is how stale a process may be.
+	// A process's index may lag the store by pollInterval plus the time to index a batch.
 	pollInterval = 250 * time.Millisecond
 	// pollIntervalNotified applies if the store wakes the follower; polling covers lost wake-ups.
 	pollIntervalNotified = time.Second
 	// revisionTimeout limits revision lookups, which are fast unless the connection is dead.
 	revisionTimeout = 3 * time.Second
 	// pollIntervalBusy applies after many labels arrived at once, as in an import: larger batches
-	// cost less to index, and commits are still visible within two seconds.
+	// cost less per label to index, and commits are still visible within two seconds.
 	pollIntervalBusy = time.Second
 	busyLabels       = 1_000
 	// retryInterval applies after a failed read; meanwhile, the index serves older data.

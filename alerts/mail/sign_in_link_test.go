@@ -44,7 +44,7 @@ func TestSignInLink(t *testing.T) {
 	}
 }
 
-// TestSignInLinkLog checks that a rejection is logged without the address and the link.
+// TestSignInLinkLog checks that a rejection is logged without the address or the link.
 func TestSignInLinkLog(t *testing.T) {
 	p := startServer(t, plaintext, "")
 	refusal := code(550, 5, 7, 1)
@@ -56,7 +56,7 @@ func TestSignInLinkLog(t *testing.T) {
 	}
 	if out := log.Bytes(); !bytes.Contains(out, []byte("email rejected")) || bytes.Contains(out, []byte("alex")) ||
 		bytes.Contains(out, []byte("/link/")) {
-		t.Errorf("log = %s, want a rejection without the address and the link", out)
+		t.Errorf("log = %s, want a rejection without the address or the link", out)
 	}
 }
 

@@ -146,7 +146,7 @@ func squareOf(a, b, c finder) (square, bool) {
 }
 
 // fit finds the size in modules at which all three corners look like finder patterns. Their centers
-// are 14 modules apart, or 4 more for each version after the first. The module size is only an
+// are 14 modules apart, plus 4 for each version after the first. The module size is only an
 // estimate, so fit also tries the neighboring versions.
 func (sq *square) fit(p *plane) bool {
 	side := (sq.right.length() + sq.down.length()) / 2

@@ -139,7 +139,7 @@ func (s *searcher) read(from, along vec, line, direction int) {
 	})
 }
 
-// candidate is a symbol that several lines may have read at one place.
+// candidate is a symbol that several lines may have read in the same place.
 type candidate struct {
 	reading  // the one with the closest fit
 	readings []reading
@@ -148,7 +148,7 @@ type candidate struct {
 // maxCandidates bounds the time for images with many false readings.
 const maxCandidates = 30
 
-// candidates groups readings of the same value at the same place, and returns those with the most
+// candidates groups readings of the same value in the same place, and returns those with the most
 // readings.
 func (s *searcher) candidates() []candidate {
 	var found []candidate

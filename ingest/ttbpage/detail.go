@@ -9,7 +9,7 @@ import (
 
 // detail reads a detail page: a name in bold, ending in a colon, and its value after it in the same
 // cell or, for blocks, in the rows below. A name that occurs again is ignored, which bounds the
-// time for a hostile page.
+// time spent on a hostile page.
 func (p *Page) detail() Label {
 	var l Label
 	text := func(to *string) func(*html.Node) { return func(n *html.Node) { *to = textAfter(n) } }

@@ -13,7 +13,7 @@ var itemNumber = regexp.MustCompile(`^\d+[a-z]?\.\s*`)
 
 // printable reads a printable form: a caption and a value in two blocks of one cell. Contact and
 // signature items are not in the items map, so they are not read. A caption that occurs again is
-// ignored, which bounds the time for a hostile page.
+// ignored, which bounds the time spent on a hostile page.
 func (p *Page) printable() Label {
 	l := Label{HasImages: true}
 	text := func(to *string) func(*html.Node) {
@@ -55,7 +55,7 @@ func (p *Page) printable() Label {
 	return l
 }
 
-// longCaptions are the beginnings of captions that instructions follow.
+// longCaptions are the beginnings of captions that are followed by instructions.
 var longCaptions = []string{
 	"PLANT REGISTRY", "NAME AND ADDRESS OF APPLICANT", "SOURCE OF PRODUCT", "TYPE OF PRODUCT", "TYPE OF APPLICATION",
 }

@@ -54,7 +54,7 @@ func (r *report) print(out io.Writer) bool {
 	plans := totalsOf(r.Plans)
 	fmt.Fprintf(out, "Plans, without a model\n\n")
 	printTable(out, r.Plans)
-	fmt.Fprintf(out, "\n%d passed, %d failed: %d calls, %d tokens (%d on average, at most %d)\n",
+	fmt.Fprintf(out, "\n%d passed, %d failed: %d calls, %d tokens (average %d, limit %d)\n",
 		plans.passed, plans.failed, plans.calls, plans.tokens, plans.average(), maxAverageTokens)
 	fmt.Fprintf(out, "tools/list: %d tools, %d bytes, about %d tokens\n", r.Tools.Count, r.Tools.Bytes, r.Tools.Tokens)
 	if r.Model == "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// listed returns facts about the labels in a list at a path, in this order.
+// listed returns the facts that the list at a path starts with the labels in ids, in that order.
 func listed(at string, ids []string) (facts []fact) {
 	for i, id := range ids {
 		facts = append(facts, is(fmt.Sprintf("%s/%d/ttb_id", at, i), id))
@@ -55,7 +55,7 @@ func labelRequests(w *world) []request {
 		},
 		{
 			id:   "label-form",
-			ask:  "Which serial number and TTB class code does the application of label " + label + " have?",
+			ask:  "What are the serial number and TTB class code on the application for label " + label + "?",
 			plan: []call{{"get_cola", args{"ttb_id": label, "response_format": "detailed"}}},
 			facts: []fact{
 				is("1/data/serial_number", detail.SerialNumber), is("1/data/class_id", detail.ClassID),

@@ -115,7 +115,7 @@ func (v *Vault) box(p Purpose) *keyring.Box {
 	return v.boxes[p]
 }
 
-// Seal encrypts a string of the destination with the given UUID under the first key.
+// Seal encrypts a string with the first key and binds it to the destination with the given UUID.
 func (v *Vault) Seal(p Purpose, destination, text string) string {
 	sealed := v.box(p).Seal([]byte(text), []byte(destination))
 	id, _ := keyring.KeyOf(sealed)
