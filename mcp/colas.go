@@ -29,8 +29,8 @@ func colaTools() []tool {
 			name: "search_colas", title: "Search labels",
 			description: "Search US alcohol label approvals (COLAs), newest first by default. Use it to list the labels " +
 				"of a brand or company; to count labels, use count_labels. pagination.total is exact. Filters combine with AND; several values of one filter combine with OR. Without dates " +
-				"it covers the last 365 days; set date_range to all for all history. " +
-				"Searches by TTB ID, or by status expired, surrendered or revoked, cover all history. " +
+				"it covers the last 365 days; set date_range to all for all dates. " +
+				"Searches by TTB ID, or by status expired, surrendered or revoked, cover all dates. " +
 				"Results include every status: check application_status before calling a label " +
 				"approved. If the approval date is unknown, approval_date_estimate replaces it.\n\n" +
 				"Next page: the same filters and sort plus cursor. Brand name check: check_brand. Details: get_cola. " +
@@ -68,7 +68,7 @@ func searchColas(
 		return a, state, err
 	}
 	if d := page.Defaults; d != nil {
-		a.note("No date was given, so this covers labels approved since %s. For all history, set "+
+		a.note("No date was given, so this covers labels approved since %s. For all dates, set "+
 			"date_range to all.", d.DateFrom)
 		a.addMember("defaults_applied", d)
 	}

@@ -40,7 +40,7 @@ func countLabels(
 		return a, state, err
 	}
 	if d := counts.Defaults; d != nil {
-		a.note("No date was given, so this covers labels approved since %s. For all history, set "+
+		a.note("No date was given, so this covers labels approved since %s. For all dates, set "+
 			"date_range to all.", d.DateFrom)
 		a.addMember("defaults_applied", d)
 	}

@@ -95,7 +95,7 @@ func (a *samples) code(i int) string { return a.coded[i%len(a.coded)].MainBarcod
 func (a *samples) general() []class {
 	return []class{
 		{"recent, default window", search(func(s *cola.ColaSearch, _ int) { s.From = a.today.AddDays(-365) })},
-		{"no filter, all history", search(func(*cola.ColaSearch, int) {})},
+		{"no filter, all dates", search(func(*cola.ColaSearch, int) {})},
 		{"daily counts, last 30 days", func(v *View, i int) (n int) {
 			q := cola.Query{Text: a.common[i%len(a.common)], From: a.today.AddDays(-29), To: a.today}
 			for _, found := range v.CountByDay(q) {
@@ -274,7 +274,7 @@ func (a *samples) permittees() []class {
 	}
 }
 
-// facets returns a query for the facets of a search of all history. Its total is the number of
+// facets returns a query for the facets of a search across all dates. Its total is the number of
 // facet values.
 func facets(edit func(p *cola.SearchParams, i int)) func(*View, int) int {
 	return func(v *View, i int) (values int) {
@@ -331,7 +331,7 @@ func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 	common := strings.Fields(commonWords)
 	return []class{
 		{"facets: default window", facets(func(p *cola.SearchParams, _ int) { p.ApprovalDateFrom = 0 })},
-		{"facets: all history", facets(func(*cola.SearchParams, int) {})},
+		{"facets: all dates", facets(func(*cola.SearchParams, int) {})},
 		{"facets: a common word", facets(func(p *cola.SearchParams, i int) { p.Q = common[i%len(common)] })},
 		{"facets: random word", facets(func(p *cola.SearchParams, i int) { p.Q = g.words[i%len(g.words)] })},
 		{"facets: 1-character prefix", facets(func(p *cola.SearchParams, i int) { p.Q = letters(1)[i%26] + "*" })},

@@ -28,7 +28,7 @@ var (
 	inMemory = bound{"answered from memory", 0}
 	drawn    = bound{"at most 200 database reads per second, none for unknown IDs or recently requested images; drawing, rendering, file reads and large responses are limited", 250}
 	sealed   = bound{"the attempt is stored only in an encrypted cookie; concurrent requests share one call to the issuer", 0}
-	redeemed = bound{"each sign-in is exchanged once; 10 failed exchanges per IP address, then 10 a minute", 0}
+	redeemed = bound{"at most one code exchange per sign-in attempt; 10 failed exchanges per IP address, then 10 a minute", 0}
 	looked   = bound{"unknown tokens are looked up in batches", 120}
 	sampled  = bound{"computed at most once a minute for all visitors", 0}
 	limited  = bound{"computed at most once a minute for all visitors; 20 requests per IP address, then one every two seconds", 0}
