@@ -77,7 +77,7 @@ func (s *site) handler() http.Handler {
 		switch {
 		case publicsite.Handles(r.URL.Path):
 			public.ServeHTTP(w, r)
-		case dashboard.Handles(r.URL.Path):
+		case dashboard.Handles(r.URL.Path), !httpapi.Handles(r.URL.Path):
 			pages.ServeHTTP(w, r)
 		default:
 			rest.ServeHTTP(w, r)
