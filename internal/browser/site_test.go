@@ -268,7 +268,7 @@ func (h recordIDs) pages() []namedPage {
 	}
 }
 
-// docsPages lists one page of the documentation of each kind. TestDocs opens all of them.
+// docsPages lists one page of the documentation of each kind. TestPublicPages opens all of them.
 func docsPages() []namedPage {
 	return []namedPage{
 		{"docs", "/docs", 200}, {"docs-guide", "/docs/search", 200}, {"docs-reference", "/docs/reference", 200},
