@@ -119,7 +119,7 @@ func writeResources(t *testing.T, b *strings.Builder, h http.Handler) {
 
 func writePrompts(t *testing.T, b *strings.Builder, h http.Handler) {
 	t.Helper()
-	fmt.Fprint(b, "\n## Prompts\n\n| prompt | arguments | |\n|---|---|---|\n")
+	fmt.Fprint(b, "\n## Prompts\n\n| prompt | arguments | content |\n|---|---|---|\n")
 	for _, p := range rpc(t, h, "prompts/list", "{}").json.Result["prompts"].([]any) {
 		one := p.(map[string]any)
 		var arguments []string
