@@ -56,7 +56,7 @@ conformance: tools ## run the MCP conformance suite, inspector and official clie
 clients: tools ## test generated REST clients, MCP clients and Chromium (CLIENTS=TestClients/browser)
 	go test ./internal/clients -count=1 -v -timeout 15m -run '$(or $(CLIENTS),TestClients)' -args -online
 
-lighthouse: tools ## audit public pages with Lighthouse: scores, requests, bytes (5 minutes)
+lighthouse: tools ## audit public pages with Lighthouse: scores, requests, bytes (6 minutes)
 	go test ./internal/browser -run TestLighthouse -count=1 -v -timeout 20m -args -lighthouse
 
 eval-tools: ## answer 40 requests with the MCP tools: by plan, or by a model if one is configured (EVAL=flags)

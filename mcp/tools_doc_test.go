@@ -106,7 +106,7 @@ func indented(t *testing.T, s string) string {
 
 func writeResources(t *testing.T, b *strings.Builder, h http.Handler) {
 	t.Helper()
-	fmt.Fprint(b, "\n## Resources\n\n| resource | |\n|---|---|\n")
+	fmt.Fprint(b, "\n## Resources\n\n| resource | content |\n|---|---|\n")
 	for _, r := range rpc(t, h, "resources/list", "{}").json.Result["resources"].([]any) {
 		one := r.(map[string]any)
 		fmt.Fprintf(b, "| `%v` | %v |\n", one["uri"], one["description"])
@@ -119,7 +119,7 @@ func writeResources(t *testing.T, b *strings.Builder, h http.Handler) {
 
 func writePrompts(t *testing.T, b *strings.Builder, h http.Handler) {
 	t.Helper()
-	fmt.Fprint(b, "\n## Prompts\n\n| prompt | arguments | |\n|---|---|---|\n")
+	fmt.Fprint(b, "\n## Prompts\n\n| prompt | arguments | content |\n|---|---|---|\n")
 	for _, p := range rpc(t, h, "prompts/list", "{}").json.Result["prompts"].([]any) {
 		one := p.(map[string]any)
 		var arguments []string

@@ -11,8 +11,9 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// highlight returns source code with elements for its colored parts. Chroma's own formatter wraps
-// every token, which makes pages with long examples twice as large.
+// highlight returns source code with elements for its colored parts. Their tags are short, and
+// neighbors of the same color share one: Chroma's own formatter wraps every token, which makes pages
+// with long examples twice as large.
 func highlight(language, source string) template.HTML {
 	switch language {
 	case "":
@@ -33,17 +34,17 @@ func highlight(language, source string) template.HTML {
 	for _, token := range tokens.Tokens() {
 		if next := tokenClass(token); next != class {
 			if class != "" {
-				b.WriteString("</span>")
+				b.WriteString("</i>")
 			}
 			if next != "" {
-				b.WriteString(`<span class="` + next + `">`)
+				b.WriteString(`<i class="` + next + `">`)
 			}
 			class = next
 		}
 		template.HTMLEscape(&b, []byte(token.Value))
 	}
 	if class != "" {
-		b.WriteString("</span>")
+		b.WriteString("</i>")
 	}
 	return template.HTML(b.String())
 }
@@ -54,17 +55,17 @@ func tokenClass(token chroma.Token) string {
 	case strings.TrimSpace(token.Value) == "":
 		return ""
 	case t.InCategory(chroma.Comment) && !t.InSubCategory(chroma.CommentPreproc):
-		return "c-comment"
+		return "comment"
 	case t == chroma.LiteralStringInterpol, t == chroma.LiteralStringEscape:
 		return ""
 	case t.InSubCategory(chroma.LiteralString):
-		return "c-string"
+		return "string"
 	case t.InSubCategory(chroma.LiteralNumber), t == chroma.KeywordConstant:
-		return "c-number"
+		return "value"
 	case t.InCategory(chroma.Keyword), t == chroma.NameBuiltin:
-		return "c-word"
+		return "word"
 	case t == chroma.NameTag, t == chroma.NameVariable, t == chroma.NameFunction, t == chroma.NameAttribute:
-		return "c-name"
+		return "name"
 	}
 	return ""
 }

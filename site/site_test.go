@@ -361,12 +361,12 @@ func TestCount(t *testing.T) {
 
 func TestHighlight(t *testing.T) {
 	for _, tt := range []struct{ language, source, want string }{
-		{"json", `{"a": 1, "b": null}`, `{<span class="c-name">&#34;a&#34;</span>: <span class="c-number">1</span>, ` +
-			`<span class="c-name">&#34;b&#34;</span>: <span class="c-number">null</span>}`},
+		{"json", `{"a": 1, "b": null}`, `{<i class="name">&#34;a&#34;</i>: <i class="value">1</i>, ` +
+			`<i class="name">&#34;b&#34;</i>: <i class="value">null</i>}`},
 		{"unknown", "<script>", "&lt;script&gt;"},
 		{"", "<plain>", "&lt;plain&gt;"},
-		{"curl", `curl "$A"`, `curl <span class="c-string">&#34;</span><span class="c-name">$A</span><span class="c-string">&#34;</span>`},
-		{"go", "// <i>", `<span class="c-comment">// &lt;i&gt;</span>`},
+		{"curl", `curl "$A"`, `curl <i class="string">&#34;</i><i class="name">$A</i><i class="string">&#34;</i>`},
+		{"go", "// <i>", `<i class="comment">// &lt;i&gt;</i>`},
 	} {
 		if got := string(highlight(tt.language, tt.source)); got != tt.want {
 			t.Errorf("highlight(%s, %s) = %s, want %s", tt.language, tt.source, got, tt.want)

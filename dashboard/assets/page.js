@@ -12,7 +12,7 @@
     if (navigator.clipboard) {
       for (const button of root.querySelectorAll("[data-copy]")) button.hidden = false;
     }
-    for (const button of root.querySelectorAll("[data-print]")) button.hidden = false;
+    for (const element of root.querySelectorAll("[data-print], [data-scripted]")) element.hidden = false;
   }
 
   document.addEventListener("click", (event) => {
@@ -31,6 +31,15 @@
       label.nodeValue = "Couldn’t copy. Select the text instead.";
     }
     setTimeout(() => { label.nodeValue = before; }, 2000);
+  });
+
+  // Pass a new key to the API reference in this tab, which site.js reads. Forget it when the user signs out.
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-use-key]")) return;
+    sessionStorage.setItem("key", document.querySelector(".secret code").textContent.trim());
+  });
+  document.addEventListener("submit", (event) => {
+    if (event.target.getAttribute("action") === "/sign-out") sessionStorage.removeItem("key");
   });
 
   // Escape closes the menu on small screens.

@@ -3,9 +3,12 @@ package browser
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -143,14 +146,17 @@ func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.V
 	})
 }
 
+// partOfPage matches the URLs of scripts, style sheets and images.
+var partOfPage = regexp.MustCompile(`^https?://[^/]+/(site|assets|images|docs/images|favicon\.ico)\b`)
+
 func (b *tab) listen(event any) {
 	var message string
 	switch e := event.(type) {
 	case *log.EventEntryAdded:
-		// Some tests open pages with an error status on purpose.
-		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text,
-			"the server responded with a status of") {
-			message = e.Entry.Text
+		// Some tests open pages, and send calls, with an error status on purpose.
+		onPurpose := strings.Contains(e.Entry.Text, "the server responded with a status of") && !partOfPage.MatchString(e.Entry.URL)
+		if e.Entry.Level == log.EntryLevelError && !onPurpose {
+			message = e.Entry.Text + " " + e.Entry.URL
 		}
 	case *runtime.EventExceptionThrown:
 		message = e.ExceptionDetails.Text
@@ -174,5 +180,28 @@ func (b *tab) checkErrors(where string) {
 	b.t.Helper()
 	for _, c := range b.errors.take() {
 		b.t.Errorf("%s: browser error: %s", where, c)
+	}
+}
+
+// TestErrors checks that violations of the content security policy, missing images and script errors
+// are reported.
+func TestErrors(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Security-Policy", "default-src 'self'")
+		fmt.Fprint(w, `<!doctype html><title>Page</title><p style="color: red">Text</p><img src="/images/missing">`)
+	}))
+	defer server.Close()
+	b := newTab(t, newChromium(t, ""), false)
+	b.open(server.URL)
+	b.do(until(`(setTimeout(() => { throw new Error("broken") }), true)`), until(`true`))
+	reported := strings.Join(b.errors.take(), "\n")
+	for _, want := range []string{"style-src", "/images/missing", "broken"} {
+		if !strings.Contains(reported, want) {
+			t.Errorf("errors lack %q:\n%s", want, reported)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -13,28 +14,66 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// TestDocs opens every page of the documentation on a phone.
-func TestDocs(t *testing.T) {
+// strangerPages lists the pages outside the sitemap that visitors without an account reach.
+func strangerPages() []string {
+	return []string{
+		"/docs/find?q=cursor", "/docs/find?q=xyzzy", "/docs/missing", "/sign-in", "/sign-in?return=/usage",
+		"/sign-in/link/used", "/confirm/used", "/unsubscribe/used", "/missing",
+	}
+}
+
+// TestPublicPages opens every page of the sitemap, and those of strangerPages, on a dark phone.
+func TestPublicPages(t *testing.T) {
 	s := newSite(t)
 	axe := mustAxe(t)
 	b := newTab(t, s.browser, true)
 	b.open(registrytest.PublicURL + "/docs")
-	paths := ask(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".side a")].map(a => a.pathname)`))
-	slices.Sort(paths)
-	if paths = slices.Compact(paths); len(paths) < 20 {
-		t.Fatalf("menu has %d pages: %q", len(paths), paths)
+	paths := ask(b, chromedp.Evaluate[[]string](`fetch("/sitemap.xml").then(r => r.text()).then(text =>
+		[...text.matchAll(/<loc>(.*?)<\/loc>/g)].map(m => new URL(m[1]).pathname))`, chromedp.EvalAwaitPromise))
+	if len(paths) < 25 || !slices.Contains(paths, "/") {
+		t.Fatalf("sitemap has %d pages: %q", len(paths), paths)
+	}
+	linked := ask(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".side a")].map(a => a.pathname)`))
+	for _, path := range linked {
+		if !slices.Contains(paths, path) {
+			t.Errorf("sitemap lacks %s, which the menu links to", path)
+		}
 	}
 	b.setSize(narrow, "dark")
-	for _, path := range paths {
+	for _, path := range append(paths, strangerPages()...) {
 		t.Run(path, func(t *testing.T) {
 			b := b.in(t)
+			s.registry.Advance(time.Second) // pages are rate limited, and the clock is frozen
 			b.open(registrytest.PublicURL + path)
-			b.checkErrors(path)
-			b.accessible(path, axe)
-			if over := ask(b, chromedp.Evaluate[int](overflow)); over > 0 {
-				t.Errorf("overflows horizontally by %d pixels: %s", over, ask(b, chromedp.Evaluate[string](widest)))
-			}
+			b.checkPublic(path, axe)
 		})
+	}
+	for email, want := range map[string]int{"new@example.com": 200, "..new@example.com": 400} {
+		b.open(registrytest.PublicURL + "/sign-in")
+		b.fill("[name=email]", email)
+		b.click("main form .button")
+		if status := ask(b, chromedp.Evaluate[int](statusCode)); status != want {
+			t.Errorf("sign-in of %s: status %d, want %d", email, status, want)
+		}
+		b.checkPublic("sign-in of "+email, axe)
+	}
+}
+
+// loaded evaluates to the bytes of the page with its style sheets and scripts, before compression.
+const loaded = `performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource").filter(
+	e => ["link", "script"].includes(e.initiatorType))).reduce((sum, e) => sum + e.decodedBodySize, 0)`
+
+// checkPublic checks a page that everyone can open.
+func (b *tab) checkPublic(where, axe string) {
+	b.t.Helper()
+	ask(b, chromedp.Evaluate[bool](loadPictures, chromedp.EvalAwaitPromise)) // a missing one is an error
+	b.checkErrors(where)
+	b.accessible(where, axe)
+	if over := ask(b, chromedp.Evaluate[int](overflow)); over > 0 {
+		b.t.Errorf("%s overflows horizontally by %d pixels: %s", where, over, ask(b, chromedp.Evaluate[string](widest)))
+	}
+	if n := ask(b, chromedp.Evaluate[int](loaded)); n > maxDocsPage || n == 0 {
+		b.t.Errorf("%s loads %d bytes, want at most %d", where, n, maxDocsPage)
 	}
 }
 
@@ -61,10 +100,7 @@ func TestKeyInDocs(t *testing.T) {
 	b.fill("[name=name]", "Docs")
 	b.click("main form .button")
 	key := ask(b, chromedp.Evaluate[string](`document.querySelector("pre code").textContent.trim()`))
-	b.press("API reference")
-	if at := b.at(); at != registrytest.PublicURL+"/docs/reference/labels" {
-		t.Fatalf("link leads to %s", at)
-	}
+	b.open(registrytest.PublicURL + "/docs/reference/labels")
 	const samples = `[...document.querySelectorAll("#searchColas .sample pre")].map(e => e.textContent).join("\n")`
 	printed := ask(b, chromedp.Evaluate[string](samples))
 	b.fill(".key [name=key]", "not a key")
@@ -99,16 +135,25 @@ func TestKeyInDocs(t *testing.T) {
 	if got := ask(b, chromedp.Evaluate[string](firstSample)); !strings.Contains(got, key) {
 		t.Errorf("next page shows %s, want the key", got)
 	}
-	if leaked := ask(b, chromedp.Evaluate[bool](fmt.Sprintf(`JSON.stringify([location, localStorage, document.cookie,
-		performance.getEntriesByType("resource").map(e => e.name)]).includes(%q)`, key))); leaked {
-		t.Error("the key is in a URL, a cookie or permanent storage")
-	}
+	b.checkKept(key)
 	b.do(until(`document.querySelector(".key .quiet").click() || document.querySelector(".try").hidden`))
 	got := ask(b, chromedp.Evaluate[string](`sessionStorage.getItem("key") + `+firstSample))
 	if !strings.HasPrefix(got, "null") || strings.Contains(got, key) {
 		t.Errorf("after forgetting the key: %s", got)
 	}
 	b.checkErrors("a key in the documentation")
+}
+
+// checkKept checks that a key is in the tab's storage and nowhere else.
+func (b *tab) checkKept(key string) {
+	b.t.Helper()
+	if kept := ask(b, chromedp.Evaluate[string](`sessionStorage.getItem("key")`)); kept != key {
+		b.t.Errorf("tab keeps %q, want the key", kept)
+	}
+	if leaked := ask(b, chromedp.Evaluate[bool](fmt.Sprintf(`JSON.stringify([location, document.referrer, localStorage,
+		document.cookie, performance.getEntriesByType("resource").map(e => e.name)]).includes(%q)`, key))); leaked {
+		b.t.Error("the key is in a URL, a cookie or permanent storage")
+	}
 }
 
 // TestDocsByKeyboard searches the documentation by keyboard, and without scripts.

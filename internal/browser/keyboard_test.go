@@ -119,6 +119,9 @@ func TestWithoutScript(t *testing.T) {
 	b.fill("[name=name]", "No script")
 	b.click("main form .button")
 	b.shows("No script", "lar_")
+	if ask(b, chromedp.Evaluate[bool](showing("[data-use-key]")+" !== null")) {
+		t.Error("page offers to use the key in the API reference, which needs scripts")
+	}
 	b.open(registrytest.PublicURL + "/saved-searches/new")
 	b.fill("[name=name]", "No script")
 	b.fill("[name='filters.query']", "red")

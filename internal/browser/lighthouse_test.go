@@ -1,10 +1,12 @@
 package browser
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
 	"flag"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -19,9 +21,9 @@ var withLighthouse = flag.Bool("lighthouse", false, "install and run Lighthouse"
 //go:embed lighthouse
 var lighthouseKit embed.FS
 
-// TestLighthouse audits public pages of the program. Scores for accessibility, best practices and SEO
-// must be at least 95. Performance depends on the machine, so its median is only printed, but the number
-// and size of the requests are limited.
+// TestLighthouse audits the landing page, a guide, a reference page and the page of the MCP tools.
+// Scores for accessibility, best practices and SEO must be at least 95. Performance depends on the
+// machine, so its median is only printed, but the number and size of the requests are limited.
 func TestLighthouse(t *testing.T) {
 	if !*withLighthouse {
 		t.Skip("run by make lighthouse")
@@ -36,23 +38,36 @@ func TestLighthouse(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := startProgram(t)
-	const runs, minScore, maxRequests, maxBytes = 5, 0.95, 5, 60_000
-	for _, path := range []string{"/docs", "/docs/quickstart", "/docs/reference/labels"} {
+	const runs, minScore = 5, 0.95
+	limit := transfer{Requests: 6, Pictures: 8, Bytes: 40_000, Size: 150_000}
+	for _, path := range []string{"/", "/docs/quickstart", "/docs/reference/labels", "/docs/tools"} {
 		var performance []float64
+		lowest, most, failed := map[string]float64{}, transfer{}, map[string]bool{}
 		for range runs {
 			r := audit(t, kit, p.base+path)
 			performance = append(performance, r.Categories["performance"].Score)
 			for _, name := range []string{"accessibility", "best-practices", "seo"} {
-				if score := r.Categories[name].Score; score < minScore {
-					t.Errorf("%s: %s %.2f, want at least %.2f; failed: %q", path, name, score, minScore, r.failed(name))
+				score := r.Categories[name].Score
+				if before, ok := lowest[name]; !ok || score < before {
+					lowest[name] = score
+				}
+				for _, id := range r.failed(name) {
+					failed[id] = true
 				}
 			}
-			if requests, bytes := r.transfer(t); requests > maxRequests || bytes > maxBytes || bytes == 0 {
-				t.Errorf("%s: %d requests with %d bytes, want at most %d with %d", path, requests, bytes, maxRequests, maxBytes)
-			}
+			most = most.max(r.transfer(t))
 		}
 		slices.Sort(performance)
-		t.Logf("%s: performance %.2f (median of %d: %.2f)", path, performance[runs/2], runs, performance)
+		t.Logf("%s: performance %.2f (median of %d: %.2f), lowest %v, failed audits %q, %+v",
+			path, performance[runs/2], runs, performance, lowest, slices.Sorted(maps.Keys(failed)), most)
+		for name, score := range lowest {
+			if score < minScore {
+				t.Errorf("%s: %s %.2f, want at least %.2f", path, name, score, minScore)
+			}
+		}
+		if most.max(limit) != limit || most.Bytes == 0 {
+			t.Errorf("%s: transferred %+v, want at most %+v", path, most, limit)
+		}
 	}
 }
 
@@ -75,17 +90,23 @@ func audit(t *testing.T, kit *nodetest.Kit, url string) (r report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := kit.Command(t.Context(), script, url, "--output=json", "--quiet", "--no-enable-error-reporting",
-		"--chrome-flags=--headless=new --no-sandbox")
-	cmd.Env = append(cmd.Env, "CHROME_PATH="+mustChromium(t))
-	out, err := nodetest.Finish(cmd)
-	if err != nil || out.Code != 0 {
-		t.Fatalf("Lighthouse: %v, exit %d%s", err, out.Code, out.Tail())
+	for attempt := 1; ; attempt++ {
+		cmd := kit.Command(t.Context(), script, url, "--output=json", "--quiet", "--no-enable-error-reporting",
+			"--chrome-flags=--headless=new --no-sandbox")
+		cmd.Env = append(cmd.Env, "CHROME_PATH="+mustChromium(t))
+		out, err := nodetest.Finish(cmd)
+		// On a busy machine, Lighthouse may miss the start of the page load, and asks to run it again.
+		if attempt < 3 && bytes.Contains(out.Stderr, []byte("Please run Lighthouse again")) {
+			continue
+		}
+		if err != nil || out.Code != 0 {
+			t.Fatalf("Lighthouse: %v, exit %d%s", err, out.Code, out.Tail())
+		}
+		if err := json.Unmarshal(out.Stdout, &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
 	}
-	if err := json.Unmarshal(out.Stdout, &r); err != nil {
-		t.Fatal(err)
-	}
-	return r
 }
 
 // failed returns the audits of a category that didn't pass.
@@ -98,17 +119,34 @@ func (r report) failed(category string) (ids []string) {
 	return ids
 }
 
-// transfer returns the number of requests and the bytes transferred.
-func (r report) transfer(t *testing.T) (requests, bytes int) {
+// transfer counts the requests of a page. Requests, Bytes and Size exclude pictures; Bytes are
+// transferred, and Size is their size after decompression.
+type transfer struct{ Requests, Pictures, Bytes, Size int }
+
+// max returns the larger number of each.
+func (a transfer) max(b transfer) transfer {
+	return transfer{max(a.Requests, b.Requests), max(a.Pictures, b.Pictures), max(a.Bytes, b.Bytes), max(a.Size, b.Size)}
+}
+
+func (r report) transfer(t *testing.T) (sum transfer) {
 	t.Helper()
 	var details struct {
-		Items []struct{ TransferSize int }
+		Items []struct {
+			ResourceType               string
+			TransferSize, ResourceSize int
+		}
 	}
 	if err := json.Unmarshal(r.Audits["network-requests"].Details, &details); err != nil {
 		t.Fatal(err)
 	}
 	for _, i := range details.Items {
-		bytes += i.TransferSize
+		if i.ResourceType == "Image" {
+			sum.Pictures++
+			continue
+		}
+		sum.Requests++
+		sum.Bytes += i.TransferSize
+		sum.Size += i.ResourceSize
 	}
-	return len(details.Items), bytes
+	return sum
 }

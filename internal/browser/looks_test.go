@@ -42,9 +42,8 @@ const (
 const documents = "../../docs/images"
 
 var documented = map[string]string{
-	"overview-1280-light": "overview", "usage-1280-light": "usage", "explore-found-1280-light": "explore",
-	"label-1280-dark":   "label-dark",
-	"search-1280-light": "saved-search", "keys-360-light": "keys-phone",
+	"landing-1280-light": "landing", "usage-1280-light": "usage", "explore-found-1280-light": "explore",
+	"label-1280-dark": "label-dark", "search-1280-light": "saved-search", "keys-360-light": "keys-phone",
 }
 
 // loadPictures loads all images, including lazy ones further down the page.

@@ -77,7 +77,7 @@ func (s *site) handler() http.Handler {
 		switch {
 		case publicsite.Handles(r.URL.Path):
 			public.ServeHTTP(w, r)
-		case dashboard.Handles(r.URL.Path):
+		case dashboard.Handles(r.URL.Path), !httpapi.Handles(r.URL.Path):
 			pages.ServeHTTP(w, r)
 		default:
 			rest.ServeHTTP(w, r)
@@ -268,7 +268,7 @@ func (h recordIDs) pages() []namedPage {
 	}
 }
 
-// docsPages lists one documentation page of each kind. TestDocs opens all of them.
+// docsPages lists one documentation page of each kind. TestPublicPages opens all of them.
 func docsPages() []namedPage {
 	return []namedPage{
 		{"docs", "/docs", 200}, {"docs-guide", "/docs/search", 200}, {"docs-reference", "/docs/reference", 200},

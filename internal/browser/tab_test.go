@@ -99,19 +99,25 @@ func visible(selector string) chromedp.Action[chromedp.Void] { return until(show
 // click clicks the element that a selector matches and waits for the next page.
 func (b *tab) click(selector string) {
 	b.t.Helper()
+	if _, err := b.waitForPage(b.mouse(selector)); err != nil {
+		b.t.Fatalf("click on %s: %v\n%s", selector, err, b.dump())
+	}
+}
+
+// mouse waits for an element and returns the step that clicks it.
+func (b *tab) mouse(selector string) chromedp.Action[chromedp.Void] {
+	b.t.Helper()
 	const middle = `(e => {
 		if (!e) return null;
 		e.scrollIntoView({block: "center", inline: "center", behavior: "instant"});
-		const r = e.getClientRects()[0];
-		return {x: r.x + r.width / 2, y: r.y + r.height / 2};
+		const r = e.getClientRects()[0], x = r.x + r.width / 2, y = r.y + r.height / 2;
+		return e.contains(document.elementFromPoint(x, y)) ? {x, y} : null; // a person couldn't click a covered element
 	})(%s)`
 	at := ask(b, eventually[struct {
 		X float64 `json:"x"`
 		Y float64 `json:"y"`
 	}](fmt.Sprintf(middle, showing(selector))))
-	if _, err := b.waitForPage(chromedp.MouseClickXY(at.X, at.Y)); err != nil {
-		b.t.Fatalf("click on %s: %v\n%s", selector, err, b.dump())
-	}
+	return chromedp.MouseClickXY(at.X, at.Y)
 }
 
 // fill replaces the text in a field.
