@@ -102,7 +102,7 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 		o.Now = time.Now
 	}
 	e := &edge{svc: svc, browsers: browsers, opts: o, now: o.Now, limiter: newRateLimiter(o.Now), assets: loadAssets()}
-	e.pages, e.hosts = parsePages(e.assets), ownHosts(o)
+	e.pages, e.hosts = parsePages(e.assets, o.Now), ownHosts(o)
 	table := routes()
 	r := chi.NewRouter()
 	recorder := web.NewRecorder(o.Logger, o.Metrics, routePatterns(table), routePattern)
