@@ -32,6 +32,7 @@ func templateFuncs(a *assets, now cola.Clock) template.FuncMap {
 		"count":    web.Thousands,
 		"plural":   plural,
 		"percent":  percent,
+		"barwidth": barWidth,
 		"here":     func(area, path string) bool { return area == path },
 		"tiername": func(t cola.Tier) string { return capitalize(string(t)) },
 	}
@@ -43,14 +44,6 @@ func plural(n any, one, many string) string {
 		return "1 " + one
 	}
 	return web.Thousands(n) + " " + many
-}
-
-// percent returns how much of a limit is used, from 0 to 100. It is 100 only if all of it is used.
-func percent(used, limit int) int {
-	if limit <= 0 {
-		return 100
-	}
-	return min(100, used*100/limit)
 }
 
 // apiCall is the API call, and the tool call, that returns the data of a page.

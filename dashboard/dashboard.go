@@ -36,6 +36,7 @@ type Service interface {
 	Standing(ctx context.Context, c cola.Caller) (cola.QuotaState, error)
 	Account(ctx context.Context, c cola.Caller) (registry.Account, cola.QuotaState, error)
 
+	homeService
 	keyService
 	usageService
 	coverageService

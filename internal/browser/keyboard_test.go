@@ -118,6 +118,11 @@ func TestTimes(t *testing.T) {
 	if got := ask(b, chromedp.Evaluate[int](width)); got > 1 {
 		t.Errorf("exact time is %d pixels wide after Escape", got)
 	}
+	b.setSize(narrow, "light")
+	wide := ask(b, chromedp.Evaluate[int](`Math.max(...[...document.querySelectorAll("main .when")].map(e => (e.focus(), document.documentElement.scrollWidth)))`))
+	if wide > narrow {
+		t.Errorf("an exact time makes the page %d pixels wide on a phone, want %d", wide, narrow)
+	}
 }
 
 // TestWithoutScript creates a key and previews a saved search with scripts disabled.
