@@ -1,7 +1,11 @@
 package dashboard
 
 import (
+	"bytes"
+	"encoding/csv"
 	"fmt"
+	"html/template"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +20,7 @@ import (
 type chart struct {
 	ID          string // unique on its page
 	Title       string
-	Measure     string // what is counted, capitalized
+	Unit        string // what is counted: a plural noun
 	Description string // text alternative
 	TimeUnit    string // heading of the table's first column, such as Day or Month
 	Lines       bool
@@ -31,6 +35,7 @@ type chart struct {
 // chartStep is the time span of one bar.
 type chartStep struct {
 	Label string // in the table
+	Exact string // in the CSV file of the chart: date or month
 	Below string // label below the axis; may be empty
 	Wide  bool   // that label fits only on wide screens
 
@@ -112,6 +117,43 @@ func (p chart) Rows() []row {
 	return rows
 }
 
+// Heads returns the headings of the table, after that of the first column.
+func (p chart) Heads() (heads []string) {
+	if len(p.Series) < 2 {
+		return []string{capitalize(p.Unit)}
+	}
+	for _, s := range p.Series {
+		heads = append(heads, s.Name)
+	}
+	return append(heads, "Total")
+}
+
+// CSV returns the table as a data URL; see csvURL.
+func (p chart) CSV() template.URL {
+	lines := [][]string{{p.TimeUnit}}
+	for _, head := range p.Heads() {
+		lines[0] = append(lines[0], web.InertCell(head))
+	}
+	for i, r := range p.Rows() {
+		line := []string{p.Steps[i].Exact}
+		for _, n := range r.Values {
+			line = append(line, strconv.Itoa(n))
+		}
+		lines = append(lines, line)
+	}
+	return csvURL(lines)
+}
+
+// csvURL returns a CSV file as a data URL, so that downloading it needs no request and costs nothing.
+func csvURL(lines [][]string) template.URL {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.UseCRLF = true
+	_ = w.WriteAll(lines) // cannot fail: writes to memory
+	text := strings.ReplaceAll(url.PathEscape(b.String()), "%2C", ",")
+	return template.URL("data:text/csv;charset=utf-8," + text) // #nosec: escaped
+}
+
 // newChart draws series by step as stacked bars. timeUnit is Day, Month or another step; unit is
 // the plural noun for what is counted.
 func newChart(id, title, timeUnit, unit string, steps []chartStep, all []series) chart {
@@ -141,7 +183,7 @@ func newEmptyChart(id, title, timeUnit, unit string, steps []chartStep, all []se
 	p := chart{
 		ID:       id,
 		Title:    title,
-		Measure:  capitalize(unit),
+		Unit:     unit,
 		TimeUnit: timeUnit,
 		Steps:    steps,
 		Series:   all,
@@ -152,7 +194,7 @@ func newEmptyChart(id, title, timeUnit, unit string, steps []chartStep, all []se
 			p.Below = append(p.Below, axisLabel{stepCenter(i, len(steps)), s.Below, s.Wide})
 		}
 	}
-	p.Description = p.description(unit)
+	p.Description = p.description()
 	return p
 }
 
@@ -189,6 +231,11 @@ func labelSteps(steps []chartStep) {
 // Box returns the view box of the drawing.
 func (p chart) Box() string { return fmt.Sprintf("0 0 %d %d", boxWidth, boxHeight) }
 
+// Inner returns the view box of the bars alone, for a chart without axes.
+func (p chart) Inner() string {
+	return fmt.Sprintf("%d %d %d %d", barsLeft, barsTop, barsRight-barsLeft, barsBottom-barsTop)
+}
+
 // Area returns the left edge, top, right edge and bottom of the bars or lines.
 func (p chart) Area() string { return fmt.Sprint(barsLeft, barsTop, barsRight, barsBottom) }
 
@@ -206,8 +253,8 @@ func (p chart) Partial() bool {
 // Named reports whether the series have names to show.
 func (p chart) Named() bool { return len(p.Series) > 1 || len(p.Series) == 1 && p.Series[0].Name != "" }
 
-// description summarizes the chart in up to three sentences.
-func (p chart) description(unit string) string {
+// description summarizes the chart in up to two sentences.
+func (p chart) description() string {
 	sum, busiest := 0, 0
 	for i, total := range p.Totals {
 		sum += total
@@ -216,13 +263,13 @@ func (p chart) description(unit string) string {
 		}
 	}
 	if sum == 0 {
-		return "No " + unit + "."
+		return "No " + p.Unit + "."
 	}
 	when := "in"
 	if p.TimeUnit == "Day" {
 		when = "on"
 	}
-	words := fmt.Sprintf("%s %s in total; peak of %s %s %s.", web.Thousands(sum), unit, web.Thousands(p.Totals[busiest]), when,
+	words := fmt.Sprintf("%s %s in total; peak of %s %s %s.", web.Thousands(sum), p.Unit, web.Thousands(p.Totals[busiest]), when,
 		p.Steps[busiest].Label)
 	if p.Named() {
 		parts := make([]string, len(p.Series))
@@ -231,7 +278,7 @@ func (p chart) description(unit string) string {
 		}
 		words += " " + strings.Join(parts, ", ") + "."
 	}
-	return words + " All values are in the table below."
+	return words
 }
 
 func totalsOf(steps int, all []series) []int {

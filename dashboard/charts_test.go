@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -30,7 +31,7 @@ func TestChartGolden(t *testing.T) {
 		{Name: "<b>Assistants</b>", Class: "two", Values: []int{10, 40, 0, 0, 1, 230, 5}},
 	})
 	var got bytes.Buffer
-	if err := parsePages(loadAssets())["usage"].ExecuteTemplate(&got, "plot", p); err != nil {
+	if err := parsePages(loadAssets(), time.Now)["usage"].ExecuteTemplate(&got, "plot", p); err != nil {
 		t.Fatal(err)
 	}
 	golden := filepath.Join("testdata", "plot.html")

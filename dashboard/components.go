@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -21,66 +20,22 @@ const (
 )
 
 // templateFuncs returns the functions for templates.
-func templateFuncs(a *assets) template.FuncMap {
+func templateFuncs(a *assets, now cola.Clock) template.FuncMap {
+	when := func(t any) template.HTML { return relativeTimeHTML(t, now()) }
 	return template.FuncMap{
 		"asset":    a.URL,
-		"when":     timeHTML,
-		"stamp":    timestampHTML,
+		"when":     when,
+		"stamp":    when,
+		"exact":    exactTimeHTML,
 		"day":      dateHTML,
 		"approved": approvedHTML,
 		"count":    web.Thousands,
 		"plural":   plural,
 		"percent":  percent,
+		"barwidth": barWidth,
 		"here":     func(area, path string) bool { return area == path },
 		"tiername": func(t cola.Tier) string { return capitalize(string(t)) },
 	}
-}
-
-// timeHTML shows a time in UTC to the minute. A script adds the reader's local time as a
-// tooltip.
-func timeHTML(t time.Time) template.HTML {
-	if t.IsZero() {
-		return `<span class="soft">Never</span>`
-	}
-	t = t.UTC()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339),
-		t.Format("Jan 2, 2006, 15:04 UTC"))) // #nosec: contains no user input
-}
-
-// approvedHTML shows a label's approval date or, if unknown, its estimate, marked as such.
-func approvedHTML(approved, estimate cola.Date) template.HTML {
-	if approved != 0 || estimate == 0 {
-		return dateHTML(approved)
-	}
-	return `<span title="Estimated approval date"><span aria-hidden="true">≈&nbsp;</span>` + dateHTML(estimate) +
-		`<span class="unseen"> (estimated)</span></span>`
-}
-
-// timestampHTML is timeHTML for the API's timestamp types; a zero time is shown as never.
-func timestampHTML(t any) template.HTML {
-	switch t := t.(type) {
-	case cola.Timestamp:
-		if t == 0 {
-			return timeHTML(time.Time{})
-		}
-		return timeHTML(t.Time())
-	case cola.Opt[cola.Timestamp]:
-		if !t.OK {
-			return timeHTML(time.Time{})
-		}
-		return timeHTML(t.V.Time())
-	}
-	return ""
-}
-
-// dateHTML shows a calendar day.
-func dateHTML(d cola.Date) template.HTML {
-	if d == 0 {
-		return `<span class="soft">Unknown</span>`
-	}
-	t := d.Time()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.DateOnly),
-		t.Format("Jan 2, 2006"))) // #nosec: contains no user input
 }
 
 // plural formats a number with a noun: "1 label", "2 labels".
@@ -89,14 +44,6 @@ func plural(n any, one, many string) string {
 		return "1 " + one
 	}
 	return web.Thousands(n) + " " + many
-}
-
-// percent returns how much of a limit is used, from 0 to 100. It is 100 only if all of it is used.
-func percent(used, limit int) int {
-	if limit <= 0 {
-		return 100
-	}
-	return min(100, used*100/limit)
 }
 
 // apiCall is the API call, and the tool call, that returns the data of a page.

@@ -36,6 +36,7 @@ type Service interface {
 	Standing(ctx context.Context, c cola.Caller) (cola.QuotaState, error)
 	Account(ctx context.Context, c cola.Caller) (registry.Account, cola.QuotaState, error)
 
+	homeService
 	keyService
 	usageService
 	coverageService
@@ -102,7 +103,7 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 		o.Now = time.Now
 	}
 	e := &edge{svc: svc, browsers: browsers, opts: o, now: o.Now, limiter: newRateLimiter(o.Now), assets: loadAssets()}
-	e.pages, e.hosts = parsePages(e.assets), ownHosts(o)
+	e.pages, e.hosts = parsePages(e.assets, o.Now), ownHosts(o)
 	table := routes()
 	r := chi.NewRouter()
 	recorder := web.NewRecorder(o.Logger, o.Metrics, routePatterns(table), routePattern)

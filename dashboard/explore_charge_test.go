@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"github.com/colaregistry/colaregistry/registry"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -47,7 +48,7 @@ func (s *site) ask(method, target string, headers ...string) response {
 // requests returns the number of the account's requests that count toward its rate limit.
 func (s *site) requests() (n int) {
 	s.t.Helper()
-	report, _, err := s.registry.UsageReport(s.t.Context(), s.browsers.callers[s.as])
+	report, _, err := s.registry.UsageReport(s.t.Context(), s.browsers.callers[s.as], registry.Last30Days)
 	if err != nil {
 		s.t.Fatal(err)
 	}

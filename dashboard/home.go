@@ -1,62 +1,73 @@
 package dashboard
 
 import (
+	"context"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// meter is a limit and how much of it is used.
-type meter struct {
-	Name        string
-	Used, Limit int
+// homeService contains the operations that only the overview uses.
+type homeService interface {
+	LatestMatches(ctx context.Context, c cola.Caller, limit int) ([]registry.MatchedRun, cola.QuotaState, error)
+	Samples(context.Context) (*registry.Samples, error)
 }
 
-// metersOf returns the two meters of a month.
-func metersOf(q cola.QuotaState) []meter {
-	return []meter{
-		{"Detail views", q.Used.DetailViews, q.Limits.DetailViews},
-		{"List records", q.Used.ListRecords, q.Limits.ListRecords},
-	}
-}
+// homeMatches is the number of saved searches whose latest matches the overview shows.
+const homeMatches = 5
 
-// homePage is the overview: usage, access and saved searches.
+// homePage is the overview.
 type homePage struct {
-	Meters   []meter
-	Keys     int // active
-	Searches []cola.SavedSearch
-	Saved    int // total number of saved searches
-	Apps     int // active
+	Steps   []firstStep // empty once all are done
+	Months  []monthChart
+	Reset   time.Time
+	Failing []destinationRow
+	Matches []matchRow
+	Saved   int // total number of saved searches
+	Labels  []registry.SampleLabel
 }
 
-// homeSearches is the number of saved searches on the overview.
-const homeSearches = 5
+// firstStep is a step that a new account should take. A link leads to the page where it is done.
+type firstStep struct {
+	Text, Link, Href string
+	Done             bool
+}
 
+// monthChart is a forecast with the usage by day of the month.
+type monthChart struct {
+	forecast
+	Spark chart
+}
+
+// matchRow is a run with matches.
+type matchRow struct {
+	registry.MatchedRun
+	Href string
+}
+
+// home shows the overview. It is free, so its labels are those of the landing page, which are the same
+// for everyone and change once an hour.
 func (req *request) home() error {
-	p := homePage{Meters: metersOf(req.quota)}
-	keys, state, err := req.svc.Keys(req.ctx(), req.caller)
-	if err != nil {
-		return err
-	}
+	report, state, err := req.svc.UsageReport(req.ctx(), req.caller, registry.Last7Days)
 	req.recordQuota(state)
-	p.Keys = countActive(keys, req.now)
-	apps, _, err := req.svc.Connections(req.ctx(), req.caller)
 	if err != nil {
 		return err
 	}
-	for _, app := range apps {
-		if app.RevokedAt.IsZero() && !app.Disabled {
-			p.Apps++
-		}
+	p := homePage{Months: monthCharts(report), Reset: report.State.Period.End(), Labels: req.newestLabels()}
+	matches, _, err := req.svc.LatestMatches(req.ctx(), req.caller, homeMatches)
+	if err != nil {
+		return err
+	}
+	for _, m := range matches {
+		p.Matches = append(p.Matches, matchRow{m, runPath(m.Search, strconv.FormatInt(m.ID, 10))})
 	}
 	// While the index is being built, the page shows everything else.
-	list, _, err := req.svc.SavedSearches(req.ctx(), req.caller,
-		cola.SavedSearchListParams{PerPage: cola.Some(homeSearches)})
-	if err != nil && cola.CodeOf(err) != cola.CodeUnavailable {
+	if err := req.addAlerts(&p); err != nil && cola.CodeOf(err) != cola.CodeUnavailable {
 		return err
 	}
-	p.Searches, p.Saved = list.Rows, list.Meta.Total
 	return req.show(http.StatusOK, "home", page{
 		Title: "Overview",
 		Data:  p,
@@ -64,12 +75,75 @@ func (req *request) home() error {
 	})
 }
 
-// countActive counts the active keys.
-func countActive(keys []registry.Key, now cola.Clock) (n int) {
-	for _, k := range keys {
-		if k.IsActive(now()) {
-			n++
+// addAlerts adds failing destinations, the number of saved searches and the first steps.
+func (req *request) addAlerts(p *homePage) error {
+	names, searches, err := req.loadNames()
+	if err != nil {
+		return err
+	}
+	for _, d := range names.all {
+		if row := req.destinationRow(d, names.searches); row.Class == "bad" {
+			p.Failing = append(p.Failing, row)
 		}
 	}
-	return n
+	p.Saved = len(searches.Names)
+	p.Steps, err = req.firstSteps(p.Saved > 0)
+	return err
+}
+
+// firstSteps returns the first steps of an account, or none if all are done.
+func (req *request) firstSteps(saved bool) ([]firstStep, error) {
+	keys, _, err := req.svc.Keys(req.ctx(), req.caller)
+	if err != nil {
+		return nil, err
+	}
+	apps, _, err := req.svc.Connections(req.ctx(), req.caller)
+	if err != nil {
+		return nil, err
+	}
+	called := false
+	for _, k := range keys {
+		called = called || !k.LastUsedAt.IsZero()
+	}
+	for _, a := range apps {
+		called = called || !a.LastUsedAt.IsZero()
+	}
+	if called && saved {
+		return nil, nil
+	}
+	return []firstStep{
+		{"Create an API key for your script, or connect an app.", "Create key", keysPath + "/new", len(keys)+len(apps) > 0},
+		{"Make your first call with curl, code or an assistant.", "Connect a client", connectPath, called},
+		{"Save a search to hear about new labels.", "New saved search", searchesPath + "/new", saved},
+	}, nil
+}
+
+// newestLabels returns the labels of the landing page, or none while the index is being built.
+func (req *request) newestLabels() []registry.SampleLabel {
+	samples, err := req.svc.Samples(req.ctx())
+	if err != nil {
+		if cola.CodeOf(err) != cola.CodeUnavailable {
+			req.opts.Logger.Warn("could not read samples; showing the overview without labels", "error", err)
+		}
+		return nil
+	}
+	return samples.Labels
+}
+
+// monthCharts returns the forecasts of a month with its usage by day.
+func monthCharts(r registry.UsageReport) []monthChart {
+	steps := make([]chartStep, r.State.Period.End().Sub(r.State.Period.Start())/(24*time.Hour))
+	for i := range steps {
+		steps[i].Label = r.State.Period.Start().AddDate(0, 0, i).Format("Jan 2")
+	}
+	var months []monthChart
+	for _, f := range forecasts(r) {
+		s := series{Class: seriesClasses()[0]}
+		for _, day := range r.Days {
+			s.Values = append(s.Values, f.unit.of(day))
+		}
+		spark := newChart(f.unit.id, capitalize(f.unit.unit)+" per day", "Day", f.unit.unit, steps, []series{s})
+		months = append(months, monthChart{f, spark})
+	}
+	return months
 }

@@ -2,10 +2,12 @@ package dashboard
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // TestOverview checks the overview of a new account and of one with exhausted quotas.
@@ -14,9 +16,8 @@ func TestOverview(t *testing.T) {
 	const bob = "bob@example.com"
 	holder := s.join(bob, cola.TierFree)
 	fresh := s.by(bob).get("/")
-	fresh.shows(t, http.StatusOK, "0 of 200", "0 of 10,000", "No API keys yet", "No saved searches yet",
-		"Dec 1, 2026, 00:00 UTC")
-	fresh.lacks(t, `class="problem"`)
+	fresh.shows(t, http.StatusOK, "0 of 200", "0 of 10,000", "No saved searches yet", "Dec 1, 2026, 00:00 UTC")
+	fresh.lacks(t, `class="warning"`, `class="spark"`)
 	fresh.checkHTML(t)
 
 	key := s.registry.Key(t, holder.Account, "laptop")
@@ -31,7 +32,104 @@ func TestOverview(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.by(bob).get("/").shows(t, http.StatusOK, "200 of 200", `class="problem"`, `href="/plans"`, "1 API key")
+	used := s.by(bob).get("/")
+	used.shows(t, http.StatusOK, "200 of 200", `class="warning"`, `href="/plans"`, `class="spark"`,
+		"200 detail views in total; peak of 200 on Nov 20.", `<th scope="row">Nov 20</th><td>200</td>`)
+	used.checkHTML(t)
+}
+
+// TestOverviewAfterDowngrade checks that usage from a larger plan is not shown as more than the limit.
+func TestOverviewAfterDowngrade(t *testing.T) {
+	s := mustSite(t)
+	r := fullReport("x")
+	r.State.Tier, r.State.Limits = cola.TierFree, cola.TierFree.Limits()
+	r.State.Used.DetailViews, r.Days = 205, []registry.Usage{{DetailViews: 205}}
+	s.setReport(r)
+	for _, path := range []string{"/", "/usage"} {
+		a := s.get(path)
+		a.shows(t, http.StatusOK, "200 of 200", "5 more were used on a larger plan")
+		a.lacks(t, "205 of 200")
+		a.checkHTML(t)
+	}
+}
+
+// TestFirstSteps checks that each step is done by doing it, and that the checklist disappears with the
+// last one.
+func TestFirstSteps(t *testing.T) {
+	s := mustSite(t)
+	links := map[string]bool{`href="/keys/new"`: true, `href="/connect"`: true, `href="/saved-searches/new"`: true}
+	check := func(after string) {
+		t.Helper()
+		body := s.get("/").body
+		_, steps, _ := strings.Cut(body, `class="steps"`)
+		steps, _, _ = strings.Cut(steps, "</ol>")
+		for link, want := range links {
+			if got := strings.Contains(steps, link); got != want {
+				t.Errorf("after %s: %s is a step: %t, want %t", after, link, got, want)
+			}
+		}
+	}
+	check("signing up")
+	key := s.registry.Key(t, s.browsers.callers[ann].Account, "laptop")
+	links[`href="/keys/new"`] = false
+	check("creating a key")
+	if _, err := s.registry.Admit(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	links[`href="/connect"`] = false
+	check("a call")
+	s.mustSave(typedSearch())
+	s.get("/").lacks(t, `class="steps"`)
+}
+
+// TestOverviewAlerts checks that the overview shows the latest matches and failing destinations, each
+// with a link, and neither before there are any.
+func TestOverviewAlerts(t *testing.T) {
+	s := mustSite(t)
+	account := s.browsers.callers[ann].Account
+	hostile := `Oaks <script>alert(1)</script>`
+	search := s.mustSave(typedSearch("name", hostile))
+	endpoint := s.registry.Endpoint(t, account, "https://hooks.example.com/labels")
+	s.get("/").shows(t, http.StatusOK, "No matches yet")
+	s.get("/").lacks(t, `id="failing"`)
+
+	run := s.mustRun(search)
+	s.registry.Deliver(t, "The receiver responded with status 404.")
+	a := s.get("/")
+	a.checkHTML(t)
+	a.shows(t, http.StatusOK, `id="failing"`, `href="/destinations/`+endpoint+`"`, hostile,
+		plural(run.MatchCount, "new label", "new labels"), `href="`+search+`/runs/`)
+	a.lacks(t, "No matches yet")
+	if strings.Contains(a.body, "<script>alert") {
+		t.Error("the name of a search is not escaped")
+	}
+	other := s.by("carl@example.com")
+	other.join("carl@example.com", cola.TierFree)
+	other.get("/").lacks(t, hostile, endpoint)
+}
+
+// TestOverviewFree checks that the overview costs nothing, although it shows labels: they are those of
+// the landing page, even if the registry has newer ones.
+func TestOverviewFree(t *testing.T) {
+	s := mustSite(t)
+	samples, err := s.registry.Samples(t.Context())
+	if err != nil || len(samples.Labels) == 0 {
+		t.Fatalf("%d sample labels, %v", len(samples.Labels), err)
+	}
+	before := s.requests()
+	a := s.get("/")
+	if n := strings.Count(a.body, `<li><a href="/explore/`); n != len(samples.Labels) {
+		t.Errorf("%d labels, want the %d of the landing page", n, len(samples.Labels))
+	}
+	for _, l := range samples.Labels {
+		a.shows(t, http.StatusOK, l.Image+"?", `href="/explore/`+l.TTBID.String()+`"`)
+	}
+	if after := s.requests(); after != before {
+		t.Errorf("the overview counted %d requests", after-before)
+	}
+	if q, err := s.registry.Standing(t.Context(), s.browsers.callers[ann]); err != nil || q.Used != (cola.Used{}) {
+		t.Errorf("used %+v, %v; want nothing", q.Used, err)
+	}
 }
 
 // TestSuspended checks that every page shows a suspended visitor the reason and lets them sign out.

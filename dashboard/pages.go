@@ -58,8 +58,8 @@ type pages map[string]*template.Template
 var sharedFiles = []string{"pages/layout.html", "pages/components.html", "pages/fields.html", "pages/charts.html"}
 
 // parsePages parses the templates. It panics on errors, which any test would find.
-func parsePages(a *assets) pages {
-	base := template.Must(template.New("layout").Funcs(templateFuncs(a)).ParseFS(pageFiles, sharedFiles...))
+func parsePages(a *assets, now cola.Clock) pages {
+	base := template.Must(template.New("layout").Funcs(templateFuncs(a, now)).ParseFS(pageFiles, sharedFiles...))
 	files, err := pageFiles.ReadDir("pages")
 	if err != nil {
 		panic(err)

@@ -260,7 +260,7 @@ func TestSearchOnHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.get(path).shows(t, http.StatusOK, "on hold", "over your alert limit")
-	s.get("/saved-searches").shows(t, http.StatusOK, "on hold", "over your alert limit", ">2 of 1<")
+	s.get("/saved-searches").shows(t, http.StatusOK, "on hold", "over your alert limit", ">1 of 1<")
 	s.post(path+"/run", nil).shows(t, http.StatusConflict, `role="alert"`)
 }
 

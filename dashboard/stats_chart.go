@@ -1,12 +1,9 @@
 package dashboard
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"html/template"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -396,18 +393,16 @@ func (t *trend) CSVName() string {
 	}, t.Title)), " ", "-") + ".csv"
 }
 
-// CSV returns the table as a data URL, so that downloading it needs no request and costs nothing.
+// CSV returns the table as a data URL; see csvURL.
 func (t *trend) CSV() template.URL {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	w.UseCRLF = true
 	permits := slices.ContainsFunc(t.Rows, func(r trendRow) bool { return r.Detail != "" })
+	var lines [][]string
 	line := func(label, detail string, counts []string, total string) {
 		cells := []string{web.InertCell(label)}
 		if permits {
 			cells = append(cells, web.InertCell(detail))
 		}
-		_ = w.Write(append(append(cells, counts...), total)) // cannot fail: writes to memory
+		lines = append(lines, append(append(cells, counts...), total))
 	}
 	var heads []string
 	if t.Split() {
@@ -423,7 +418,5 @@ func (t *trend) CSV() template.URL {
 		}
 		line(r.full, r.Detail, counts, strconv.Itoa(r.Total))
 	}
-	w.Flush()
-	text := strings.ReplaceAll(url.PathEscape(b.String()), "%2C", ",")
-	return template.URL("data:text/csv;charset=utf-8," + text) // #nosec: escaped
+	return csvURL(lines)
 }

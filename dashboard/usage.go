@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -13,7 +14,7 @@ import (
 
 // usageService contains the operations of the usage page.
 type usageService interface {
-	UsageReport(context.Context, cola.Caller) (registry.UsageReport, cola.QuotaState, error)
+	UsageReport(context.Context, cola.Caller, registry.UsageSpan) (registry.UsageReport, cola.QuotaState, error)
 }
 
 func usageRoutes() []route {
@@ -28,18 +29,18 @@ const refusalsShown = 8
 type usagePage struct {
 	Forecasts []forecast
 	Reset     time.Time
-	Since     time.Time // when the month began
-	Largest   bool      // the account has the largest plan
-	Channels  []chart   // daily usage by channel, one chart per meter
-	Sources   []chart   // daily usage by key and app, one chart per meter
-	Months    []chart
+	Switches  []switchGroup
+	Chart     chart
+	CSVName   string
+	Span      string // name of the span
 	Rows      []usageRow
 	Refusals  []refusalRow
 	Refused   int // total number of rejection rows
 }
 
 func (req *request) usage() error {
-	report, state, err := req.svc.UsageReport(req.ctx(), req.caller)
+	view := newUsageView(req.query())
+	report, state, err := req.svc.UsageReport(req.ctx(), req.caller, view.span)
 	req.recordQuota(state)
 	if err != nil {
 		return err
@@ -49,11 +50,9 @@ func (req *request) usage() error {
 		return err
 	}
 	p := usagePage{
-		Forecasts: forecasts(report), Reset: report.State.Period.End(), Since: report.State.Period.Start(),
-		Largest:  report.State.Tier.Largest(),
-		Channels: newCharts("channel", "by channel", daySteps(report), channelSeries(report)),
-		Sources:  newCharts("source", "by key and app", daySteps(report), sourceSeries(report)),
-		Months:   monthCharts(report),
+		Forecasts: forecasts(report), Reset: report.State.Period.End(),
+		Switches: view.switches(), Chart: view.chart(report), Span: spanNames[view.span],
+		CSVName:  "usage-" + strings.ReplaceAll(view.unit.id, "_", "-") + "-by-" + view.by + "-" + string(view.span) + ".csv",
 		Rows:     usageRows(report, keys),
 		Refusals: refusalRows(report, refusalsShown), Refused: len(report.Refusals),
 	}
@@ -62,40 +61,13 @@ func (req *request) usage() error {
 }
 
 func (req *request) refusals() error {
-	report, state, err := req.svc.UsageReport(req.ctx(), req.caller)
+	report, state, err := req.svc.UsageReport(req.ctx(), req.caller, registry.Last7Days)
 	req.recordQuota(state)
 	if err != nil {
 		return err
 	}
 	return req.show(http.StatusOK, "refusals",
 		page{Title: "Rejected requests", Data: refusalRows(report, len(report.Refusals))})
-}
-
-// forecast is a meter with its projection to the end of the month.
-type forecast struct {
-	Meter       meter
-	Projected   int
-	Over        bool      // Projected exceeds the limit
-	Exhausted   bool      // no quota left
-	Last        cola.Date // last day of the month
-	ExhaustedOn cola.Date // projected day of exhaustion, or zero if not this month
-}
-
-func forecasts(r registry.UsageReport) []forecast {
-	meters := metersOf(r.State)
-	return []forecast{
-		newForecast(meters[0], r.Projected.DetailViews, r.State.Period),
-		newForecast(meters[1], r.Projected.ListRecords, r.State.Period),
-	}
-}
-
-func newForecast(m meter, projected int, month cola.Period) forecast {
-	first, last := cola.DateOf(month.Start()), cola.DateOf(month.End())-1
-	o := forecast{Meter: m, Projected: projected, Over: projected > m.Limit, Exhausted: m.Used >= m.Limit, Last: last}
-	if o.Over && !o.Exhausted {
-		o.ExhaustedOn = first.AddDays(int(last-first+1) * m.Limit / projected)
-	}
-	return o
 }
 
 // usageRow is the usage of one credential through one channel.

@@ -2,23 +2,132 @@ package dashboard
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// measure is a metered unit: detail views or list records.
+// usageView is what the usage chart shows: a unit, grouped by channel or source, in a span.
+type usageView struct {
+	unit measure
+	by   string
+	span registry.UsageSpan
+}
+
+// measure is a unit of usage. Its ID is its name in URLs.
 type measure struct {
-	id, title, unit string
-	of              func(registry.Usage) int
+	id, unit string // unit is a plural noun
+	of       func(registry.Usage) int
 }
 
 func measures() []measure {
 	return []measure{
-		{"details", "Detail views", "detail views", func(u registry.Usage) int { return u.DetailViews }},
-		{"lists", "List records", "list records", func(u registry.Usage) int { return u.ListRecords }},
+		{"list_records", "list records", func(u registry.Usage) int { return u.ListRecords }},
+		{"detail_views", "detail views", func(u registry.Usage) int { return u.DetailViews }},
+		{"requests", "requests", func(u registry.Usage) int { return u.Requests }},
 	}
+}
+
+const (
+	byChannel = "channel"
+	bySource  = "source"
+)
+
+// spanNames are the display names of the spans.
+var spanNames = map[registry.UsageSpan]string{
+	registry.Last7Days: "7 days", registry.Last30Days: "30 days", registry.Last90Days: "90 days", registry.Last12Months: "12 months",
+}
+
+// newUsageView reads a view from query parameters. Unknown values are ignored, as on every page.
+func newUsageView(q url.Values) usageView {
+	v := usageView{unit: measures()[0], by: byChannel, span: registry.Last30Days}
+	for _, m := range measures() {
+		if m.id == q.Get("unit") {
+			v.unit = m
+		}
+	}
+	if q.Get("group_by") == bySource {
+		v.by = bySource
+	}
+	if span := registry.UsageSpan(q.Get("range")); spanNames[span] != "" {
+		v.span = span
+	}
+	return v
+}
+
+// switchGroup is a row of links of which one is current.
+type switchGroup struct {
+	Name  string
+	Links []switchLink
+}
+
+type switchLink struct {
+	Text, Href string
+	Current    bool
+}
+
+// href returns the URL of the view, at the chart so that the page doesn't seem to jump.
+func (v usageView) href() string {
+	return usagePath + "?unit=" + v.unit.id + "&group_by=" + v.by + "&range=" + string(v.span) + "#chart"
+}
+
+// switches returns the links to the views that differ from this one in one respect.
+func (v usageView) switches() []switchGroup {
+	unit, by, span := switchGroup{Name: "Unit"}, switchGroup{Name: "Group by"}, switchGroup{Name: "Range"}
+	add := func(g *switchGroup, text string, other usageView) {
+		g.Links = append(g.Links, switchLink{text, other.href(), other.href() == v.href()})
+	}
+	for _, m := range measures() {
+		add(&unit, capitalize(m.unit), usageView{m, v.by, v.span})
+	}
+	add(&by, "Channel", usageView{v.unit, byChannel, v.span})
+	add(&by, "Key or app", usageView{v.unit, bySource, v.span})
+	for _, s := range registry.UsageSpans() {
+		add(&span, spanNames[s], usageView{v.unit, v.by, s})
+	}
+	return []switchGroup{unit, by, span}
+}
+
+// chart draws a report of the view's span. A series that has no usage in the unit is omitted, but a
+// source keeps its style in all units.
+func (v usageView) chart(r registry.UsageReport) chart {
+	all, by := sourceSeries(r), "key and app"
+	if v.by == byChannel {
+		all, by = channelSeries(r), "channel"
+	}
+	var drawn []series
+	for i, s := range all {
+		if v.unit.of(s.total()) == 0 {
+			continue
+		}
+		one := series{Name: s.name, Class: seriesClasses()[i%len(seriesClasses())]}
+		for _, u := range s.uses {
+			one.Values = append(one.Values, v.unit.of(u))
+		}
+		drawn = append(drawn, one)
+	}
+	timeUnit := "Day"
+	if v.span == registry.Last12Months {
+		timeUnit = "Month"
+	}
+	title := capitalize(v.unit.unit) + " per " + strings.ToLower(timeUnit) + ", by " + by
+	return newChart("usage", title, timeUnit, v.unit.unit, usageSteps(r), drawn)
+}
+
+// usageSteps returns the days or months of a report.
+func usageSteps(r registry.UsageReport) []chartStep {
+	steps := make([]chartStep, len(r.Steps))
+	for i, s := range r.Steps {
+		steps[i] = chartStep{Label: s.First.Time().Format("Jan 2"), Exact: s.First.String()}
+		if s.First != s.Last {
+			steps[i] = chartStep{Label: s.First.Time().Format("Jan 2006"), Exact: cola.PeriodOf(s.First.Time()).String()}
+		}
+	}
+	labelSteps(steps)
+	return steps
 }
 
 // usageSeries is the usage of a named source by step.
@@ -36,62 +145,32 @@ func (s usageSeries) total() (sum registry.Usage) {
 	return sum
 }
 
-// newCharts draws a chart for each measure, because their magnitudes differ. A series has the same
-// style in both charts, and is omitted if all its values are zero.
-func newCharts(id, by string, steps []chartStep, all []usageSeries) []chart {
-	var plots []chart
-	for _, m := range measures() {
-		var drawn []series
-		for i, s := range all {
-			if by != "" && m.of(s.total()) == 0 {
-				continue
-			}
-			one := series{Name: s.name, Class: seriesClasses()[i%len(seriesClasses())]}
-			for _, u := range s.uses {
-				one.Values = append(one.Values, m.of(u))
-			}
-			drawn = append(drawn, one)
-		}
-		title, timeUnit := m.title+" per day, "+by, "Day"
-		if by == "" {
-			title, timeUnit = m.title+" per month", "Month"
-		}
-		plots = append(plots, newChart(id+"-"+m.id, title, timeUnit, m.unit, steps, drawn))
-	}
-	return plots
-}
-
-// daySteps returns all days of the month, including future ones.
-func daySteps(r registry.UsageReport) []chartStep {
-	var steps []chartStep
-	for day := r.State.Period.Start(); day.Before(r.State.Period.End()); day = day.AddDate(0, 0, 1) {
-		s := chartStep{Label: day.Format("Jan 2")}
-		if (day.Day()-1)%7 == 0 {
-			s.Below = s.Label
-		}
-		steps = append(steps, s)
-	}
-	return steps
-}
-
-// channelSeries returns the daily usage by channel.
+// channelSeries returns the usage by channel. A channel has the same style in every chart.
 func channelSeries(r registry.UsageReport) []usageSeries {
-	return groupUsage(r, func(row registry.UsageRow) (string, bool) { return channelName(row.Channel), false })
+	all := groupUsage(r, func(row registry.UsageRow) (string, bool) { return channelName(row.Channel), false })
+	var ordered []usageSeries
+	for _, c := range []cola.Channel{cola.ChannelREST, cola.ChannelMCP, cola.ChannelDashboard} {
+		s := usageSeries{name: channelName(c), uses: make([]registry.Usage, len(r.Steps))}
+		if i := slices.IndexFunc(all, func(s usageSeries) bool { return s.name == channelName(c) }); i >= 0 {
+			s = all[i]
+			all = slices.Delete(all, i, i+1)
+		}
+		ordered = append(ordered, s)
+	}
+	return append(ordered, all...)
 }
 
 // othersName is the name of the remaining keys and apps.
 const othersName = "Other"
 
-// sourceSeries returns the daily usage by key or app: the largest ones, then the sum of the others.
-// A key and its replacement share a name, and so a series.
+// sourceSeries returns the usage by key or app: the largest ones, then the sum of the others. A key and
+// its replacement share a name, and so a series.
 func sourceSeries(r registry.UsageReport) []usageSeries {
 	all := groupUsage(r, func(row registry.UsageRow) (string, bool) {
 		return sourceName(row), row.Credential == cola.Credential{}
 	})
 	all = slices.DeleteFunc(all, func(s usageSeries) bool {
-		t := s.total()
-		return t.DetailViews == 0 &&
-			t.ListRecords == 0
+		return s.total() == registry.Usage{}
 	})
 	sortByShare(all)
 	maxSeries, named := len(seriesClasses()), len(all)
@@ -104,7 +183,7 @@ func sourceSeries(r registry.UsageReport) []usageSeries {
 	if named == len(all) {
 		return all
 	}
-	rest := usageSeries{name: othersName, rest: true, uses: make([]registry.Usage, len(r.Days))}
+	rest := usageSeries{name: othersName, rest: true, uses: make([]registry.Usage, len(r.Steps))}
 	for _, s := range all[named:] {
 		for i, u := range s.uses {
 			rest.uses[i] = rest.uses[i].Plus(u)
@@ -126,7 +205,8 @@ func sortByShare(all []usageSeries) {
 		}
 		t := s.total()
 		return float64(t.DetailViews)/float64(max(1, sum.DetailViews)) +
-			float64(t.ListRecords)/float64(max(1, sum.ListRecords))
+			float64(t.ListRecords)/float64(max(1, sum.ListRecords)) +
+			float64(t.Requests)/float64(max(1, sum.Requests))
 	}
 	slices.SortStableFunc(all, func(a, b usageSeries) int { return cmp.Compare(share(b), share(a)) })
 }
@@ -152,31 +232,13 @@ func groupUsage(r registry.UsageReport, name func(registry.UsageRow) (_ string, 
 		i := slices.IndexFunc(all, func(s usageSeries) bool { return s.name == name && s.rest == rest })
 		if i < 0 {
 			i = len(all)
-			all = append(all, usageSeries{name: name, rest: rest, uses: make([]registry.Usage, len(r.Days))})
+			all = append(all, usageSeries{name: name, rest: rest, uses: make([]registry.Usage, len(r.Steps))})
 		}
-		for d, day := range r.Days {
-			all[i].uses[d] = all[i].uses[d].Plus(day.By[n])
+		for d, step := range r.Steps {
+			all[i].uses[d] = all[i].uses[d].Plus(step.By[n])
 		}
 	}
 	return all
-}
-
-// monthCharts draws the usage of the last 12 months.
-func monthCharts(r registry.UsageReport) []chart {
-	var steps []chartStep
-	whole := usageSeries{}
-	for i, m := range r.Months {
-		s := chartStep{Label: m.Period.Start().Format("January 2006")}
-		if i%3 == 1 { // more labels would overlap on a phone
-			s.Below = m.Period.Start().Format("Jan 2006")
-		}
-		steps = append(steps, s)
-		whole.uses = append(whole.uses, registry.Usage{
-			DetailViews: m.Used.DetailViews,
-			ListRecords: m.Used.ListRecords,
-		})
-	}
-	return newCharts("months", "", steps, []usageSeries{whole})
 }
 
 // channelName returns the display name of a channel.

@@ -2,15 +2,16 @@ package dashboard
 
 import (
 	"context"
+	"encoding/csv"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
@@ -38,15 +39,16 @@ func TestNoUsage(t *testing.T) {
 	s := mustSite(t)
 	a := s.get("/usage")
 	a.checkHTML(t)
-	a.shows(t, http.StatusOK, "0 of 10,000", "0 of 1,000,000", "Dec 1, 2026, 00:00 UTC", "No requests this month",
-		"No rejected requests", "curl -H \"X-API-Key: $KEY\" 'https://registry.example/api/v1/usage'",
+	a.shows(t, http.StatusOK, "0 of 10,000", "0 of 1,000,000", "Dec 1, 2026, 00:00 UTC", "No requests in the last 30 days",
+		"No list records in this period", "No rejected requests", "curl -H \"X-API-Key: $KEY\" 'https://registry.example/api/v1/usage'",
 		`"name": "get_usage"`)
 	if to := s.by("").get("/usage").redirects(t); to != "/sign-in?return=%2Fusage" {
 		t.Errorf("signed out: redirect to %s", to)
 	}
 }
 
-// TestUsage checks that usage is shown by day, channel, credential and month, with totals.
+// TestUsage checks that usage is shown in each unit, by channel and credential, by day and month, with
+// totals.
 func TestUsage(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
@@ -56,61 +58,121 @@ func TestUsage(t *testing.T) {
 	s.spend(app, 20, 1)
 	s.registry.Advance(24 * time.Hour)
 	s.spend(key, 30, 2)
-	a := s.get("/usage")
-	a.checkHTML(t)
-	a.shows(
-		t,
-		http.StatusOK,
-		"7 of 10,000",
-		"100 of 1,000,000",
-		"10 of 10,000 by",
-		"146 of 1,000,000 by",
-		"7 detail views in total; peak of 5 on Nov 20. REST API 6, Assistants 1.",
-		"100 list records in total; peak of 70 on Nov 20. "+hostile+" 80, Claude 20.",
-		`<th scope="row">Nov 20</th><td>4</td><td>1</td><td>5</td>`,
-		`<th scope="row">Nov 21</th><td>30</td><td>0</td><td>30</td>`,
-		`<th scope="row">November 2026</th><td>100</td>`,
-		"in total; peak of 100 in November 2026.",
-		`<th scope="row">December 2025</th><td>0</td>`,
-		`<td role="cell" data-label="Channel">Assistants</td><td role="cell" data-label="Requests" class="number">2</td>`+
-			`<td role="cell" data-label="Detail views" class="number">1</td><td role="cell" data-label="List records" class="number">20</td>`,
-	)
-	for _, bad := range []string{"<script>alert", "\u202e", "Nov 22</th>"} {
-		if strings.Contains(a.body, bad) {
-			t.Errorf("page contains %q", bad)
+	for target, texts := range map[string][]string{
+		"/usage": {
+			"7 of 10,000", "100 of 1,000,000",
+			"Projected: 51 by <time", "counted from", // 1.5 days of 11
+			"100 list records in total; peak of 70 on Nov 20. REST API 80, Assistants 20.",
+			`<th scope="row">Nov 20</th><td>50</td><td>20</td><td>70</td>`,
+			`<th scope="row">Nov 19</th><td>0</td><td>0</td><td>0</td>`,
+			`<td role="cell" data-label="Channel">Assistants</td><td role="cell" data-label="Requests" class="number">2</td>` +
+				`<td role="cell" data-label="Detail views" class="number">1</td><td role="cell" data-label="List records" class="number">20</td>`,
+		},
+		"/usage?unit=detail_views": {
+			"7 detail views in total; peak of 5 on Nov 20. REST API 6, Assistants 1.",
+			`<th scope="row">Nov 20</th><td>4</td><td>1</td><td>5</td>`,
+		},
+		"/usage?unit=requests&group_by=source&range=7d": {
+			"10 requests in total; peak of 7 on Nov 20. " + hostile + " 8, Claude 2.", `<th scope="row">Nov 15</th>`,
+		},
+		"/usage?group_by=source&range=12m": {
+			"100 list records in total; peak of 100 in Nov 2026. " + hostile + " 80, Claude 20.",
+			`<th scope="row">Dec 2025</th><td>0</td>`, `<th scope="row">Nov 2026</th><td>80</td><td>20</td><td>100</td>`,
+		},
+	} {
+		a := s.get(target)
+		a.checkHTML(t)
+		a.shows(t, http.StatusOK, texts...)
+		for _, bad := range []string{"<script>alert", "\u202e", "Nov 22</th>"} {
+			if strings.Contains(a.body, bad) {
+				t.Errorf("%s contains %q", target, bad)
+			}
+		}
+	}
+}
+
+// TestUsageSwitches checks that each switch changes one part of the view and keeps the others, and that
+// unknown values select the default.
+func TestUsageSwitches(t *testing.T) {
+	s := mustSite(t)
+	page := s.get("/usage?unit=detail_views&group_by=source&range=90d&utm_source=mail")
+	page.shows(t, http.StatusOK,
+		`href="/usage?unit=list_records&group_by=source&range=90d#chart"`,
+		`href="/usage?unit=detail_views&group_by=channel&range=90d#chart"`,
+		`href="/usage?unit=detail_views&group_by=source&range=12m#chart"`,
+		`href="/usage?unit=detail_views&group_by=source&range=90d#chart" aria-current="true"`)
+	if got := strings.Count(page.body, `aria-current="true"`); got != 3 {
+		t.Errorf("%d current switches, want one in each of 3 groups", got)
+	}
+	view := newUsageView(url.Values{"unit": {"gold"}, "group_by": {""}, "range": {"1d"}})
+	if standard := newUsageView(nil); view.href() != standard.href() {
+		t.Errorf("unknown values select %s, want %s", view.href(), standard.href())
+	}
+}
+
+// TestUsageCSV checks that the file has complete dates and can't start a formula.
+func TestUsageCSV(t *testing.T) {
+	r := fullReport("=cmd")
+	c := usageView{measures()[0], bySource, registry.Last30Days}.chart(r)
+	text, err := url.PathUnescape(strings.TrimPrefix(string(c.CSV()), "data:text/csv;charset=utf-8,"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(rows) != 1+len(r.Steps) {
+		t.Fatalf("%d rows, %v; want %d", len(rows), err, 1+len(r.Steps))
+	}
+	if last := rows[len(rows)-1]; last[0] != "2026-12-31" || last[len(last)-1] != "1056066" {
+		t.Errorf("last row = %q", last)
+	}
+	for _, head := range rows[0] {
+		if strings.HasPrefix(head, "=") {
+			t.Errorf("heading %q is a formula", head)
 		}
 	}
 }
 
 func TestNewForecast(t *testing.T) {
 	november := cola.PeriodOf(registrytest.StartTime)
-	last := cola.NewDate(2026, 11, 30)
+	first, last := cola.NewDate(2026, 11, 1), cola.NewDate(2026, 11, 30)
+	noon := time.Date(2026, 11, 16, 0, 0, 0, 0, time.UTC) // half of the month
 	for _, test := range []struct {
 		name                   string
 		used, limit, projected int
+		since                  cola.Date
 		want                   forecast
 	}{
-		{"unused", 0, 200, 0, forecast{Last: last}},
-		{"within", 100, 200, 150, forecast{Projected: 150, Last: last}},
-		{"exactly at the limit", 100, 200, 200, forecast{Projected: 200, Last: last}},
-		{"over", 150, 200, 300, forecast{
-			Projected:   300,
-			Over:        true,
-			Last:        last,
-			ExhaustedOn: cola.NewDate(2026, 11, 21),
+		{"unused", 0, 200, 0, 0, forecast{}},
+		{"within", 75, 200, 150, first, forecast{Projected: 150}},
+		{"exactly at the limit", 100, 200, 200, first, forecast{Projected: 200}},
+		{"over", 150, 200, 300, first, forecast{Projected: 300, Over: true, ExhaustedOn: cola.NewDate(2026, 11, 21)}},
+		{"over since the 11th", 100, 200, 400, first + 10, forecast{
+			Projected: 400, Over: true, Since: first + 10, ExhaustedOn: cola.NewDate(2026, 11, 21),
 		}},
-		{"used up", 200, 200, 300, forecast{Projected: 300, Over: true, Exhausted: true, Last: last}},
-		{"over the limit after a downgrade", 900, 200, 900, forecast{
-			Projected: 900,
-			Over:      true,
-			Exhausted: true,
-			Last:      last,
-		}},
+		{"over today", 199, 200, 398, first, forecast{Projected: 398, Over: true, ExhaustedOn: cola.NewDate(2026, 11, 16)}},
+		{"first day of use", 150, 200, 150, first + 15, forecast{Projected: 150, Early: true, Since: first + 15}},
+		{"used up", 200, 200, 300, first, forecast{Projected: 300, Over: true, Exhausted: true}},
+		{"over the limit after a downgrade", 900, 200, 900, first, forecast{Projected: 900, Over: true, Exhausted: true}},
 	} {
+		r := registry.UsageReport{State: cola.QuotaState{Tier: cola.TierFree, Period: november}, Now: noon, Since: test.since}
 		m := meter{"Detail views", test.used, test.limit}
-		test.want.Meter = m
-		if diff := cmp.Diff(test.want, newForecast(m, test.projected, november)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		test.want.Meter, test.want.Last, test.want.Upgradable = m, last, true
+		if got := newForecast(m, test.projected, r); !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: forecast = %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestMeter checks that a meter never shows more than its limit and that a small part is visible.
+func TestMeter(t *testing.T) {
+	for _, test := range []struct{ used, limit, shown, over, percent, width int }{
+		{0, 200, 0, 0, 0, 0}, {1, 1_000_000, 1, 0, 0, 2}, {199, 200, 199, 0, 99, 99}, {200, 200, 200, 0, 100, 100},
+		{205, 200, 200, 5, 100, 100}, {0, 0, 0, 0, 100, 100},
+	} {
+		m := meter{"", test.used, test.limit}
+		if m.Shown() != test.shown || m.Over() != test.over || percent(m.Used, m.Limit) != test.percent || barWidth(m.Used, m.Limit) != test.width {
+			t.Errorf("%d of %d: shown %d, over %d, %d%%, width %d; want %+v", m.Used, m.Limit, m.Shown(), m.Over(),
+				percent(m.Used, m.Limit), barWidth(m.Used, m.Limit), test)
 		}
 	}
 }
@@ -126,22 +188,20 @@ func TestUsageManySources(t *testing.T) {
 	for n := range 3 {
 		s.spend(s.registry.App(t, account, fmt.Sprint("app ", n)), 1, 0)
 	}
-	a := s.get("/usage")
+	a := s.get("/usage?unit=detail_views&group_by=source")
 	a.checkHTML(t)
-	a.shows(t, http.StatusOK, "30 detail views in total; peak of 30 on Nov 20. REST API 30. ",
-		"REST API 30, Assistants 3.", ", Other 28. ", `<bdi>REST API</bdi> <span class="soft">30</span>`,
-		`<bdi>Other</bdi> <span class="soft">28</span>`,
+	a.shows(t, http.StatusOK, "30 detail views in total; peak of 30 on Nov 20. ",
+		`<bdi>Other</bdi> <span class="soft">25</span>`,
 		`<th scope="row" role="rowheader"><bdi>Other</bdi></th><td role="cell" data-label="Channel">REST API</td>`)
-	for _, bad := range []string{
-		">others<", "The others", "Others", "Browser sessions", " 0. All", "Assistants 0",
-		`<span class="soft">0</span>`,
-	} {
-		if strings.Contains(a.body, bad) {
+	byChannels := s.get("/usage")
+	byChannels.shows(t, http.StatusOK, "REST API 30, Assistants 3.", `<bdi>REST API</bdi> <span class="soft">30</span>`)
+	for _, bad := range []string{">others<", "The others", "Others", "Browser sessions", "Assistants 0", `<span class="soft">0</span>`} {
+		if strings.Contains(a.body, bad) || strings.Contains(byChannels.body, bad) {
 			t.Errorf("page contains %q", bad)
 		}
 	}
-	if got := strings.Count(a.body, "<bdi>Other</bdi> <span"); got != 2 {
-		t.Errorf("Other is in %d legends, want 2", got)
+	if got := strings.Count(a.body, "<bdi>Other</bdi> <span"); got != 1 {
+		t.Errorf("Other is in the legend %d times, want once", got)
 	}
 }
 
@@ -153,15 +213,15 @@ func TestOtherSource(t *testing.T) {
 		r.Rows[i].Name, r.Rows[i].Credential = "others", cola.Credential{}
 	}
 	r.Rows[0].Name = othersName
-	for d := range r.Days {
-		r.Days[d].By[0].DetailViews = 2_000 // more than any other source
-		r.Days[d].By[1] = registry.Usage{Requests: 1}
+	for d := range r.Steps {
+		r.Steps[d].By[0].DetailViews = 2_000 // more than any other source
+		r.Steps[d].By[1] = registry.Usage{}
 	}
 	for rows, want := range map[int]int{12: 6, 4: 3} {
 		some := r
 		some.Rows = r.Rows
 		if rows < 12 {
-			some.Rows = append(slices.Clone(r.Rows[:rows-1]), r.Rows[11]) // one has no detail views or list records
+			some.Rows = append(slices.Clone(r.Rows[:rows-1]), r.Rows[11]) // one has no usage
 		}
 		got := sourceSeries(some)
 		rest := 0
@@ -182,7 +242,7 @@ type reporting struct {
 	report registry.UsageReport
 }
 
-func (r reporting) UsageReport(context.Context, cola.Caller) (registry.UsageReport, cola.QuotaState, error) {
+func (r reporting) UsageReport(context.Context, cola.Caller, registry.UsageSpan) (registry.UsageReport, cola.QuotaState, error) {
 	return r.report, r.report.State, nil
 }
 
@@ -203,6 +263,7 @@ func fullReport(name string) registry.UsageReport {
 			Used:   cola.Used{DetailViews: 2_000, ListRecords: 60_000},
 		},
 		Projected: cola.Used{DetailViews: 2_000, ListRecords: 120_000},
+		Now:       time.Date(2026, 12, 16, 0, 0, 0, 0, time.UTC), Since: cola.NewDate(2026, 12, 1),
 	}
 	for i := range 12 {
 		kind := []cola.CredentialKind{cola.CredentialKey, cola.CredentialLink}[i%2]
@@ -216,18 +277,15 @@ func fullReport(name string) registry.UsageReport {
 				Requests:    31 * (600 + i),
 			},
 		})
-		r.Months = append(r.Months, registry.MonthUsage{
-			Period: month - 11 + cola.Period(i),
-			Used:   cola.Used{DetailViews: 1_900 + i, ListRecords: 96_000 + i},
-		})
 	}
-	for d := range 31 {
-		day := registry.DayUsage{Day: cola.NewDate(2026, 12, 1+d), By: make([]registry.Usage, 12)}
-		for i := range day.By {
-			day.By[i] = registry.Usage{DetailViews: 500 + i, ListRecords: 88_000 + i, Requests: 600 + i}
-			day.Total = day.Total.Plus(day.By[i])
+	for d := range 90 {
+		day := cola.NewDate(2026, 12, 31).AddDays(d - 89)
+		step := registry.UsageStep{First: day, Last: day, By: make([]registry.Usage, 12)}
+		for i := range step.By {
+			step.By[i] = registry.Usage{DetailViews: 500 + i, ListRecords: 88_000 + i, Requests: 600 + i}
+			step.Total = step.Total.Plus(step.By[i])
 		}
-		r.Days = append(r.Days, day)
+		r.Steps = append(r.Steps, step)
 	}
 	reasons := []string{
 		registry.RefusedBurst, registry.RefusedDetailViews, registry.RefusedListRecords,
@@ -251,9 +309,9 @@ func fullReport(name string) registry.UsageReport {
 func TestFullUsage(t *testing.T) {
 	s := mustSite(t)
 	s.setReport(fullReport(strings.Repeat("a long name ", 3) + "<script>alert(1)</script>"))
-	a := s.get("/usage")
+	a := s.get("/usage?group_by=source&range=90d")
 	a.checkHTML(t)
-	a.shows(t, http.StatusOK, "Used up", "120,000 of 100,000", `href="/plans"`, "Other",
+	a.shows(t, http.StatusOK, "Used up", "would need 120,000", "<time datetime=\"2026-12-26\">", `href="/plans"`, "Other",
 		"View all 50", "60 requests per minute", "Detail views used up", "Missing permission",
 		"Inactive key, app or session", "Account suspended")
 	if got := strings.Count(a.body, "data-label=\"Fix\""); got != refusalsShown {
@@ -274,13 +332,13 @@ func TestUsageSums(t *testing.T) {
 		if len(all) > len(seriesClasses()) {
 			t.Errorf("%d series of %s, want at most %d", len(all), name, len(seriesClasses()))
 		}
-		for d, day := range r.Days {
+		for d, step := range r.Steps {
 			var sum registry.Usage
 			for _, s := range all {
 				sum = sum.Plus(s.uses[d])
 			}
-			if sum != day.Total {
-				t.Errorf("%s on %s add up to %+v, want %+v", name, day.Day, sum, day.Total)
+			if sum != step.Total {
+				t.Errorf("%s on %s add up to %+v, want %+v", name, step.First, sum, step.Total)
 			}
 		}
 	}

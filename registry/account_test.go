@@ -86,8 +86,10 @@ func managing(ctx context.Context, s *registry.Service, c cola.Caller, on target
 	note("restore connection", state, err)
 	_, state, err = s.SignIns(ctx, c)
 	note("sign-ins", state, err)
-	_, state, err = s.UsageReport(ctx, c)
+	_, state, err = s.UsageReport(ctx, c, registry.Last30Days)
 	note("usage report", state, err)
+	_, state, err = s.LatestMatches(ctx, c, 5)
+	note("latest matches", state, err)
 	state, err = s.EndSignIn(ctx, c, on.signIn)
 	note("end sign-in", state, err)
 	_, state, err = s.EndOtherSignIns(ctx, c)
@@ -287,6 +289,10 @@ func (f *failing) EndOtherSignIns(context.Context, cola.AccountID, int64) (int, 
 
 func (f *failing) MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error) {
 	return either(f, func() ([]store.MonthUsage, error) { return f.Store.MonthlyUsage(ctx, id, first, last) })
+}
+
+func (f *failing) LatestMatches(ctx context.Context, id cola.AccountID, limit int) ([]store.MatchedRun, error) {
+	return either(f, func() ([]store.MatchedRun, error) { return f.Store.LatestMatches(ctx, id, limit) })
 }
 
 func either[T any](f *failing, work func() (T, error)) (T, error) {

@@ -17,7 +17,7 @@ import (
 func (w *world) refused(t *testing.T, holder cola.Caller) []string {
 	t.Helper()
 	w.Close()
-	r := w.mustReport(t, holder)
+	r := w.mustReport(t, holder, registry.Last7Days)
 	got := []string{}
 	for _, n := range r.Refusals {
 		got = append(got, fmt.Sprintf("%s %s %q: %d %s", n.Channel, n.Credential.Kind, n.Name, n.Count, n.Reason))
@@ -130,7 +130,7 @@ func TestLatestRejections(t *testing.T) {
 		w.Admit(t.Context(), keyCaller(holder.Account, key.ID))
 	}
 	w.Close()
-	got := w.mustReport(t, holder).Refusals
+	got := w.mustReport(t, holder, registry.Last7Days).Refusals
 	if len(got) != 50 || !got[0].LastAt.Equal(w.now()) || !got[49].LastAt.Equal(w.now().Add(-49*time.Minute)) {
 		t.Errorf("%d refusals, first at %v, want 50, the first at the current time", len(got), got[0].LastAt)
 	}

@@ -55,6 +55,18 @@ func (s *Service) SavedSearchRun(
 	return found.Value, state, err
 }
 
+// MatchedRun is a run with matches, and its search.
+type MatchedRun = store.MatchedRun
+
+// LatestMatches returns the newest run with matches of each of the caller's searches, newest first, for
+// at most limit searches. It is free and doesn't need the index.
+func (s *Service) LatestMatches(ctx context.Context, c cola.Caller, limit int) ([]MatchedRun, cola.QuotaState, error) {
+	return readManaged(ctx, s, c, "list latest matches",
+		func(ctx context.Context, _ cola.QuotaState) ([]MatchedRun, error) {
+			return s.store.LatestMatches(ctx, c.Account, limit)
+		})
+}
+
 // SavedSearchMatches returns a page of the matches of a search of the caller's account, latest run
 // first, and by TTB ID within a run. It costs one list record per match; if fewer list records are
 // left, the page is cut and TruncatedByQuota is true. It fails with CodeNotFound if the search is

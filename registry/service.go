@@ -50,6 +50,7 @@ type Store interface {
 	RunsOf(
 		ctx context.Context, account cola.AccountID, uuid string, page store.Slice,
 	) ([]cola.SavedSearchRun, int, error)
+	LatestMatches(ctx context.Context, account cola.AccountID, limit int) ([]store.MatchedRun, error)
 	MatchesOf(
 		ctx context.Context, account cola.AccountID, uuid string, run int64, page store.Slice,
 	) ([]cola.SavedSearchMatch, int, error)

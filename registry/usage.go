@@ -16,23 +16,60 @@ const (
 	// maxUseRows limits the rows of a report. If there are more sources, the last rows combine the
 	// rest, one row per channel.
 	maxUseRows = 12
-	// monthsReported is the number of months in a report, including the current one.
-	monthsReported = 12
+	// monthsRead is how many months before the current one decide whether this month is the first of
+	// use.
+	monthsRead = 11
 	// refusalsReported limits the refusals of a report.
 	refusalsReported = 50
 	// otherUses names the row that combines a channel's other sources.
 	otherUses = "others"
 )
 
-// UsageReport is the usage of an account. All figures of the current month come from one read, so
-// days, rows and state have the same totals.
+// UsageSpan is a time span of a usage report, up to the present.
+type UsageSpan string
+
+// The spans.
+const (
+	Last7Days    UsageSpan = "7d"
+	Last30Days   UsageSpan = "30d"
+	Last90Days   UsageSpan = "90d"
+	Last12Months UsageSpan = "12m"
+)
+
+// UsageSpans returns all spans, shortest first.
+func UsageSpans() []UsageSpan { return []UsageSpan{Last7Days, Last30Days, Last90Days, Last12Months} }
+
+// steps returns the days of the span that ends on a day or, for Last12Months, its calendar months. The
+// current month is complete.
+func (p UsageSpan) steps(today cola.Date) (steps []UsageStep) {
+	if p == Last12Months {
+		current := cola.PeriodOf(today.Time())
+		for month := current - 11; month <= current; month++ {
+			first, last := periodDays(month)
+			steps = append(steps, UsageStep{First: first, Last: last})
+		}
+		return steps
+	}
+	days := map[UsageSpan]int{Last7Days: 7, Last90Days: 90}[p]
+	if days == 0 {
+		days = 30
+	}
+	for day := today.AddDays(1 - days); day <= today; day++ {
+		steps = append(steps, UsageStep{First: day, Last: day})
+	}
+	return steps
+}
+
+// UsageReport is the usage of an account in the current month and in a time span. All figures come from
+// one read of the ledger, so steps and rows have the same totals, and so do days and state.
 type UsageReport struct {
 	State     cola.QuotaState // of this month
 	Now       time.Time       // when the report was made
+	Since     cola.Date       // from when Projected counts: the 1st, or the first day of use if that is later; 0 if unused
 	Projected cola.Used       // projection for the whole month
-	Days      []DayUsage      // of the month so far, first to today
-	Rows      []UsageRow      // most requests first, at most 12; the last may combine a channel's other sources
-	Months    []MonthUsage    // 12, oldest first; the last is the current month
+	Days      []Usage         // of the month so far, first to today
+	Steps     []UsageStep     // of the span, oldest first; the last one includes today
+	Rows      []UsageRow      // of the span, most requests first, at most 12; the last may combine a channel's other sources
 	Refusals  []Refusal       // latest first, at most 50; new ones appear after a few seconds
 }
 
@@ -57,27 +94,21 @@ func (u Usage) Plus(more Usage) Usage {
 	return Usage{u.DetailViews + more.DetailViews, u.ListRecords + more.ListRecords, u.Requests + more.Requests}
 }
 
-// DayUsage is the usage of one day (UTC). By has an entry for each row of UsageReport.Rows, zero if
-// it was unused.
-type DayUsage struct {
-	Day   cola.Date
-	Total Usage
-	By    []Usage // in the order of UsageReport.Rows
+// UsageStep is the usage of a day or month (UTC). By has an entry for each row of UsageReport.Rows, zero
+// if it was unused.
+type UsageStep struct {
+	First, Last cola.Date // equal for a day
+	Total       Usage
+	By          []Usage // in the order of UsageReport.Rows
 }
 
-// UsageRow is the usage of a month through one channel with one credential, or with the channel's
-// remaining ones.
+// UsageRow is the usage in a report's span through one channel with one credential, or with the
+// channel's remaining ones.
 type UsageRow struct {
 	Channel    cola.Channel
 	Credential cola.Credential // ID 0 for sign-ins: all browsers are one row; zero for a channel's remaining rows
 	Name       string          // of the key or app; empty for browsers; "others" for a channel's remaining rows
 	Total      Usage
-}
-
-// MonthUsage is the usage of one calendar month (UTC).
-type MonthUsage struct {
-	Period cola.Period
-	Used   cola.Used
 }
 
 // Reasons of refusals.
@@ -101,16 +132,16 @@ type Refusal struct {
 	Count      int
 }
 
-// UsageReport returns the usage of the caller's account this month and in the last 12 months. It is
-// free.
-func (s *Service) UsageReport(ctx context.Context, c cola.Caller) (UsageReport, cola.QuotaState, error) {
+// UsageReport returns the usage of the caller's account this month and in a span. It is free.
+func (s *Service) UsageReport(ctx context.Context, c cola.Caller, span UsageSpan) (UsageReport, cola.QuotaState, error) {
 	report, state, err := readManaged(ctx, s, c, "read usage",
 		func(ctx context.Context, state cola.QuotaState) (UsageReport, error) {
-			read, err := s.readUsage(ctx, c.Account, state.Period)
+			now := s.now()
+			read, err := s.readUsage(ctx, c.Account, state.Period, span.steps(cola.DateOf(now)))
 			if err != nil {
 				return UsageReport{}, err
 			}
-			return read.report(state, s.now()), nil
+			return read.report(state, now), nil
 		})
 	if err == nil {
 		state = report.State
@@ -120,20 +151,25 @@ func (s *Service) UsageReport(ctx context.Context, c cola.Caller) (UsageReport, 
 
 // usageData is the usage of an account as stored.
 type usageData struct {
-	days     []store.DayUsage // of one month
-	months   []store.MonthUsage
+	days     []store.DayUsage // of this month and of the steps
+	steps    []UsageStep      // without usage
+	earlier  bool             // there was usage in an earlier month
 	refusals []store.Refusal
 	names    map[cola.Credential]string
 }
 
-func (s *Service) readUsage(ctx context.Context, account cola.AccountID, month cola.Period) (r usageData, err error) {
+func (s *Service) readUsage(ctx context.Context, account cola.AccountID, month cola.Period, steps []UsageStep) (r usageData, err error) {
+	r.steps = steps
 	first, last := periodDays(month)
+	first = min(first, steps[0].First)
 	if r.days, err = s.store.DailyUsage(ctx, account, first, last); err != nil {
 		return r, err
 	}
-	if r.months, err = s.store.MonthlyUsage(ctx, account, month-monthsReported+1, month); err != nil {
+	months, err := s.store.MonthlyUsage(ctx, account, month-monthsRead, month-1)
+	if err != nil {
 		return r, err
 	}
+	r.earlier = len(months) > 0
 	if r.refusals, err = s.store.Refusals(ctx, account, refusalsReported); err != nil {
 		return r, err
 	}
@@ -154,29 +190,42 @@ func (s *Service) readUsage(ctx context.Context, account cola.AccountID, month c
 
 // report builds the report for the month of the state.
 func (r usageData) report(state cola.QuotaState, now time.Time) UsageReport {
-	state.Used = cola.Used{} // the days include usage since the state was read
-	for _, d := range r.days {
-		state.Used.Add(d.Meter, d.Units)
+	report := UsageReport{State: state, Now: now, Days: r.monthDays(state.Period, now), Steps: r.steps, Refusals: r.refusalRows()}
+	report.State.Used = cola.Used{} // the days include usage since the state was read
+	first, _ := periodDays(state.Period)
+	for i, d := range report.Days {
+		if d.DetailViews+d.ListRecords > 0 && report.Since == 0 {
+			report.Since = first.AddDays(i)
+		}
+		report.State.Used.DetailViews += d.DetailViews
+		report.State.Used.ListRecords += d.ListRecords
 	}
+	if r.earlier {
+		report.Since = first
+	}
+	report.Projected = projectUsage(report.State.Used, report.Since, state.Period.End(), now)
 	rows, rowOf := r.rows()
-	report := UsageReport{
-		State: state, Now: now, Projected: projectUsage(state.Used, state.Period, now),
-		Rows: rows, Days: r.daily(state.Period, now, len(rows), rowOf), Refusals: r.refusalRows(),
+	report.Rows = rows
+	for i := range report.Steps {
+		report.Steps[i].By = make([]Usage, len(rows))
 	}
-	for month := state.Period - monthsReported + 1; month < state.Period; month++ {
-		report.Months = append(report.Months, MonthUsage{Period: month, Used: r.usedInMonth(month)})
+	for _, d := range r.days {
+		if i := r.stepOf(d.Day); i >= 0 {
+			report.Steps[i].Total.add(d)
+			report.Steps[i].By[rowOf[usageSourceOf(d)]].add(d)
+		}
 	}
-	report.Months = append(report.Months, MonthUsage{Period: state.Period, Used: state.Used})
 	return report
 }
 
-func (r usageData) usedInMonth(month cola.Period) cola.Used {
-	for _, m := range r.months {
-		if m.Period == month {
-			return m.Used
-		}
+// stepOf returns the index of a day's step, or -1. If the database's clock is ahead, today's usage is
+// that of the last step.
+func (r usageData) stepOf(day cola.Date) int {
+	last := len(r.steps) - 1
+	if day > r.steps[last].Last {
+		return last
 	}
-	return cola.Used{}
+	return slices.IndexFunc(r.steps, func(s UsageStep) bool { return s.First <= day && day <= s.Last })
 }
 
 // usageSource is the channel and credential that usage came through.
@@ -199,6 +248,9 @@ func (r usageData) rows() ([]UsageRow, map[usageSource]int) {
 	totals := map[usageSource]*Usage{}
 	var rows []UsageRow
 	for _, d := range r.days {
+		if r.stepOf(d.Day) < 0 {
+			continue
+		}
 		by := usageSourceOf(d)
 		if totals[by] == nil {
 			totals[by] = &Usage{}
@@ -283,34 +335,30 @@ func (r usageData) name(c cola.Credential) string {
 	return fmt.Sprintf("removed key (%d)", c.ID)
 }
 
-// daily returns the days of a month up to now, for the given rows.
-func (r usageData) daily(month cola.Period, now time.Time, rows int, rowOf map[usageSource]int) []DayUsage {
+// monthDays returns the usage of the days of a month up to now.
+func (r usageData) monthDays(month cola.Period, now time.Time) []Usage {
 	first, last := periodDays(month)
 	today := min(max(cola.DateOf(now), first), last)
 	if n := len(r.days); n > 0 {
 		today = max(today, r.days[n-1].Day) // the database's clock may be ahead
 	}
-	days := make([]DayUsage, today-first+1)
-	for i := range days {
-		days[i] = DayUsage{Day: first.AddDays(i), By: make([]Usage, rows)}
-	}
+	days := make([]Usage, today-first+1)
 	for _, d := range r.days {
-		day := &days[d.Day-first]
-		day.Total.add(d)
-		day.By[rowOf[usageSourceOf(d)]].add(d)
+		if d.Day >= first {
+			days[d.Day-first].add(d)
+		}
 	}
 	return days
 }
 
-// projectUsage extrapolates the usage so far to the whole month. It never returns less than was
-// used, and does not extrapolate during the first day.
-func projectUsage(used cola.Used, month cola.Period, now time.Time) cola.Used {
-	start, whole := month.Start(), month.End().Sub(month.Start())
-	elapsed := now.Sub(start)
-	if elapsed < 24*time.Hour || elapsed >= whole {
+// projectUsage extrapolates the usage since a day to the end of the month. It never returns less than
+// was used, and does not extrapolate during the first day.
+func projectUsage(used cola.Used, since cola.Date, end, now time.Time) cola.Used {
+	elapsed, left := now.Sub(since.Time()), end.Sub(now)
+	if elapsed < 24*time.Hour || left <= 0 {
 		return used
 	}
-	ahead := func(units int) int { return int(math.Round(float64(units) * whole.Hours() / elapsed.Hours())) }
+	ahead := func(units int) int { return int(math.Round(float64(units) * (1 + left.Hours()/elapsed.Hours()))) }
 	return cola.Used{DetailViews: ahead(used.DetailViews), ListRecords: ahead(used.ListRecords)}
 }
 

@@ -15,9 +15,9 @@ import (
 )
 
 // mustReport returns an account's usage report and checks its sums.
-func (w *world) mustReport(t *testing.T, holder cola.Caller) registry.UsageReport {
+func (w *world) mustReport(t *testing.T, holder cola.Caller, span registry.UsageSpan) registry.UsageReport {
 	t.Helper()
-	r, state, err := w.UsageReport(t.Context(), holder)
+	r, state, err := w.UsageReport(t.Context(), holder, span)
 	if err != nil || state != r.State {
 		t.Fatalf("UsageReport = %+v, %v", state, err)
 	}
@@ -25,31 +25,33 @@ func (w *world) mustReport(t *testing.T, holder cola.Caller) registry.UsageRepor
 	return r
 }
 
-// checkSums checks that the days, the rows, the rows' days and the month have equal totals.
+// checkSums checks that the steps and the rows have equal totals, and so have the days and the state.
 func checkSums(t *testing.T, r registry.UsageReport) {
 	t.Helper()
-	var days, rows registry.Usage
+	var days, steps, rows registry.Usage
 	by := make([]registry.Usage, len(r.Rows))
-	for _, d := range r.Days {
-		days = sum(days, d.Total)
-		var ofDay registry.Usage
+	for _, d := range r.Steps {
+		steps = sum(steps, d.Total)
+		var ofStep registry.Usage
 		for i, u := range d.By {
-			ofDay, by[i] = sum(ofDay, u), sum(by[i], u)
+			ofStep, by[i] = sum(ofStep, u), sum(by[i], u)
 		}
-		if ofDay != d.Total {
-			t.Errorf("%s: rows add up to %+v, want %+v", d.Day, ofDay, d.Total)
+		if ofStep != d.Total {
+			t.Errorf("%s: rows add up to %+v, want %+v", d.First, ofStep, d.Total)
 		}
 	}
 	for i, row := range r.Rows {
 		rows = sum(rows, row.Total)
 		if by[i] != row.Total {
-			t.Errorf("%s: days add up to %+v, want %+v", row.Name, by[i], row.Total)
+			t.Errorf("%s: steps add up to %+v, want %+v", row.Name, by[i], row.Total)
 		}
 	}
+	for _, d := range r.Days {
+		days = sum(days, d)
+	}
 	used := cola.Used{DetailViews: days.DetailViews, ListRecords: days.ListRecords}
-	last := registry.MonthUsage{Period: r.State.Period, Used: used}
-	if days != rows || r.State.Used != used || len(r.Months) != 12 || r.Months[11] != last {
-		t.Errorf("days = %+v, rows = %+v, month = %+v, months = %+v", days, rows, r.State.Used, r.Months)
+	if steps != rows || r.State.Used != used {
+		t.Errorf("steps = %+v, rows = %+v, days = %+v, month = %+v", steps, rows, days, r.State.Used)
 	}
 }
 
@@ -96,7 +98,7 @@ func TestUsageReport(t *testing.T) {
 	}
 	w.advance(12 * time.Hour)
 
-	r := w.mustReport(t, holder)
+	r := w.mustReport(t, holder, registry.Last7Days)
 	browsers := cola.Credential{Kind: cola.CredentialSignIn}
 	wantRows := []registry.UsageRow{
 		{Channel: cola.ChannelDashboard, Credential: browsers, Total: registry.Usage{DetailViews: 2, ListRecords: 3, Requests: 4}},
@@ -107,29 +109,99 @@ func TestUsageReport(t *testing.T) {
 	if diff := cmp.Diff(wantRows, r.Rows); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	var totals []string
-	for _, d := range r.Days {
-		totals = append(totals, fmt.Sprint(d.Day, d.Total))
-	}
-	if diff := cmp.Diff([]string{"2026-12-01 {2 15 4}", "2026-12-02 {3 6 7}", "2026-12-03 {0 0 0}"}, totals); diff != "" {
+	if diff := cmp.Diff([]registry.Usage{{DetailViews: 2, ListRecords: 15, Requests: 4}, {DetailViews: 3, ListRecords: 6, Requests: 7}, {}}, r.Days); diff != "" {
 		t.Errorf("days (-want +got):\n%s", diff)
 	}
-	if before := r.Months[10]; before.Period.String() != "2026-11" || before.Used != (cola.Used{DetailViews: 1, ListRecords: 40}) {
-		t.Errorf("previous month = %+v", before)
+	if diff := cmp.Diff([]string{"2026-12-01 {2 15 4}", "2026-12-02 {3 6 7}"}, usedSteps(r)); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
 	}
-	if first := r.Months[0]; first.Period.String() != "2026-01" || first.Used != (cola.Used{}) {
-		t.Errorf("first month = %+v", first)
+	if r.Since.String() != "2026-12-01" {
+		t.Errorf("projection counts from %s, want the first of the month because of use in November", r.Since)
+	}
+	november := "2026-11-20 {1 40 2}"
+	for span, want := range map[registry.UsageSpan][]string{
+		registry.Last30Days:   {november, "2026-12-01 {2 15 4}", "2026-12-02 {3 6 7}"},
+		registry.Last90Days:   {november, "2026-12-01 {2 15 4}", "2026-12-02 {3 6 7}"},
+		registry.Last12Months: {"2026-11-01 {1 40 2}", "2026-12-01 {5 21 11}"},
+	} {
+		longer := w.mustReport(t, holder, span)
+		if diff := cmp.Diff(want, usedSteps(longer)); diff != "" {
+			t.Errorf("%s: steps (-want +got):\n%s", span, diff)
+		}
+		if longer.State != r.State || longer.Projected != r.Projected {
+			t.Errorf("%s: month = %+v, projected = %+v; want those of every span", span, longer.State, longer.Projected)
+		}
 	}
 	if want := (cola.Used{DetailViews: 78, ListRecords: 326}); r.Projected != want || !r.Now.Equal(w.now()) { // 31/2 times 5 and 21
 		t.Errorf("projected = %+v at %v, want %+v", r.Projected, r.Now, want)
 	}
 }
 
-// TestUsageOfNewAccount checks that a new account's report lists days and months with zero usage.
+// usedSteps describes the steps of a report that have usage.
+func usedSteps(r registry.UsageReport) (used []string) {
+	for _, s := range r.Steps {
+		if s.Total != (registry.Usage{}) {
+			used = append(used, fmt.Sprint(s.First, s.Total))
+		}
+	}
+	return used
+}
+
+// TestFirstUse checks that the projection counts from the first day that cost quota, and from the first
+// of the month if that was in an earlier month.
+func TestFirstUse(t *testing.T) {
+	w := mustWorld(t, 50)
+	holder := w.mustHolder(t, "young@example.com", cola.TierPro)
+	c := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: "first"}).ID)
+	if _, err := w.Admit(t.Context(), c); err != nil { // free, on the 20th at 13:14
+		t.Fatal(err)
+	}
+	w.clock.Store(time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC).UnixMicro())
+	w.mustSpend(t, c, 30)
+	w.clock.Store(time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC).UnixMicro())
+	r := w.mustReport(t, holder, registry.Last7Days)
+	if want := (cola.Used{DetailViews: 2, ListRecords: 60}); r.Since.String() != "2026-11-26" || r.Projected != want {
+		t.Errorf("projected %+v from %s, want %+v from the 26th: twice the use of 2.5 days", r.Projected, r.Since, want)
+	}
+	w.clock.Store(time.Date(2026, 12, 20, 0, 0, 0, 0, time.UTC).UnixMicro())
+	holder = w.mustSignIn(t, holder.Account, "Chromium")
+	if r := w.mustReport(t, holder, registry.Last7Days); r.Since.String() != "2026-12-01" || r.Projected != (cola.Used{}) {
+		t.Errorf("next month: projected %+v from %s, want nothing from the 1st", r.Projected, r.Since)
+	}
+}
+
+// TestUsageAfterDowngrade checks that only a smaller plan makes the usage exceed the limit.
+func TestUsageAfterDowngrade(t *testing.T) {
+	w := mustWorld(t, 50)
+	holder := w.mustHolder(t, "smaller@example.com", cola.TierPro)
+	label := w.newest(t, holder, cola.SearchParams{PerPage: cola.Some(1), ApprovalDateFrom: cola.NewDate(2005, 1, 1)})[0].TTBID.String()
+	view := func() error {
+		w.advance(time.Minute)
+		_, _, err := w.Cola(t.Context(), holder, label, "")
+		return err
+	}
+	for range 205 {
+		if err := view(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.store.SetTier(t.Context(), holder.Account, cola.TierFree); err != nil {
+		t.Fatal(err)
+	}
+	if err := view(); cola.CodeOf(err) != cola.CodeQuotaExceeded {
+		t.Errorf("view after the downgrade: %v, want %s", err, cola.CodeQuotaExceeded)
+	}
+	r := w.mustReport(t, holder, registry.Last7Days)
+	if r.State.Used.DetailViews != 205 || r.State.Limits.DetailViews != 200 || r.State.DetailViewsRemaining() != 0 {
+		t.Errorf("state = %+v, want 205 of 200 used and none left", r.State)
+	}
+}
+
+// TestUsageOfNewAccount checks that a new account's report lists days and steps with zero usage.
 func TestUsageOfNewAccount(t *testing.T) {
 	w := mustWorld(t, 0)
-	r := w.mustReport(t, w.mustHolder(t, "nothing@example.com", cola.TierFree))
-	if len(r.Days) != 20 || r.Days[0].Day.String() != "2026-11-01" || len(r.Rows) != 0 || len(r.Refusals) != 0 || r.Projected != (cola.Used{}) {
+	r := w.mustReport(t, w.mustHolder(t, "nothing@example.com", cola.TierFree), registry.Last30Days)
+	if len(r.Days) != 20 || len(r.Steps) != 30 || r.Since != 0 || len(r.Rows) != 0 || len(r.Refusals) != 0 || r.Projected != (cola.Used{}) {
 		t.Errorf("report = %+v, want no usage in 20 days", r)
 	}
 }
@@ -148,7 +220,7 @@ func TestManyRows(t *testing.T) {
 				}
 			}
 		}
-		r := w.mustReport(t, holder)
+		r := w.mustReport(t, holder, registry.Last7Days)
 		last := r.Rows[len(r.Rows)-1]
 		if len(r.Rows) != min(keys, 12) || !slices.IsSortedFunc(r.Rows[:11], func(a, b registry.UsageRow) int { return b.Total.Requests - a.Total.Requests }) {
 			t.Errorf("%d keys: rows = %+v", keys, r.Rows)
@@ -186,7 +258,7 @@ func TestManyRowsByChannel(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r := w.mustReport(t, holder)
+		r := w.mustReport(t, holder, registry.Last7Days)
 		unnamed, by := 0, map[cola.Channel]int{}
 		for _, row := range r.Rows {
 			by[row.Channel] += row.Total.Requests
@@ -217,11 +289,11 @@ func TestUsageReportWhileSpending(t *testing.T) {
 		})
 	}
 	for range 40 {
-		w.mustReport(t, holder)
+		w.mustReport(t, holder, registry.Last7Days)
 	}
 	cancel()
 	all.Wait()
-	if r := w.mustReport(t, holder); r.State.Used.ListRecords == 0 {
+	if r := w.mustReport(t, holder, registry.Last7Days); r.State.Used.ListRecords == 0 {
 		t.Error("no usage recorded during the report")
 	}
 }

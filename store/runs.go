@@ -94,6 +94,9 @@ type Runs interface {
 	// RunOf returns a run of an account's search, or ErrNotFound if it is missing or belongs to
 	// another search.
 	RunOf(ctx context.Context, account cola.AccountID, uuid string, run int64) (cola.SavedSearchRun, error)
+	// LatestMatches returns, for each of an account's searches, its newest run with matches, newest
+	// run first, for at most limit searches.
+	LatestMatches(ctx context.Context, account cola.AccountID, limit int) ([]MatchedRun, error)
 	// MatchesOf returns a page of the matches of an account's search, in one run or, if run is
 	// zero, in all runs, and their total number. Matches are ordered by run, latest first, then by
 	// ID. It fails with ErrNotFound if the account has no such search, or the search no such run.
@@ -102,6 +105,12 @@ type Runs interface {
 	// Trace returns the state of a label in an account's search, from one consistent snapshot. It
 	// fails with ErrNotFound if the account has no such search. The label need not exist.
 	Trace(ctx context.Context, account cola.AccountID, uuid string, label cola.TTBID) (Trace, error)
+}
+
+// MatchedRun is a run with matches, and its search.
+type MatchedRun struct {
+	Search, Name string // UUID and name of the search
+	cola.SavedSearchRun
 }
 
 // Trace is the state of a label in a search.

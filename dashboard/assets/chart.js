@@ -3,8 +3,6 @@
 (() => {
   "use strict";
 
-  const box = 480; // width of the view box
-
   function element(name, text) {
     const e = document.createElement(name);
     if (text !== undefined) e.textContent = text;
@@ -13,7 +11,7 @@
 
   function tooltips(frame) {
     const [left, top, right, bottom, count] = frame.dataset.chart.split(" ").map(Number);
-    const figure = frame.closest("figure"), svg = frame.firstElementChild;
+    const figure = frame.parentElement, svg = frame.firstElementChild, box = svg.viewBox.baseVal;
     const heads = [...figure.querySelectorAll("thead th")].map((th) => th.textContent.trim());
     const rows = [...figure.querySelectorAll("tbody tr")].slice(0, count).map((tr) => [...tr.cells].map((c) => c.textContent.trim()));
     if (rows.length === 0) return;
@@ -49,7 +47,7 @@
         return n === "0" && i < rows[at].length - 2 ? [] : [line];
       }));
       tip.hidden = false;
-      const scale = frame.clientWidth / box, center = (left + (at + .5) * (right - left) / count) * scale;
+      const scale = frame.clientWidth / box.width, center = (left - box.x + (at + .5) * (right - left) / count) * scale;
       const beside = (right - left) / count * scale / 2 + 8;
       const x = center < frame.clientWidth / 2 ? center + beside : center - beside - tip.offsetWidth;
       tip.style.left = Math.min(Math.max(x, 0), frame.clientWidth - tip.offsetWidth) + "px";
@@ -61,7 +59,7 @@
     }
 
     const follow = (event) => {
-      const x = (event.clientX - frame.getBoundingClientRect().left) * box / frame.clientWidth;
+      const x = box.x + (event.clientX - frame.getBoundingClientRect().left) * box.width / frame.clientWidth;
       if (x < left || x > right) return hide();
       show(Math.floor((x - left) * count / (right - left)));
     };

@@ -3,11 +3,19 @@
 (() => {
   "use strict";
 
-  const local = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+  const local = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short" });
 
   function improve(root) {
     for (const time of root.querySelectorAll("time[datetime*=T]")) {
-      time.title = local.format(new Date(time.dateTime));
+      const text = local.format(new Date(time.dateTime)), exact = time.parentElement.matches(".when") && time.nextElementSibling;
+      if (!exact) {
+        time.title = text;
+      } else if (new Date(time.dateTime).getTimezoneOffset() && !exact.querySelector(".local")) {
+        const line = document.createElement("span");
+        line.className = "local";
+        line.textContent = text;
+        exact.append(line);
+      }
     }
     if (navigator.clipboard) {
       for (const button of root.querySelectorAll("[data-copy]")) button.hidden = false;
@@ -42,13 +50,15 @@
     if (event.target.getAttribute("action") === "/sign-out") sessionStorage.removeItem("key");
   });
 
-  // Escape closes the menu on small screens.
+  // Escape closes the menu on small screens and hides an exact time.
   document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
     const open = document.querySelector(".menu[open]");
-    if (event.key === "Escape" && open) {
+    if (open) {
       open.open = false;
       open.querySelector("summary").focus();
     }
+    document.activeElement.closest(".when")?.blur();
   });
 
   // Submit a data-once form only once. Allow it again after ten seconds, or when the user comes back to the page.

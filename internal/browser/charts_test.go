@@ -59,6 +59,30 @@ func TestChartTooltips(t *testing.T) {
 	}
 }
 
+// TestSparkline checks that the overview's chart without axes has the same tooltips, from its left edge on.
+func TestSparkline(t *testing.T) {
+	s := newSite(t)
+	s.holder = s.registry.Holder(t, ann, cola.TierFree)
+	key := s.registry.Key(t, s.holder.Account, "Laptop")
+	if _, _, err := s.registry.SearchColas(t.Context(), key, cola.SearchParams{PerPage: cola.Some(7)}); err != nil {
+		t.Fatal(err)
+	}
+	b := s.signIn(ann)
+	b.setSize(narrow, "light")
+	b.open(registrytest.PublicURL + "/")
+	b.do(until(`document.querySelector(".pointer") !== null`))
+	b.do(until(`(document.querySelector(".pointer").focus(), true)`), chromedp.KeyEvent(kb.End))
+	b.do(until(tip + ` === "Nov 20List records7"`))
+	b.accessible("sparkline", mustAxe(t))
+	const move = `(() => { const r = document.querySelector(".pointer").getBoundingClientRect();
+		document.querySelector(".pointer").dispatchEvent(new PointerEvent("pointermove", {clientX: r.left + 2, clientY: r.top + 5})); return true })()`
+	b.do(until(move + ` && ` + tip + ` === "Nov 1List records0"`))
+	if over := ask(b, chromedp.Evaluate[int](overflow)); over > 0 {
+		t.Errorf("tooltip overflows by %d pixels", over)
+	}
+	b.checkErrors("sparkline")
+}
+
 // TestCSVDownload checks that the browser saves the table of a chart as CSV at no charge.
 func TestCSVDownload(t *testing.T) {
 	s := newSite(t)

@@ -94,16 +94,34 @@ func TestKeyboard(t *testing.T) {
 	b.checkErrors("keyboard")
 }
 
-// TestLocalTime checks that pages show times in UTC and, on hover, in the user's time zone.
-func TestLocalTime(t *testing.T) {
+// TestTimes checks that a relative time shows the exact one, in UTC and in the user's time zone, on
+// focus only, and that Escape hides it.
+func TestTimes(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
 	b := s.signIn(ann)
 	b.open(registrytest.PublicURL + "/account")
-	b.shows("Nov 20, 2026, 12:00 UTC")
-	title := ask(b, chromedp.Evaluate[string](`document.querySelector("main time[datetime*=T]").title`))
-	if !strings.Contains(title, "7:00") || !strings.Contains(title, "EST") {
-		t.Errorf("tooltip %q, want the time in New York", title)
+	b.shows("just now")
+	const width = `document.querySelector("main .when .exact").offsetWidth`
+	if got := ask(b, chromedp.Evaluate[int](width)); got > 1 {
+		t.Errorf("exact time is %d pixels wide before focus", got)
+	}
+	b.do(until(`(document.querySelector("main .when").focus(), true)`))
+	exact := ask(b, chromedp.Evaluate[string](`document.querySelector("main .when .exact").innerText`))
+	if !strings.Contains(exact, "Nov 20, 2026, 12:00 UTC") || !strings.Contains(exact, "7:00") || !strings.Contains(exact, "EST") {
+		t.Errorf("exact time %q, want the time in UTC and in New York", exact)
+	}
+	if got := ask(b, chromedp.Evaluate[int](width)); got < 50 {
+		t.Errorf("exact time is %d pixels wide on focus", got)
+	}
+	b.do(chromedp.KeyEvent(kb.Escape))
+	if got := ask(b, chromedp.Evaluate[int](width)); got > 1 {
+		t.Errorf("exact time is %d pixels wide after Escape", got)
+	}
+	b.setSize(narrow, "light")
+	wide := ask(b, chromedp.Evaluate[int](`Math.max(...[...document.querySelectorAll("main .when")].map(e => (e.focus(), document.documentElement.scrollWidth)))`))
+	if wide > narrow {
+		t.Errorf("an exact time makes the page %d pixels wide on a phone, want %d", wide, narrow)
 	}
 }
 

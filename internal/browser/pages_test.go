@@ -121,7 +121,7 @@ func TestPages(t *testing.T) {
 			{"plans-open", "/plans", 200}, {"privacy", "/privacy", 200},
 		}, nil},
 		// Last, because simulateCollection advances the clock beyond the lifetime of sign-in links.
-		{operator, (*tab).open, []namedPage{{"collection-never", "/collection", 200}}, nil},
+		{operator, (*tab).open, []namedPage{{"overview-new", "/", 200}, {"collection-never", "/collection", 200}}, nil},
 		{operator, (*tab).open, []namedPage{{"collection", "/collection", 200}}, s.simulateCollection},
 		{operator, (*tab).open, blockedCollectionPages(), s.blockCollectors},
 	} {

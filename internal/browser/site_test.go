@@ -244,7 +244,7 @@ func (h recordIDs) pages() []namedPage {
 	return []namedPage{
 		{"overview", "/", 200}, {"keys", "/keys", 200}, {"key-new", "/keys/new", 200},
 		{"key-rotate", "/keys/" + h.Key + "/rotate", 200}, {"key-revoke", "/keys/" + h.Key + "/revoke", 200},
-		{"usage", "/usage", 200}, {"coverage", "/coverage", 200}, {"plans", "/plans", 200}, {"apps", "/apps", 200},
+		{"usage", "/usage", 200}, {"usage-year", "/usage?unit=requests&group_by=source&range=12m", 200}, {"coverage", "/coverage", 200}, {"plans", "/plans", 200}, {"apps", "/apps", 200},
 		{"app-revoke", "/apps/" + h.App + "/revoke", 200}, {"account", "/account", 200}, {"connect", "/connect", 200},
 		{"searches", "/saved-searches", 200}, {"search-new", "/saved-searches/new", 200}, {"search", search, 200},
 		{"search-edit", search + "/edit", 200}, {"search-delete", search + "/delete", 200},

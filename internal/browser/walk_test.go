@@ -13,7 +13,7 @@ import (
 )
 
 // TestWalk acts as a new user: it opens the printed link, creates a key, makes calls, sees the
-// usage grow, revokes the key, and creates and pauses a saved search.
+// usage grow, revokes the key, and creates and pauses a saved search. Then the first steps are done.
 func TestWalk(t *testing.T) {
 	p := startProgram(t)
 	b := newTab(t, newChromium(t, ""), false)
@@ -24,7 +24,7 @@ func TestWalk(t *testing.T) {
 	if at := b.at(); at != p.base+"/" {
 		t.Errorf("link redirects to %s", at)
 	}
-	b.shows("Overview", "Detail views", "0 of 10,000")
+	b.shows("Overview", "First steps", "Detail views", "0 of 10,000")
 
 	replayed := newTab(t, b.ctx, true)
 	replayed.open(link)
@@ -38,6 +38,11 @@ func TestWalk(t *testing.T) {
 	walkUsage(t, p, b, key)
 	walkRevocation(t, p, b, key)
 	walkSearch(t, p, b)
+	b.open(p.base + "/")
+	b.shows("27 of 1,000,000", "No matches yet")
+	if strings.Contains(b.dump(), "First steps") {
+		t.Errorf("first steps are not done\n%s", b.dump())
+	}
 	b.checkErrors("the walk")
 	if logged := p.Log(); strings.Contains(logged, key) ||
 		strings.Contains(logged, link[len(p.base+auth.SignInLinkPath):]) {
@@ -48,6 +53,7 @@ func TestWalk(t *testing.T) {
 // walkKey creates a key and returns it.
 func walkKey(t *testing.T, p *server, b *tab) string {
 	t.Helper()
+	b.press("API keys")
 	b.press("Create key")
 	b.fill("[name=name]", "Walker <script>window.struck = true</script>")
 	b.click("main form .button")

@@ -174,6 +174,12 @@ const (
 	selectRunMatches = `SELECT ` + matchNames + ` FROM saved_search_matches WHERE search_id = $1 AND run_id = $2 ORDER BY ttb_id LIMIT $3 OFFSET $4`
 )
 
+// latestMatches finds the runs by the index of the matches, because most runs have none.
+const latestMatches = `SELECT uuid, name, r.id, ran_at, date_from, date_to, match_count, late_count, manual
+	FROM saved_searches s INNER JOIN saved_search_runs r ON r.id = (
+		SELECT run_id FROM saved_search_matches WHERE search_id = s.id ORDER BY run_id DESC LIMIT 1)
+	WHERE account_id = $1`
+
 func runColumns(r *cola.SavedSearchRun) []any {
 	return []any{&r.ID, &r.RanAt, &r.DateFrom, &r.DateTo, &r.MatchCount, &r.LateCount, &r.Manual}
 }
@@ -200,6 +206,15 @@ func (s *Store) RunOf(ctx context.Context, account cola.AccountID, uuid string,
 		return err
 	})
 	return found, err
+}
+
+// LatestMatches implements store.Runs.
+func (s *Store) LatestMatches(ctx context.Context, account cola.AccountID, limit int) ([]store.MatchedRun, error) {
+	all, err := readList(ctx, s, "list latest matches", func(m *store.MatchedRun) []any {
+		return append([]any{&m.Search, &m.Name}, runColumns(&m.SavedSearchRun)...)
+	}, latestMatches, int64(account))
+	slices.SortFunc(all, func(a, b store.MatchedRun) int { return cmp.Compare(b.ID, a.ID) })
+	return all[:min(len(all), max(limit, 0))], err
 }
 
 // MatchesOf implements store.Runs.

@@ -13,6 +13,7 @@ func runListChecks() []check {
 	return []check{
 		{"list runs newest first, in pages", listRuns},
 		{"list matches latest first, in pages", listMatches},
+		{"latest run with matches of each search", listLatestMatches},
 		{"another account and another search", listRunsErrors},
 	}
 }
@@ -60,6 +61,43 @@ func listRuns(t *testing.T, st store.Store, _ *clock) {
 		checkEqual(t, "RunsOf", k.want, got)
 		checkEqual(t, "total", 5, total)
 	}
+}
+
+// listLatestMatches checks that each search has its newest run with matches, even if later runs have
+// none, and that other searches and other accounts have no row.
+func listLatestMatches(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	type row struct {
+		Search string
+		Run    int64
+		Count  int
+	}
+	latest := func(account cola.AccountID, limit int) (rows []row) {
+		list, err := st.LatestMatches(t.Context(), account, limit)
+		for _, m := range must(t, list, err) {
+			rows = append(rows, row{m.Name, m.ID, m.MatchCount})
+			if run, err := st.RunOf(t.Context(), account, m.Search, m.ID); must(t, run, err) != m.SavedSearchRun {
+				t.Errorf("LatestMatches = %+v, want the run %+v", m.SavedSearchRun, run)
+			}
+		}
+		return rows
+	}
+	mustCreate(t, st, newSearch(a.ID, 1))
+	checkEqual(t, "new search", []row(nil), latest(a.ID, 10))
+	first := runWeekly(t, st, []int{1}, []int{2, 3}, nil)
+	pause := func(s cola.SavedSearch) (cola.SavedSearch, error) { s.Schedule.Active = false; return s, nil }
+	mustChange(t, st, a.ID, newSearch(a.ID, 1).Search.UUID, pause)
+	mustCreate(t, st, newSearch(a.ID, 2))
+	second := runWeekly(t, st, []int{1, 2, 3})
+	mustChange(t, st, a.ID, newSearch(a.ID, 2).Search.UUID, pause)
+	mustCreate(t, st, newSearch(a.ID, 3))
+	runWeekly(t, st, nil)
+	want := []row{{"search 2", second[0], 3}, {"search 1", first[1], 2}}
+	for limit, rows := range map[int][]row{10: want, 1: want[:1], 0: nil, -1: nil} {
+		checkEqual(t, "LatestMatches", rows, latest(a.ID, limit))
+	}
+	checkEqual(t, "another account", []row(nil), latest(b.ID, 10))
+	checkEqual(t, "unknown account", []row(nil), latest(b.ID+100, 10))
 }
 
 func listMatches(t *testing.T, st store.Store, _ *clock) {
