@@ -116,6 +116,7 @@ func TestOverviewFree(t *testing.T) {
 	if err != nil || len(samples.Labels) == 0 {
 		t.Fatalf("%d sample labels, %v", len(samples.Labels), err)
 	}
+	s.registry.AddNewLabels(t, 60)
 	before := s.requests()
 	a := s.get("/")
 	if n := strings.Count(a.body, `<li><a href="/explore/`); n != len(samples.Labels) {

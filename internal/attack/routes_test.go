@@ -18,8 +18,11 @@ import (
 // free holds the only requests that may show labels without a charge, each with its maximum number
 // of labels.
 var free = map[string]int{
-	"GET /feeds/{token}":           25,
-	"GET /site/samples/{name}":     2, // the same for everyone, for an hour
+	"GET /feeds/{token}":       25,
+	"GET /site/samples/{name}": 2, // the same for everyone, for an hour
+	// The overview shows the landing page's samples; dashboard.TestOverviewFree checks that it shows no
+	// others.
+	"GET /":                        8,
 	"POST /saved-searches/preview": 5, // and 100 distinct labels per day
 	// Without JavaScript, the form shows the same preview.
 	"GET /saved-searches/new":          5,
@@ -42,6 +45,7 @@ var bodies = map[string]any{
 
 // queries maps GET requests to the query strings that make them show labels.
 var queries = map[string]string{
+	"GET /sign-in":                       "?return=%2Fplans", // else, it redirects to the overview, which has its own row
 	"GET /explore":                       "?approval_date_from=2005-01-01",
 	"GET /brands":                        "?q=quokka",
 	"GET /trends":                        "?group_by=year",
