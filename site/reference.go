@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/web"
 )
@@ -73,6 +75,9 @@ func (s *server) templateFuncs() template.FuncMap {
 		"count":   web.Thousands,
 		"code":    highlight,
 		"text":    commonMark,
+		"format":  format,
+		"grouped": grouped,
+		"leaf":    leaf,
 		"price":   price,
 		"tryable": tryable,
 
@@ -81,6 +86,84 @@ func (s *server) templateFuncs() template.FuncMap {
 		"date":       dateText,
 		"name":       func() string { return s.opts.SiteName },
 	}
+}
+
+// fieldGroup is a part of the parameters of an operation, or all of them if it has no title.
+type fieldGroup struct {
+	Title  string
+	Anchor string // prefix of the IDs of fields; empty if they have none
+	Fields []httpapi.Field
+	Open   bool // whether the page shows it unfolded
+}
+
+// maxUngrouped is the number of parameters up to which a page shows all of them in one list.
+const maxUngrouped = 12
+
+// grouped groups long lists of parameters by the sections of filters, in order of appearance. Fields
+// before the first filter come first, and those after it last. The page folds all groups but the first.
+func grouped(anchor string, fields []httpapi.Field) []fieldGroup {
+	groups := []fieldGroup{{Anchor: anchor}}
+	if len(fields) <= maxUngrouped {
+		groups[0].Fields = fields
+		return groups
+	}
+	sections := filterSections()
+	others := fieldGroup{Title: "Results", Anchor: anchor}
+	for _, f := range fields {
+		title := sections[f.Name]
+		i := slices.IndexFunc(groups, func(g fieldGroup) bool { return g.Title == title })
+		switch {
+		case title == "" && len(groups) > 1:
+			others.Fields = append(others.Fields, f)
+		case i < 0:
+			groups = append(groups, fieldGroup{Title: title, Anchor: anchor, Fields: []httpapi.Field{f}})
+		default:
+			groups[i].Fields = append(groups[i].Fields, f)
+		}
+	}
+	if len(groups[0].Fields) == 0 {
+		groups = groups[1:]
+		groups[0].Open = true
+	}
+	switch {
+	case len(others.Fields) == 0:
+		return groups
+	case others.Fields[0].Name == "schedule":
+		others.Title = "Schedule"
+	}
+	return append(groups, others)
+}
+
+// filterSections returns the section of each filter, by its name in parameters and bodies.
+func filterSections() map[string]string {
+	sections := map[string]string{}
+	for _, f := range cola.Filters() {
+		if f.Param != "" {
+			sections[f.Param] = f.Section
+		}
+		for _, saved := range f.Saved {
+			sections["filters."+saved] = f.Section
+		}
+	}
+	return sections
+}
+
+// leaf returns the last part of a dotted name.
+func leaf(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// format returns the short name of a media type.
+func format(mediaType string) string {
+	switch mediaType {
+	case "":
+		return "No body"
+	case "application/json":
+		return "JSON"
+	case "application/x-ndjson":
+		return "NDJSON"
+	case "text/csv":
+		return "CSV"
+	}
+	return mediaType
 }
 
 // tryable returns the path and query of an operation's example call if a page may send it: it reads
