@@ -98,8 +98,12 @@ func (s *server) addGuides() {
 		Title: "Documentation", Path: docsPath, Body: "docs", Data: s.opts.Reference.Sections,
 		Description: "Guides and API reference for the label approval registry.",
 	})
-	for _, all := range [][]guide{guides, operatorGuides} {
+	for i, all := range [][]guide{guides, operatorGuides} {
 		for _, g := range all {
+			area := []string{areaGuides, areaOperators}[i]
+			if g.file == "tools.md" {
+				area = areaTools
+			}
 			source, err := colaregistry.Docs.ReadFile(g.file)
 			if err != nil {
 				panic(err) // unreachable: the file is embedded
@@ -110,8 +114,8 @@ func (s *server) addGuides() {
 				Data: template.HTML(m.html),
 			})
 			for _, section := range m.sections {
-				s.index(entry{
-					Page: m.title, Title: section.title, Path: g.path + "#" + section.id, text: section.text,
+				s.search.add(entry{
+					Area: area, Page: g.title, Title: section.title, Path: g.path + "#" + section.id, text: section.text,
 				})
 			}
 		}

@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
@@ -35,20 +36,22 @@ func (s *server) addReference() {
 		for j := range section.Operations {
 			op := &section.Operations[j]
 			p.Headings = append(p.Headings, heading{op.ID, op.Summary, 2})
-			s.index(entry{
-				Page: section.Name, Title: op.Summary, Path: p.Path + "#" + op.ID, text: operationText(op),
+			s.search.add(entry{
+				Area: areaReference, Page: section.Name, Title: op.Summary, Path: p.Path + "#" + op.ID, text: operationText(op),
 			})
 		}
 		s.add(p)
 	}
+	s.indexParameters()
+	s.indexOverview()
 	objects := page{
 		Title: "Objects", Path: referencePath + "/objects", Body: "objects", Data: ref.Objects,
 		Description: "The JSON objects in requests and responses.",
 	}
 	for _, o := range ref.Objects {
 		objects.Headings = append(objects.Headings, heading{o.Name, o.Name, 2})
-		s.index(entry{
-			Page: "Objects", Title: o.Name, Path: objects.Path + "#" + o.Name, text: fieldsText(o.Fields),
+		s.search.add(entry{
+			Area: areaReference, Page: "Objects", Title: o.Name, Path: objects.Path + "#" + o.Name, text: fieldsText(o.Fields),
 		})
 	}
 	s.add(objects)
@@ -57,12 +60,73 @@ func (s *server) addReference() {
 // operationText returns the text of an operation that the search finds.
 func operationText(op *httpapi.Operation) string {
 	description := strings.NewReplacer("`", "", "**", "").Replace(op.Description)
-	return op.Method + " " + op.Path + " " + description + " " + fieldsText(op.Parameters) + fieldsText(op.Body)
+	return op.Method + " " + op.Path + "\n" + description + "\n" + fieldsText(op.Parameters) + fieldsText(op.Body)
+}
+
+// indexParameters adds each parameter to the search. Operations with the same parameter share an entry.
+func (s *server) indexParameters() {
+	type parameter struct{ name, doc string }
+	at := map[parameter]int{} // in params
+	var params []entry
+	for i := range s.opts.Reference.Sections {
+		section := &s.opts.Reference.Sections[i]
+		for j := range section.Operations {
+			op := &section.Operations[j]
+			for _, f := range op.Parameters {
+				n, ok := at[parameter{f.Name, f.Doc}]
+				if ok {
+					params[n].Page += ", " + op.Summary
+					continue
+				}
+				at[parameter{f.Name, f.Doc}] = len(params)
+				params = append(params, entry{
+					Area: areaReference, Page: op.Summary, Title: f.Name, text: f.Doc + " " + strings.Join(f.Allowed, ", "),
+					Path: referencePath + "/" + section.Anchor + "#" + op.ID + "." + f.Name,
+				})
+			}
+		}
+	}
+	for _, e := range params {
+		if operations := strings.Split(e.Page, ", "); len(operations) > 2 {
+			e.Page = fmt.Sprintf("%s and %d more", operations[0], len(operations)-1)
+		}
+		s.search.add(e)
+	}
+}
+
+// indexOverview adds the overview of the reference to the search: requests, plans, errors and headers.
+func (s *server) indexOverview() {
+	ref := &s.opts.Reference
+	add := func(title, id, text string) {
+		s.search.add(entry{Area: areaReference, Page: "Overview", Title: title, Path: referencePath + "#" + id, text: text})
+	}
+	add("Requests", "request", "The base URL is "+ref.BaseURL+". Send your API key in the header X-API-Key.")
+	plans := "Price, monthly quotas of detail views and list records, and rate limit (burst) of each plan: "
+	for _, p := range ref.Plans {
+		plans += string(p.Tier) + " (" + p.Price + "), "
+	}
+	add("Plans and limits", "plans", strings.TrimSuffix(plans, ", "))
+	for i, e := range ref.Errors {
+		same := func(other httpapi.ErrorDoc) bool { return other.Status == e.Status && other.Code == e.Code }
+		if slices.IndexFunc(ref.Errors, same) < i {
+			continue // found with the first one
+		}
+		text := ""
+		for _, other := range ref.Errors[i:] {
+			if same(other) {
+				text += other.Description + "\n"
+			}
+		}
+		add(e.Status+" "+e.Code, "error-"+e.ID, text)
+	}
+	for _, h := range ref.Headers {
+		add(h.Name, "header-"+h.Name, h.Doc)
+	}
 }
 
 func fieldsText(fields []httpapi.Field) (text string) {
 	for _, f := range fields {
-		text += f.Name + " " + f.Doc + " "
+		text += f.Name + ": " + f.Doc + "\n"
 	}
 	return text
 }
@@ -70,16 +134,17 @@ func fieldsText(fields []httpapi.Field) (text string) {
 // templateFuncs are the functions of the templates.
 func (s *server) templateFuncs() template.FuncMap {
 	return template.FuncMap{
-		"asset":   s.assets.url,
-		"base":    func() string { return s.opts.PublicURL },
-		"count":   web.Thousands,
-		"code":    highlight,
-		"text":    commonMark,
-		"format":  format,
-		"grouped": grouped,
-		"leaf":    leaf,
-		"price":   price,
-		"tryable": tryable,
+		"asset":     s.assets.url,
+		"base":      func() string { return s.opts.PublicURL },
+		"count":     web.Thousands,
+		"code":      highlight,
+		"text":      commonMark,
+		"format":    format,
+		"grouped":   grouped,
+		"leaf":      leaf,
+		"price":     price,
+		"suggested": func() []string { return suggestedSearches },
+		"tryable":   tryable,
 
 		"contact":    func() string { return s.opts.Contact },
 		"contacturl": contactURL,
