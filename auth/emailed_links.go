@@ -3,10 +3,10 @@ package auth
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,7 +31,8 @@ import (
 //
 //	queue ──► account, or sign-up open? ──► limits of the mailbox ──► store the link ──► send it
 //
-// A crash loses only links that were not sent yet.
+// A link waits for minutes only while the mail server is unavailable. It doesn't hold up other links.
+// At shutdown, waiting links are sent once more. A crash loses unsent links; see docs/DECISIONS.md.
 
 // Limits of emailed links.
 const (
@@ -46,15 +47,19 @@ const (
 	linkRequestRefill    = time.Minute
 	linkRequestAddresses = 50_000 // in memory
 
-	queuedLinks          = 1_000 // per process
+	queuedLinks          = 1_000 // per process; as many more may wait for the mail server
 	linkLookupsPerSecond = 100   // per process; bounds the work that a flood causes in the database
 	linkSenders          = 4     // messages sent at once
-	linkSendAttempts     = 3
 	linkSendTimeout      = 30 * time.Second
-	linkRetryDelay       = 2 * time.Second  // grows with each attempt
 	linkDrainTimeout     = 10 * time.Second // for the queue at shutdown
 	linkCleanupInterval  = time.Hour
 )
+
+// linkRetryDelays are the times between attempts to send a link. Together, they outlast a restart of
+// the mail server and most greylisting, and end well within the link's lifetime.
+func linkRetryDelays() []time.Duration {
+	return []time.Duration{2 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute}
+}
 
 // ReasonLinkRequests is the details.reason of a quota_exceeded error from the limit on requests per
 // client address.
@@ -80,7 +85,8 @@ const (
 	linkNoAccount     = "no_account"
 	linkLimited       = "limited"
 	linkUndeliverable = "undeliverable"
-	linkFailed        = "failed" // the store or the mail server did not respond
+	linkFailed        = "failed"  // the store or the mail server did not respond
+	linkDropped       = "dropped" // not sent before the process ended
 	linkQueueFull     = "queue_full"
 )
 
@@ -99,21 +105,30 @@ type linkQueue struct {
 	requests chan linkRequest
 	lookups  *rate.Limiter
 	results  *prometheus.CounterVec
+
+	sends   sync.WaitGroup // one goroutine for each link that is being sent or waits for a retry
+	unsent  chan struct{}  // holds an element for each of sends
+	dropped atomic.Int64   // links that were not sent before the end
+	senders chan struct{}  // holds an element for each message that is being sent
 }
 
 func newLinkQueue(b *Browsers, o BrowserOptions) *linkQueue {
 	q := &linkQueue{
 		Browsers: b, send: o.SendLink, signUp: o.SignUp,
 		clients:  ratelimit.New[netip.Prefix](linkRequests, linkRequestRefill, linkRequestAddresses, o.Now),
-		requests: make(chan linkRequest, queuedLinks),
-		lookups:  rate.NewLimiter(linkLookupsPerSecond, linkLookupsPerSecond),
+		requests: make(chan linkRequest, queuedLinks), unsent: make(chan struct{}, queuedLinks),
+		senders: make(chan struct{}, linkSenders),
+		lookups: rate.NewLimiter(linkLookupsPerSecond, linkLookupsPerSecond),
 		results: promauto.With(o.Metrics).NewCounterVec(prometheus.CounterOpts{
 			Name: "colaregistry_sign_in_emails_total", Help: "Requests for sign-in links by email, by result.",
 		}, []string{"result"}),
 	}
-	for _, result := range []string{linkSent, linkNoAccount, linkLimited, linkUndeliverable, linkFailed, linkQueueFull} {
+	for _, result := range []string{linkSent, linkNoAccount, linkLimited, linkUndeliverable, linkFailed, linkDropped, linkQueueFull} {
 		q.results.WithLabelValues(result) // exported from the start
 	}
+	promauto.With(o.Metrics).NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "colaregistry_sign_in_emails_waiting", Help: "Requests for sign-in links that wait for the account lookup or the mail server.",
+	}, func() float64 { return float64(len(q.requests) + len(q.unsent)) })
 	return q
 }
 
@@ -153,11 +168,7 @@ func (b *Browsers) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	if b.links != nil {
-		sending, stop := context.WithCancel(context.WithoutCancel(ctx))
-		defer context.AfterFunc(ctx, func() { time.AfterFunc(linkDrainTimeout, stop) })()
-		for range linkSenders {
-			running.Go(func() { b.links.work(ctx, sending) })
-		}
+		running.Go(func() { b.links.run(ctx) })
 	}
 	cleanup := time.NewTicker(linkCleanupInterval)
 	defer cleanup.Stop()
@@ -173,29 +184,73 @@ func (b *Browsers) Run(ctx context.Context) {
 	}
 }
 
-// work handles requests until ctx ends. Then it handles those still in the queue, until sending
-// ends.
-func (q *linkQueue) work(ctx, sending context.Context) {
+// run handles requests until ctx ends, and then those still waiting, for up to linkDrainTimeout.
+func (q *linkQueue) run(ctx context.Context) {
+	draining, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(linkDrainTimeout, stop) })()
+	var workers sync.WaitGroup
+	for range linkSenders {
+		workers.Go(func() { q.work(ctx, draining) })
+	}
+	workers.Wait()
+	q.sends.Wait()
+	if n := q.dropped.Load(); n > 0 {
+		q.log.Warn("shutting down: sign-in links were not sent", "links", n)
+	}
+}
+
+// work handles requests until ctx ends. Then it handles those still in the queue, until draining ends.
+func (q *linkQueue) work(ctx, draining context.Context) {
 	for {
 		select {
 		case r := <-q.requests:
-			q.results.WithLabelValues(q.handle(sending, r)).Inc()
+			q.handle(ctx, draining, r)
 			continue
 		default:
 		}
 		select {
 		case r := <-q.requests:
-			q.results.WithLabelValues(q.handle(sending, r)).Inc()
+			q.handle(ctx, draining, r)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// handle creates and sends the link of a request, and returns the result for the metric.
-func (q *linkQueue) handle(ctx context.Context, r linkRequest) (result string) {
+// handle creates the link of a request and starts to send it.
+func (q *linkQueue) handle(ctx, draining context.Context, r linkRequest) {
+	select {
+	case q.unsent <- struct{}{}:
+	case <-draining.Done():
+		q.finish(linkDropped)
+		return
+	}
+	m, result := q.create(draining, r)
+	if result != "" {
+		<-q.unsent
+		q.finish(result)
+		return
+	}
+	q.sends.Go(func() {
+		result := q.transmit(ctx, draining, m)
+		<-q.unsent
+		q.finish(result)
+	})
+}
+
+// finish counts the result of a request.
+func (q *linkQueue) finish(result string) {
+	q.results.WithLabelValues(result).Inc()
+	if result == linkDropped {
+		q.dropped.Add(1)
+	}
+}
+
+// create creates and stores the link of a request. If there is no link to send, it returns a result.
+func (q *linkQueue) create(ctx context.Context, r linkRequest) (m LinkMail, result string) {
 	if q.lookups.Wait(ctx) != nil {
-		return linkFailed
+		return m, linkDropped
 	}
 	token, hash := NewSignInLink()
 	link := store.EmailedLink{Email: r.email, Hash: hash, Lifetime: LinkLifetime}
@@ -209,40 +264,49 @@ func (q *linkQueue) handle(ctx context.Context, r linkRequest) (result string) {
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return linkNoAccount
+		return m, linkNoAccount
 	case errors.Is(err, store.ErrLimit):
-		return linkLimited
+		return m, linkLimited
 	case err != nil:
 		q.throttledLog.warn("emailed link", "creating a sign-in link failed; it was not sent", "error", err)
-		return linkFailed
+		return m, linkFailed
 	}
-	err = q.transmit(ctx, LinkMail{To: r.email, URL: q.public + SignInLinkPath + token, SignUp: signsUp, RequestedAt: r.at})
-	switch {
-	case err == nil:
-		return linkSent
-	case errors.Is(err, ErrUndeliverable):
-		return linkUndeliverable
-	}
-	q.throttledLog.warn("email", "sending a sign-in link failed", "attempts", linkSendAttempts, "error", err)
-	return linkFailed
+	return LinkMail{To: r.email, URL: q.public + SignInLinkPath + token, SignUp: signsUp, RequestedAt: r.at}, ""
 }
 
-// transmit sends a link, with retries.
-func (q *linkQueue) transmit(ctx context.Context, m LinkMail) (err error) {
-	for attempt := range linkSendAttempts {
-		if attempt > 0 {
-			select {
-			case <-time.After(time.Duration(attempt) * linkRetryDelay):
-			case <-ctx.Done():
-				return fmt.Errorf("shutting down: %w", err)
-			}
+// transmit sends a link, with retries. When ctx ends, it tries once more without waiting.
+func (q *linkQueue) transmit(ctx, draining context.Context, m LinkMail) (result string) {
+	delays := linkRetryDelays()
+	for attempt := 0; ; attempt++ {
+		last := ctx.Err() != nil || attempt == len(delays)
+		err := q.sendOnce(draining, m)
+		switch {
+		case err == nil:
+			return linkSent
+		case errors.Is(err, ErrUndeliverable):
+			return linkUndeliverable
+		case ctx.Err() != nil && last:
+			return linkDropped
+		case last:
+			q.throttledLog.warn("email", "sending a sign-in link failed", "attempts", attempt+1, "error", err)
+			return linkFailed
 		}
-		sending, cancel := context.WithTimeout(ctx, linkSendTimeout)
-		err = q.send(sending, m)
-		cancel()
-		if err == nil || errors.Is(err, ErrUndeliverable) {
-			return err
+		select {
+		case <-time.After(delays[attempt]):
+		case <-ctx.Done():
 		}
 	}
-	return err
+}
+
+// sendOnce sends a link when a sender is free.
+func (q *linkQueue) sendOnce(ctx context.Context, m LinkMail) error {
+	select {
+	case q.senders <- struct{}{}:
+		defer func() { <-q.senders }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, linkSendTimeout)
+	defer cancel()
+	return q.send(ctx, m)
 }

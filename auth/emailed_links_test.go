@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -64,7 +65,7 @@ func withEmail(t *testing.T, signUp bool, test func(t *testing.T, d *browserFixt
 			d.Run(ctx)
 		}()
 		test(t, d, mail, func() {
-			time.Sleep(time.Minute)
+			time.Sleep(5 * time.Minute) // longer than all retries
 			synctest.Wait()
 		})
 		stop()
@@ -214,8 +215,8 @@ func TestLinkRetries(t *testing.T) {
 			errors []error
 			result string
 		}{
-			{[]error{down, down}, linkSent},
-			{[]error{down, down, down}, linkFailed},
+			{slices.Repeat([]error{down}, len(linkRetryDelays())), linkSent},
+			{slices.Repeat([]error{down}, len(linkRetryDelays())+1), linkFailed},
 			{[]error{fmt.Errorf("rejected: %w", ErrUndeliverable)}, linkUndeliverable},
 		} {
 			mail.errors = k.errors
@@ -234,6 +235,75 @@ func TestLinkRetries(t *testing.T) {
 		wait()
 		if d.emails(linkFailed) != 2 || len(mail.mails) != 1 {
 			t.Errorf("%v failed, %d sent; want 2 and 1", d.emails(linkFailed), len(mail.mails))
+		}
+	})
+}
+
+// TestLinkWaits checks that a link that waits for the mail server doesn't hold up others, and that
+// links which were not sent before the process ended are counted and logged.
+func TestLinkWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent, down := map[string]int{}, errors.New("mail server down")
+		d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) {
+			o.SignUp = true
+			var mu sync.Mutex
+			o.SendLink = func(ctx context.Context, m LinkMail) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if sent[m.To]++; strings.HasPrefix(m.To, "down") {
+					return down
+				}
+				return nil
+			}
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			d.Run(ctx)
+		}()
+		for n := range 3 * linkSenders {
+			if err := d.RequestLink(client(n), fmt.Sprintf("down%d@example.com", n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if err := d.RequestLink(client(99), "up@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if d.emails(linkSent) != 1 || len(d.links.unsent) != 3*linkSenders {
+			t.Errorf("%v sent, %d wait; want 1 and %d", d.emails(linkSent), len(d.links.unsent), 3*linkSenders)
+		}
+		stop()
+		<-done
+		if sent["down0@example.com"] != 2 || d.emails(linkDropped) != 3*linkSenders || !strings.Contains(d.log.text(), "links=12") {
+			t.Errorf("%d attempts, %v dropped; want 2 and %d; log: %s", sent["down0@example.com"], d.emails(linkDropped), 3*linkSenders, d.log.text())
+		}
+	})
+}
+
+// TestLinkDrain checks that the process doesn't wait for a mail server that hangs.
+func TestLinkDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) {
+			o.SignUp = true
+			o.SendLink = func(ctx context.Context, m LinkMail) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+		})
+		for n := range 50 {
+			if err := d.RequestLink(client(n), fmt.Sprintf("new%d@example.com", n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ended, stop := context.WithCancel(t.Context())
+		stop()
+		began := time.Now()
+		d.Run(ended)
+		if took := time.Since(began); took > linkDrainTimeout || d.emails(linkDropped) != 50 {
+			t.Errorf("Run took %v and dropped %v links, want at most %v and 50", took, d.emails(linkDropped), linkDrainTimeout)
 		}
 	})
 }

@@ -19,7 +19,7 @@ type Filter struct {
 	Max   float64    // highest value of a bound
 	Group string     // of the booleans in saved searches: a label must match at least one of them
 
-	Section string // heading of its group in long forms
+	Section string // heading of its group in long forms and in the reference
 	Label   string // of its field in forms
 	Hint    string // accepted values, if not clear from Label
 	Phrase  string // phrase for people; %s is the value
@@ -116,15 +116,15 @@ var filters = indexed([]Filter{
 		field: "SimilarTo", normalize: (*Problems).similarTo, fold: vocabulary.FoldText,
 	},
 	{
-		Param: "brand_first_seen_from", Kind: DateFilter, Noun: "brand first-seen date",
+		Section: "Dates", Param: "brand_first_seen_from", Kind: DateFilter, Noun: "brand first-seen date",
 		Phrase: "brand first seen on or after %s", Label: "Brand first seen on or after", field: "BrandFirstSeen",
 	},
 	{
-		Param: "permittee_first_seen_from", Kind: DateFilter, Noun: "permittee first-seen date",
+		Section: "Dates", Param: "permittee_first_seen_from", Kind: DateFilter, Noun: "permittee first-seen date",
 		Phrase: "permittee first seen on or after %s", Label: "Permittee first seen on or after", field: "PermitteeFirstSeen",
 	},
 	{
-		Param: "permit_number", Noun: "permit number", Phrase: "permit %s",
+		Section: "Identifiers and status", Param: "permit_number", Noun: "permit number", Phrase: "permit %s",
 		Label: "Permit number", Hint: "Must match exactly.", field: "PermitNumber", normalize: (*Problems).permit,
 	},
 	{
@@ -141,15 +141,15 @@ var filters = indexed([]Filter{
 		Label: "Barcode", Hint: "All digits of the main barcode; spaces and hyphens are ignored.", field: "Barcode",
 	},
 	{
-		Param: "approval_date_from", Kind: DateFilter, Noun: "approval date", Phrase: "approved on or after %s",
+		Section: "Dates", Param: "approval_date_from", Kind: DateFilter, Noun: "approval date", Phrase: "approved on or after %s",
 		Label: "Approved on or after", field: "From", approval: true,
 	},
 	{
-		Param: "approval_date_to", Kind: DateFilter, Noun: "approval date", Phrase: "approved on or before %s",
+		Section: "Dates", Param: "approval_date_to", Kind: DateFilter, Noun: "approval date", Phrase: "approved on or before %s",
 		Label: "Approved on or before", field: "To", approval: true,
 	},
 	{
-		Param: "date_range", Kind: WindowFilter, Words: []string{AllDates}, Noun: "date range", Phrase: "%s dates",
+		Section: "Dates", Param: "date_range", Kind: WindowFilter, Words: []string{AllDates}, Noun: "date range", Phrase: "%s dates",
 		Label: "Date range", approval: true,
 	},
 	{

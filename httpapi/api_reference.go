@@ -64,7 +64,10 @@ type Field struct {
 type Response struct{ Status, MediaType, Object, Example string }
 
 // ErrorDoc describes an error.
-type ErrorDoc struct{ Status, Code, Description string }
+type ErrorDoc struct {
+	ID                        string // of the component; empty in operations
+	Status, Code, Description string
+}
 
 // Object describes a JSON object.
 type Object struct {
@@ -98,7 +101,7 @@ func newReference(doc description, publicURL string) Reference {
 		ref.Headers = append(ref.Headers, f)
 	}
 	for _, kind := range errorKinds() {
-		ref.Errors = append(ref.Errors, ErrorDoc{strconv.Itoa(kind.status), kind.codes(), kind.description})
+		ref.Errors = append(ref.Errors, ErrorDoc{kind.name, strconv.Itoa(kind.status), kind.codes(), kind.description})
 	}
 	for _, name := range sortedKeys(doc.Components.Schemas.Map()) {
 		ref.Objects = append(ref.Objects, Object{name, fieldsOf(doc, schemaPrefix+name)})

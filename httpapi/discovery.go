@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed"
 	"html/template"
 	"net/http"
@@ -20,7 +19,6 @@ const (
 
 // Discovery configures the pages about the service for people, assistants and directories.
 type Discovery struct {
-	SiteName        string // on the privacy page; default web.DefaultSiteName
 	Contact         string // email address or URL of the operator, on the privacy page
 	OpenAIChallenge string // served at openAIChallengePath
 	RegistryAuth    string // served at registryAuthPath
@@ -44,7 +42,7 @@ func (a *api) discoveryRoutes() map[string]http.HandlerFunc {
 	if err := llmsTemplate.Execute(&llms, a.opts); err != nil {
 		panic("httpapi: llms.txt: " + err.Error()) // a bug: the template is part of the program
 	}
-	if err := privacyTemplate.Execute(&privacy, privacyPage{contactOf(d.Contact), cmp.Or(d.SiteName, web.DefaultSiteName)}); err != nil {
+	if err := privacyTemplate.Execute(&privacy, privacyPage{contactOf(d.Contact), a.opts.SiteName}); err != nil {
 		panic("httpapi: privacy page: " + err.Error())
 	}
 	text := newStaticDocument("text/plain; charset=utf-8", llms.Bytes())

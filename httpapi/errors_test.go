@@ -56,7 +56,7 @@ func TestErrorStatuses(t *testing.T) {
 		t.Errorf("package cola has %d codes, want %d", len(codes), len(want))
 	}
 	documented := new(strings.Builder)
-	if err := json.NewEncoder(documented).Encode(describe(operations(newFake()), "").Components.Schemas.Map()["Error"]); err != nil {
+	if err := json.NewEncoder(documented).Encode(describe(operations(newFake()), Options{}.withDefaults()).Components.Schemas.Map()["Error"]); err != nil {
 		t.Fatal(err)
 	}
 	for _, match := range codes {

@@ -77,7 +77,7 @@ func (a *api) feed(w http.ResponseWriter, r *http.Request) {
 		web.Fail(w, r, err)
 		return
 	}
-	content, err := renderFeed(feed)
+	content, err := renderFeed(feed, a.opts.SiteName)
 	if err != nil {
 		web.Fail(w, r, err)
 		return
@@ -139,13 +139,13 @@ var feedEntrySource string
 // HTML. encoding/xml escapes the result for XML, and replaces characters that XML can't represent.
 var feedEntry = template.Must(template.New("entry").Parse(feedEntrySource))
 
-// renderFeed renders a feed. A run's entry keeps its ID and dates, but shows the current records of
+// renderFeed renders a feed whose author is the service. A run's entry keeps its ID and dates, but shows the current records of
 // its labels.
-func renderFeed(feed registry.Feed) ([]byte, error) {
+func renderFeed(feed registry.Feed, siteName string) ([]byte, error) {
 	page := atomLink{Rel: "alternate", Type: "text/html", Href: feed.Search.ManageURL}
 	out := atomFeed{
 		ID: "urn:uuid:" + feed.Search.UUID, Title: feed.Search.Name, Updated: atomTime(feed.Search.CreatedAt),
-		Author: atomPerson{"Label approval registry"}, Generator: "colaregistry",
+		Author: atomPerson{siteName}, Generator: "colaregistry",
 		Links: []atomLink{{Rel: "self", Type: "application/atom+xml", Href: feed.URL}, page},
 	}
 	for i := range feed.Runs {

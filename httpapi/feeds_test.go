@@ -20,6 +20,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/openapitest"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -194,7 +195,7 @@ func hostile(t testing.TB, name string) (atomFeed, string) {
 	f.Runs[0].Run.MatchCount = 1
 	l := &f.Runs[0].Labels[0]
 	l.BrandName, l.ProductName, l.ClassName, l.OriginName, l.PermitNumber = name, cola.Text(name), cola.Text(name), cola.Text(name), name
-	content, err := renderFeed(f)
+	content, err := renderFeed(f, web.DefaultSiteName)
 	if err != nil {
 		t.Fatal(err)
 	}

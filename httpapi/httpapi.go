@@ -9,6 +9,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -116,6 +117,7 @@ type Authenticator interface {
 // Options configures the API. The zero value uses defaults.
 type Options struct {
 	PublicURL   string        // URL of the service, without a trailing slash; links are relative if empty
+	SiteName    string        // of the service, for people; default: web.DefaultSiteName
 	Version     string        // program version, reported by /healthz
 	Logger      *slog.Logger  // logs one event per request; default: slog.Default()
 	Timeout     time.Duration // per request; default: 30 seconds
@@ -189,7 +191,7 @@ func New(svc Service, authenticator Authenticator, o Options) *API {
 		buffers:        sync.Pool{New: newBuffer},
 		imageQuery:     newDecoder[imageParams](),
 	}
-	spec := describe(a.ops, o.PublicURL)
+	spec := describe(a.ops, o)
 	a.spec = newStaticDocument("application/json", mustMarshal(spec))
 	a.patterns = a.routePatterns()
 	a.recorder = web.NewRecorder(o.Logger, o.Metrics, sortedKeys(a.patterns), a.routeLabel)
@@ -200,6 +202,7 @@ func newBuffer() any { return new(bytes.Buffer) }
 
 func (o Options) withDefaults() Options {
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+	o.SiteName = cmp.Or(o.SiteName, web.DefaultSiteName)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

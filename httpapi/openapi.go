@@ -33,21 +33,21 @@ type documentedOperation struct {
 	*huma.Operation
 }
 
-// describe returns the OpenAPI document of the operations. Without a public URL, its server URL is
+// describe returns the OpenAPI document of the operations, titled with the site's name. Without a public URL, its server URL is
 // relative. Paths outside basePath, such as /healthz and /images, are left out, because
 // generators ignore path-level servers.
-func describe(ops []operation, publicURL string) description {
+func describe(ops []operation, o Options) description {
 	s := newComponents()
 	doc := description{OpenAPI: &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
-			Title:       "Label approval registry",
+			Title:       o.SiteName,
 			Version:     apiVersion,
 			Description: introduction(),
 			Contact:     &huma.Contact{Name: "colaregistry", URL: "https://github.com/colaregistry/colaregistry"},
 			License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 		},
-		Servers: []*huma.Server{{URL: publicURL + basePath, Description: "This service"}},
+		Servers: []*huma.Server{{URL: o.PublicURL + basePath, Description: "This service"}},
 		Tags: []*huma.Tag{
 			{Name: tagColas, Description: "Certificates of Label Approval (COLAs), and the barcodes on their labels."},
 			{Name: tagPermittees,
@@ -75,7 +75,7 @@ func describe(ops []operation, publicURL string) description {
 		},
 	}}
 	for i := range ops {
-		example := newExampleCall(publicURL, &ops[i])
+		example := newExampleCall(o.PublicURL, &ops[i])
 		doc.add(documentedOperation{ops[i].method(), ops[i].Path, example, s.operation(&ops[i], example)})
 	}
 	s.Close(reflect.TypeFor[cola.SavedSearchParams](), reflect.TypeFor[cola.ScheduleParams](),

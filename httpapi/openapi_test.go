@@ -23,7 +23,7 @@ const goldenOpenAPI = "openapi.json"
 // TestGoldenOpenAPI fails if the description changes. Run with -update and review the diff.
 func TestGoldenOpenAPI(t *testing.T) {
 	var got bytes.Buffer
-	if err := json.Indent(&got, mustMarshal(describe(operations(newFake()), "")), "", "  "); err != nil {
+	if err := json.Indent(&got, mustMarshal(describe(operations(newFake()), Options{}.withDefaults())), "", "  "); err != nil {
 		t.Fatal(err)
 	}
 	got.WriteByte('\n')
@@ -76,7 +76,7 @@ func TestRetryAfterExamples(t *testing.T) {
 // description and an example, each error response an example, and each operation a summary, a
 // description and its cost.
 func TestOpenAPIDescriptions(t *testing.T) {
-	doc := describe(operations(newFake()), "")
+	doc := describe(operations(newFake()), Options{}.withDefaults())
 	for name, schema := range doc.Components.Schemas.Map() {
 		for field, property := range schema.Properties {
 			checkField(t, name+"."+field, property)
@@ -126,7 +126,7 @@ func checkField(t *testing.T, name string, s *huma.Schema) {
 
 func TestDescribedResponses(t *testing.T) {
 	ops := operations(newFake())
-	doc := describe(ops, "")
+	doc := describe(ops, Options{}.withDefaults())
 	for _, op := range ops {
 		described, success := operationIn(t, doc, op.ID), "200"
 		want := []string{"400", "401", "403", "413", "429", "500", "503"}
@@ -199,7 +199,7 @@ func TestDescribedParameters(t *testing.T) {
 			continue // parameters are body fields, or there are none
 		}
 		var described []string
-		for _, p := range operationIn(t, describe(operations(newFake()), ""), op.ID).Parameters {
+		for _, p := range operationIn(t, describe(operations(newFake()), Options{}.withDefaults()), op.ID).Parameters {
 			if p.In == "query" {
 				described = append(described, p.Name)
 			}
@@ -225,7 +225,7 @@ func TestDescribedParameters(t *testing.T) {
 // TestOneServer checks that every path works under the document's one server, because generators
 // ignore others, and that every path requires a key, so that clients always send it.
 func TestOneServer(t *testing.T) {
-	doc := describe(operations(newFake()), "https://registry.example")
+	doc := describe(operations(newFake()), Options{PublicURL: "https://registry.example"}.withDefaults())
 	if len(doc.Servers) != 1 || doc.Servers[0].URL != "https://registry.example/api/v1" {
 		t.Errorf("servers = %v", doc.Servers)
 	}
@@ -243,7 +243,7 @@ func TestOneServer(t *testing.T) {
 
 // TestSampleCalls sends the example call of every operation.
 func TestSampleCalls(t *testing.T) {
-	doc := describe(operations(newFake()), "")
+	doc := describe(operations(newFake()), Options{}.withDefaults())
 	h := mustServe(t, newFake(), io.Discard)
 	for _, op := range doc.operations {
 		source := op.Extensions["x-codeSamples"].([]map[string]string)[0]["source"]

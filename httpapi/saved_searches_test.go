@@ -172,7 +172,7 @@ func TestExampleSavedSearch(t *testing.T) {
 // TestRequestSchema checks that client-side validation finds misspelled fields and accepts
 // missing optional ones.
 func TestRequestSchema(t *testing.T) {
-	schemas := describe(operations(newFake()), "").Components.Schemas.Map()
+	schemas := describe(operations(newFake()), Options{}.withDefaults()).Components.Schemas.Map()
 	for name, required := range map[string][]string{
 		"SavedSearchRequest": {"name", "filters"}, "ScheduleRequest": {"cadence"}, "PreviewRequest": {"filters"}, "SavedSearchChange": {}, "ScheduleChange": {},
 	} {

@@ -193,7 +193,10 @@ func reportError(w http.ResponseWriter, r *http.Request, err error, write func(*
 
 func (a *api) writeNotice(w http.ResponseWriter, r *http.Request, status int, l noticePage) {
 	var b bytes.Buffer
-	if err := noticeTemplate.Execute(&b, l); err != nil {
+	if err := noticeTemplate.Execute(&b, struct {
+		noticePage
+		SiteName string
+	}{l, a.opts.SiteName}); err != nil {
 		web.Fail(w, r, err)
 		return
 	}

@@ -78,7 +78,7 @@ type catalogEntry struct {
 func discoveryDocuments(o Options) map[string]http.Handler {
 	host := publicHost(o.PublicURL)
 	d := description{
-		Name: reverseDNS(host) + "/" + serverName, Title: serverTitle, Description: serverDescription,
+		Name: reverseDNS(host) + "/" + serverName, Title: o.SiteName, Description: serverDescription,
 		Version: o.Version, WebsiteURL: o.PublicURL + "/docs",
 		Remotes: []remote{{Type: "streamable-http", URL: o.PublicURL + Path, Headers: []remoteHeader{{
 			Name: "X-API-Key", Description: "API key, created in the dashboard.",

@@ -12,6 +12,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -119,6 +120,7 @@ type Authenticator interface {
 // Options configures the endpoints. Hosts must be set, or every request is rejected.
 type Options struct {
 	PublicURL string        // where callers reach the service; may be empty
+	SiteName  string        // of the service, for people; default web.DefaultSiteName
 	Version   string        // of the program
 	Logger    *slog.Logger  // gets one line per request; default slog.Default
 	Timeout   time.Duration // per message; default 30 seconds
@@ -168,6 +170,7 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 		o.Now = time.Now
 	}
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+	o.SiteName = cmp.Or(o.SiteName, web.DefaultSiteName)
 	shared := edge{
 		svc: svc, auth: authenticator, opts: o, originPolicy: newOriginPolicy(o.Hosts, o.Origins),
 		limits: newMessageLimiter(o.Now),
@@ -278,5 +281,5 @@ func (e *edge) describeResource() http.Handler {
 		}))
 	}
 	return publicDocument("application/json", mustJSON(
-		metadata{r.ID, r.Issuers, r.Scopes, []string{"header"}, serverTitle, e.opts.PublicURL + "/docs"}))
+		metadata{r.ID, r.Issuers, r.Scopes, []string{"header"}, e.opts.SiteName, e.opts.PublicURL + "/docs"}))
 }

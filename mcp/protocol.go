@@ -28,9 +28,6 @@ func isUnsupportedVersion(revision string) bool {
 	return revision != "" && !protocol.IsModernProtocol(revision) && !slices.Contains(protocolVersions, revision)
 }
 
-// serverTitle is the server's display name.
-const serverTitle = "Label approval registry"
-
 // instructions returns the description of the whole server for assistants.
 func (e *edge) instructions() string {
 	changes := ""
@@ -63,7 +60,7 @@ func (e *edge) newProtocol(table []tool) *server.MCPServer {
 	})
 	const listTTL = 5 * 60 * 1000 // milliseconds that clients may cache lists, which only an upgrade changes
 	s := server.NewMCPServer(serverName, e.opts.Version,
-		server.WithTitle(serverTitle),
+		server.WithTitle(e.opts.SiteName),
 		server.WithDescription(serverDescription),
 		server.WithWebsiteURL(e.websiteURL()),
 		server.WithInstructions(e.instructions()),

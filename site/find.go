@@ -2,38 +2,183 @@ package site
 
 import (
 	"cmp"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// entry is a section of a guide, or an operation of the API, that the search finds.
+// entry is a part of the documentation that the search finds: a section of a guide, an operation, a
+// parameter, a header, an error or an object.
 type entry struct {
+	Area              string // part of the documentation
 	Page, Title, Path string
-	text              string
-	lower             struct{ page, title, text string } // in lower case
+	text              string // paragraphs, list items and table rows, one per line
 }
 
-// index adds an entry to the search.
-func (s *server) index(e entry) {
-	e.lower.page, e.lower.title, e.lower.text = strings.ToLower(e.Page), strings.ToLower(e.Title), strings.ToLower(e.text)
-	s.entries = append(s.entries, e)
+// The parts of the documentation.
+const (
+	areaGuides    = "Guides"
+	areaReference = "API reference"
+	areaTools     = "MCP tools"
+	areaOperators = "Run your own"
+)
+
+// areaWeights put results for users of the service above those for its operators.
+var areaWeights = map[string]float64{areaGuides: 1.2, areaReference: 1, areaTools: .8, areaOperators: .7}
+
+// Weights of a word by the field that contains it, and by how it matches.
+const (
+	titleWeight  = 6.0
+	pageWeight   = 2.0
+	prefixWeight = .5 // of limit for "limiting", or pagination for "paginate"
+	phraseBonus  = 1.3
+	titleBonus   = 1.6
+
+	minPrefix = 3 // characters of a word that finds longer words
+)
+
+// index finds entries by their words.
+type index struct {
+	entries []entry
+	keys    []string          // of an entry's title and text, in order, each surrounded by spaces
+	terms   map[string]counts // by the key of a word
+}
+
+// counts are the weights of a word in entries, by their number.
+type counts map[int]float64
+
+// add adds an entry.
+func (x *index) add(e entry) {
+	if x.terms == nil {
+		x.terms = map[string]counts{}
+	}
+	n := len(x.entries)
+	x.entries = append(x.entries, e)
+	text := words(e.text)
+	length := 1 + float64(len(text))/100 // a word weighs less in a long text
+	count := func(list []word, weight float64) {
+		for _, w := range list {
+			if x.terms[w.key] == nil {
+				x.terms[w.key] = counts{}
+			}
+			x.terms[w.key][n] += weight
+		}
+	}
+	title := words(e.Title)
+	count(title, titleWeight)
+	count(words(e.Page), pageWeight)
+	count(text, 1/length)
+	x.keys = append(x.keys, joined(title)+joined(text))
+}
+
+// joined returns the keys of words, each surrounded by spaces.
+func joined(list []word) string {
+	var b strings.Builder
+	b.WriteByte(' ')
+	for _, w := range list {
+		b.WriteString(w.key + " ")
+	}
+	return b.String()
+}
+
+// word is a word of a text. Words with the same key match, such as singular and plural.
+type word struct {
+	key      string
+	from, to int // in the text
+}
+
+// synonyms are words for the same thing, by key.
+var synonyms = map[string]string{"tier": "plan", "pricing": "price", "throttling": "limit"}
+
+// words returns the words of a text. A word in mixed case, such as RateLimit, is followed by its parts.
+func words(text string) (list []word) {
+	add := func(from, to int) {
+		key := vocabulary.WordKey(strings.ToLower(text[from:to]))
+		list = append(list, word{cmp.Or(synonyms[key], key), from, to})
+	}
+	isPart := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for from := 0; from < len(text); {
+		r, size := utf8.DecodeRuneInString(text[from:])
+		if !isPart(r) {
+			from += size
+			continue
+		}
+		to := from
+		parts := []int{from}
+		for lower := false; to < len(text); to += size {
+			if r, size = utf8.DecodeRuneInString(text[to:]); !isPart(r) {
+				break
+			}
+			if lower && unicode.IsUpper(r) {
+				parts = append(parts, to)
+			}
+			lower = unicode.IsLower(r)
+		}
+		add(from, to)
+		if len(parts) > 1 {
+			for i, start := range parts {
+				add(start, append(parts[i+1:], to)[0])
+			}
+		}
+		from = to
+	}
+	return list
+}
+
+// matchWeight returns how well a word of a text matches a word of a search: 1 if their keys are equal,
+// less if it begins with the searched word or ends differently, 0 if it doesn't match.
+func matchWeight(searched, found string) float64 {
+	if searched == found {
+		return 1
+	}
+	if len(searched) < minPrefix {
+		return 0
+	}
+	same := 0
+	for same < min(len(searched), len(found)) && searched[same] == found[same] {
+		same++
+	}
+	if same == len(searched) || same >= 5 && same == len(searched)-1 {
+		return prefixWeight
+	}
+	return 0
+}
+
+// found is the result of a search.
+type found struct {
+	Query   string
+	Partial bool     // no entry contains all words; the results contain most
+	Results []result // best first
 }
 
 // result is an entry with the part of its text that matches.
 type result struct {
 	entry
-	Excerpt string
+	Heading, Excerpt []span
+	score            float64
+}
+
+// span is a part of a text; Mark is set if it matches.
+type span struct {
+	Text string
+	Mark bool
 }
 
 const (
-	maxResults = 30
+	maxResults = 20
 	maxFind    = 100 // characters of a search
-	excerpt    = 160 // bytes of an excerpt
+	maxExcerpt = 180 // bytes
 )
 
-// find shows the sections that contain all words of a search, those with a word in the title first.
+// suggestedSearches are shown with an empty search, and when there are no results.
+var suggestedSearches = []string{"rate limit", "pagination", "api key", "webhook signature", "429", "export CSV"}
+
+// find shows the results of a search.
 func (s *server) find(w http.ResponseWriter, r *http.Request) {
 	query := strings.Join(strings.Fields(r.URL.Query().Get("q")), " ")
 	if utf8.RuneCountInString(query) > maxFind || !utf8.ValidString(query) {
@@ -43,58 +188,142 @@ func (s *server) find(w http.ResponseWriter, r *http.Request) {
 	if query != "" {
 		title = "Results for “" + query + "”"
 	}
-	s.write(w, http.StatusOK, page{Title: title, Path: findPath, Body: "find", Query: query, Data: s.search(query)})
+	s.write(w, http.StatusOK, page{Title: title, Path: findPath, Body: "find", Query: query, Data: s.search.find(query)})
 }
 
-func (s *server) search(query string) (found []result) {
-	words := strings.Fields(strings.ToLower(query))
-	if len(words) == 0 {
-		return nil
-	}
-	score := map[string]int{}
-	for i := range s.entries {
-		e := &s.entries[i]
-		n, ok := e.match(words)
-		if !ok {
+// find returns the entries that contain all words of a query, or most of them if none contains all.
+func (x *index) find(query string) found {
+	searched := words(strings.ToLower(query))
+	scores, matched, most := x.score(searched)
+	f := found{Query: query, Partial: most < len(searched)}
+	phrase := joined(searched)
+	for n, sc := range scores {
+		if sc.words < most {
 			continue
 		}
-		score[e.Path] = n
-		found = append(found, result{*e, e.excerpt(words[0])})
+		r := result{entry: x.entries[n], score: sc.sum * areaWeights[x.entries[n].Area]}
+		if len(searched) > 1 && strings.Contains(x.keys[n], phrase) {
+			r.score *= phraseBonus
+		}
+		if x.inTitle(n, matched) {
+			r.score *= titleBonus
+		}
+		f.Results = append(f.Results, r)
 	}
-	slices.SortStableFunc(found, func(a, b result) int { return cmp.Compare(score[b.Path], score[a.Path]) })
-	return found[:min(len(found), maxResults)]
+	slices.SortFunc(f.Results, func(a, b result) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.Path, b.Path))
+	})
+	f.Results = f.Results[:min(len(f.Results), maxResults)]
+	for i := range f.Results {
+		r := &f.Results[i]
+		r.Heading, r.Excerpt = spans(r.Title, matched), spans(excerpt(r.text, matched), matched)
+	}
+	return f
 }
 
-// match reports whether the entry contains all words. The score counts those in its title twice, and
-// those in its page's title once.
-func (e *entry) match(words []string) (score int, ok bool) {
-	for _, w := range words {
-		switch {
-		case strings.Contains(e.lower.title, w):
-			score += 2
-		case strings.Contains(e.lower.page, w):
-			score++
-		case !strings.Contains(e.lower.text, w):
-			return 0, false
+// entryScore is how well an entry matches: the number of words that it contains, and their weights.
+type entryScore struct {
+	words int
+	sum   float64
+}
+
+// score returns the score of each entry with a word of the search, the keys that match each word, and
+// the highest number of words in an entry.
+func (x *index) score(searched []word) (scores map[int]entryScore, matched []map[string]bool, most int) {
+	scores = map[int]entryScore{}
+	for _, w := range searched {
+		weights, keys := counts{}, map[string]bool{}
+		for key, entries := range x.terms {
+			weight := matchWeight(w.key, key)
+			if weight == 0 {
+				continue
+			}
+			keys[key] = true
+			for n, count := range entries {
+				weights[n] = max(weights[n], weight*count)
+			}
+		}
+		rarity := math.Log(1 + float64(len(x.entries))/float64(1+len(weights)))
+		for n, weight := range weights {
+			sc := scores[n]
+			scores[n] = entryScore{sc.words + 1, sc.sum + rarity*weight/(weight+2)}
+			most = max(most, sc.words+1)
+		}
+		matched = append(matched, keys)
+	}
+	return scores, matched, most
+}
+
+// inTitle reports whether the title of an entry contains all words and at most two others.
+func (x *index) inTitle(n int, matched []map[string]bool) bool {
+	title := words(x.entries[n].Title)
+	return hits(title, matched) == len(matched) && len(title) <= len(matched)+2
+}
+
+// spans marks the words of a text that match.
+func spans(text string, matched []map[string]bool) (list []span) {
+	end := 0
+	for _, w := range words(text) {
+		if w.from < end || hits([]word{w}, matched) == 0 {
+			continue
+		}
+		if w.from > end {
+			list = append(list, span{text[end:w.from], false})
+		}
+		list = append(list, span{text[w.from:w.to], true})
+		end = w.to
+	}
+	return append(list, span{text[end:], false})
+}
+
+// excerpt returns the part of a text with the most words of a search.
+func excerpt(text string, matched []map[string]bool) string {
+	best, most := "", -1
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		list := words(line)
+		for i := range list {
+			if i > 0 && hits(list[i:i+1], matched) == 0 {
+				continue
+			}
+			start := list[max(0, i-5)].from // with a few words before the match
+			window := list[i:]
+			if end := slices.IndexFunc(window, func(w word) bool { return w.to-start > maxExcerpt }); end >= 0 {
+				window = window[:end]
+			}
+			if n := hits(window, matched); n > most {
+				best, most = cut(line, start), n
+			}
+		}
+		if most == len(matched) {
+			break
 		}
 	}
-	return score, true
+	return best
 }
 
-// excerpt returns the part of the text around a word, or its beginning.
-func (e *entry) excerpt(word string) string {
-	from := max(0, strings.Index(e.lower.text, word)-excerpt/3)
-	from = min(from, len(e.text)) // lower case may be longer
-	if from > 0 {
-		from += strings.IndexByte(e.text[from:], ' ') + 1
+// hits returns how many words of a search are among the words of a text.
+func hits(list []word, matched []map[string]bool) (n int) {
+	for _, keys := range matched {
+		if slices.ContainsFunc(list, func(w word) bool { return keys[w.key] }) {
+			n++
+		}
 	}
-	text := e.text[from:]
-	if len(text) > excerpt {
-		text = text[:excerpt]
-		text = text[:max(0, strings.LastIndexByte(text, ' '))] + " …"
+	return n
+}
+
+// cut returns the text from a word on, at most maxExcerpt bytes long without the ellipses.
+func cut(text string, start int) string {
+	if start < maxExcerpt/3 {
+		start = 0
 	}
-	if from > 0 {
-		text = "… " + text
+	part := text[start:]
+	if len(part) > maxExcerpt {
+		part = part[:maxExcerpt]
+		part = strings.ToValidUTF8(part[:max(0, strings.LastIndexByte(part, ' '))], "") + " …"
 	}
-	return strings.ToValidUTF8(text, "")
+	if start > 0 {
+		part = "… " + part
+	}
+	return part
 }

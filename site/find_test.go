@@ -9,35 +9,107 @@ import (
 	"unicode/utf8"
 )
 
-// TestSearch checks that the search finds sections, operations, parameters and fields, the best match
-// first.
-func TestSearch(t *testing.T) {
+// paths returns the paths of results best first.
+func (f found) paths() (paths []string) {
+	for _, r := range f.Results {
+		paths = append(paths, r.Path)
+	}
+	return paths
+}
+
+// TestFind checks that the best results are first: sections, operations, parameters, fields, errors,
+// headers and tools.
+func TestFind(t *testing.T) {
 	s := newTestServer()
 	for query, want := range map[string]string{
-		"search labels":         "/docs/reference/labels#searchColas",
-		"Count labels":          "/docs/reference/labels#countColas",
-		"webhook":               "/docs/alerts#webhooks",
-		"pagination":            "/docs/api#pagination",
-		"brand_first_seen_from": "/docs/reference/labels#searchColas", // a parameter
-		"container_position":    "/docs/reference/objects#Image",      // a field
-		"get_permittee":         "/docs/tools#get-permittee",
-		"SQLITE backup":         "/docs/operations#backup-and-restore",
+		"rate limit":             "/docs/metering#quotas-and-rate-limits",
+		"limits of rates":        "/docs/metering#quotas-and-rate-limits",
+		"burst":                  "/docs/reference#plans",
+		"tier":                   "/docs/reference#plans",
+		"429":                    "/docs/reference#error-QuotaExceeded",
+		"quota_exceeded":         "/docs/reference#error-QuotaExceeded",
+		"retry-after":            "/docs/reference#header-Retry-After",
+		"webhook signature":      "/docs/alerts#verifying-a-signature",
+		"verify signature":       "/docs/alerts#verifying-a-signature",
+		"pagination":             "/docs/api#pagination",
+		"paginate":               "/docs/api#pagination",
+		"api key header":         "/docs/api#authentication",
+		"authenticate":           "/docs/api#authentication",
+		"search labels":          "/docs/reference/labels#searchColas",
+		"labels count":           "/docs/reference/labels#countColas",
+		"webhooks":               "/docs/alerts#webhooks",
+		"brand_first_seen_from":  "/docs/reference/labels#searchColas.brand_first_seen_from",
+		"per_page":               "/docs/reference/labels#searchColas.per_page",
+		"container_position":     "/docs/reference/objects#Image",
+		"get_permittee":          "/docs/tools#get-permittee",
+		"SQLITE backup":          "/docs/operations#backup-and-restore",
+		"idempotency key":        "/docs/reference/saved-searches#createSavedSearch.Idempotency-Key",
+		"verify xyzzy signature": "/docs/alerts#verifying-a-signature", // two of three words
 	} {
-		var found []string
-		for _, r := range s.search(query) {
-			found = append(found, r.Path)
+		f := s.search.find(query)
+		paths := f.paths()
+		if !slices.Contains(paths[:min(3, len(paths))], want) {
+			t.Errorf("%q finds %q, want %s among the first three", query, paths, want)
 		}
-		if !slices.Contains(found[:min(5, len(found))], want) {
-			t.Errorf("%q finds %q, want %s among the first five", query, found, want)
-		}
-	}
-	for _, query := range []string{"", "   ", "xyzzyplugh", strings.Repeat("a ", 40)} {
-		if found := s.search(query); strings.TrimSpace(query) == "" && found != nil || query == "xyzzyplugh" && found != nil {
-			t.Errorf("%q finds %d sections", query, len(found))
+		if f.Partial != strings.Contains(query, "xyzzy") {
+			t.Errorf("%q: partial = %t", query, f.Partial)
 		}
 	}
-	if n := len(s.search("e")); n != maxResults {
-		t.Errorf("a frequent letter finds %d sections, want %d", n, maxResults)
+	for _, query := range []string{"", "   ", "xyzzyplugh", "…", "'"} {
+		if f := s.search.find(query); f.Results != nil {
+			t.Errorf("%q finds %q", query, f.paths())
+		}
+	}
+	if n := len(s.search.find("label").Results); n != maxResults {
+		t.Errorf("a frequent word finds %d sections, want %d", n, maxResults)
+	}
+}
+
+// TestMarks checks that a result's title and excerpt show the matching words.
+func TestMarks(t *testing.T) {
+	marked := func(spans []span) string {
+		text := ""
+		for _, s := range spans {
+			if s.Mark {
+				text += "[" + s.Text + "]"
+			} else {
+				text += s.Text
+			}
+		}
+		return text
+	}
+	long := strings.Repeat("Some words about other things. ", 20)
+	for _, tt := range []struct{ title, text, query, heading, excerpt string }{
+		{"Limits", "A limit of rates.\nRate limits apply.", "rate limit", "[Limits]", "A [limit] of [rates]."},
+		{"A", "None here.\nRateLimit-Policy and “limiting”", "rate limit", "A", "[RateLimit]-Policy and “[limiting]”"},
+		{"A & <b>", long + "Then burst. " + long, "burst", "A & <b>", "… words about other things. Then [burst]. "},
+		{"İstanbul ſ", "é ſ İ", "ſ", "İstanbul [ſ]", "é [ſ] İ"},
+	} {
+		var x index
+		x.add(entry{Area: areaGuides, Page: "Page", Title: tt.title, Path: "/docs/a", text: tt.text})
+		f := x.find(tt.query)
+		if len(f.Results) != 1 {
+			t.Errorf("%q finds %d entries", tt.query, len(f.Results))
+			continue
+		}
+		r := f.Results[0]
+		if got := marked(r.Heading); got != tt.heading {
+			t.Errorf("%q: heading %s, want %s", tt.query, got, tt.heading)
+		}
+		if got := marked(r.Excerpt); !strings.HasPrefix(got, tt.excerpt) || len(got) > maxExcerpt+30 {
+			t.Errorf("%q: excerpt %s, want %s", tt.query, got, tt.excerpt)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"X-API-Keys": " x api key ", "RateLimit": " ratelimit rate limit ", "next_cursor": " next cursor ",
+		"OpenAPI 3.1": " openapi open api 3 1 ", "tiers": " plan ", "é": " é ", "": " ", "…": " ",
+	} {
+		if got := joined(words(text)); got != want {
+			t.Errorf("words(%q) = %q, want %q", text, got, want)
+		}
 	}
 }
 
@@ -45,13 +117,13 @@ func TestSearch(t *testing.T) {
 func TestSearchTargets(t *testing.T) {
 	s := newTestServer()
 	pages := mustParseAll(t, s)
-	for _, e := range s.entries {
+	for _, e := range s.search.entries {
 		path, id, _ := strings.Cut(e.Path, "#")
 		if p, ok := pages[path]; !ok || id != "" && p.ids[id] == nil {
 			t.Errorf("%q leads to %s, which does not exist", e.Title, e.Path)
 		}
-		if e.Title == "" || e.Page == "" {
-			t.Errorf("entry for %s has no title or page", e.Path)
+		if e.Title == "" || e.Page == "" || areaWeights[e.Area] == 0 {
+			t.Errorf("entry for %s has no title, page or area", e.Path)
 		}
 	}
 }
@@ -83,9 +155,13 @@ func FuzzSearch(f *testing.F) {
 		f.Add(query)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
-		for _, r := range s.search(query) {
-			if !utf8.ValidString(r.Excerpt) || len(r.Excerpt) > excerpt+20 {
-				t.Errorf("%q: excerpt %q", query, r.Excerpt)
+		for _, r := range s.search.find(query).Results {
+			text := ""
+			for _, s := range r.Excerpt {
+				text += s.Text
+			}
+			if !utf8.ValidString(text) || len(text) > maxExcerpt+20 {
+				t.Errorf("%q: excerpt %q", query, text)
 			}
 		}
 		if resp := send(h, "GET", findPath+"?q="+url.QueryEscape(query)); resp.StatusCode != http.StatusOK {
@@ -97,6 +173,6 @@ func FuzzSearch(f *testing.F) {
 func BenchmarkSearch(b *testing.B) {
 	s := newTestServer()
 	for b.Loop() {
-		s.search("date range")
+		s.search.find("date range of labels")
 	}
 }

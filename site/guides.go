@@ -67,27 +67,30 @@ type menuGroup struct {
 	Links []menuLink
 }
 
-type menuLink struct{ Title, Path string }
+type menuLink struct {
+	Title, Path string
+	Sub         bool // part of the page above
+}
 
 func (s *server) newMenu() []menuGroup {
 	api, _ := guidePath("docs/API.md")
 	learn := menuGroup{Title: "Guides"}
 	for _, g := range guides {
-		learn.Links = append(learn.Links, menuLink{g.title, g.path})
+		learn.Links = append(learn.Links, menuLink{Title: g.title, Path: g.path})
 		if g.path == api {
 			for _, section := range []string{"Authentication", "Pagination", "Quotas", "Errors"} {
-				learn.Links = append(learn.Links, menuLink{section, api + "#" + strings.ToLower(section)})
+				learn.Links = append(learn.Links, menuLink{section, api + "#" + strings.ToLower(section), true})
 			}
 		}
 	}
-	reference := menuGroup{Title: "API reference", Links: []menuLink{{"Overview", referencePath}}}
+	reference := menuGroup{Title: "API reference", Links: []menuLink{{Title: "Overview", Path: referencePath}}}
 	for _, section := range s.opts.Reference.Sections {
-		reference.Links = append(reference.Links, menuLink{section.Name, referencePath + "/" + section.Anchor})
+		reference.Links = append(reference.Links, menuLink{Title: section.Name, Path: referencePath + "/" + section.Anchor})
 	}
-	reference.Links = append(reference.Links, menuLink{"Objects", referencePath + "/objects"})
+	reference.Links = append(reference.Links, menuLink{Title: "Objects", Path: referencePath + "/objects"})
 	operate := menuGroup{Title: "Run your own"}
 	for _, g := range operatorGuides {
-		operate.Links = append(operate.Links, menuLink{g.title, g.path})
+		operate.Links = append(operate.Links, menuLink{Title: g.title, Path: g.path})
 	}
 	return []menuGroup{learn, reference, operate}
 }
@@ -95,11 +98,15 @@ func (s *server) newMenu() []menuGroup {
 // addGuides adds a page for each guide, and the start page of the documentation.
 func (s *server) addGuides() {
 	s.add(page{
-		Title: "Documentation", Path: docsPath, Body: "docs", Data: s.opts.Reference.Sections,
+		Title: "Documentation", Path: docsPath, Body: "docs", Data: s.opts.Reference.Sections, Wide: true,
 		Description: "Guides and API reference for the label approval registry.",
 	})
-	for _, all := range [][]guide{guides, operatorGuides} {
+	for i, all := range [][]guide{guides, operatorGuides} {
 		for _, g := range all {
+			area := []string{areaGuides, areaOperators}[i]
+			if g.file == "tools.md" {
+				area = areaTools
+			}
 			source, err := colaregistry.Docs.ReadFile(g.file)
 			if err != nil {
 				panic(err) // unreachable: the file is embedded
@@ -110,8 +117,8 @@ func (s *server) addGuides() {
 				Data: template.HTML(m.html),
 			})
 			for _, section := range m.sections {
-				s.index(entry{
-					Page: m.title, Title: section.title, Path: g.path + "#" + section.id, text: section.text,
+				s.search.add(entry{
+					Area: area, Page: g.title, Title: section.title, Path: g.path + "#" + section.id, text: section.text,
 				})
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,11 +52,28 @@ func newLanding(now cola.Clock) landing {
 // landingPage is the data of the landing page. Without samples, it has neither labels nor numbers.
 type landingPage struct {
 	*registry.Samples
-	Calls   []sampleTab
-	Brand   *cola.BrandMatch // the most similar one in the sample check; nil if there is none
-	Plans   []plan
-	SignUp  bool
-	Contact string
+	Calls    []sampleTab
+	Brand    *cola.BrandMatch      // the most similar one in the sample check; nil if there is none
+	Newest   []newLabel            // the newest labels
+	Pictured *registry.SampleLabel // a label with an image; nil if there is none
+	Bars     []bar                 // the sample count
+	Plans    []plan
+	SignUp   bool
+	Contact  string
+}
+
+// newLabel is a label with its known or estimated approval date.
+type newLabel struct {
+	BrandName string
+	Approved  cola.Date
+}
+
+// bar is a bar of the chart of the sample count, in the units of its view box.
+type bar struct {
+	Year                 string
+	Colas                int
+	Partial              bool // the year hasn't ended
+	X, Y, Height, Middle int
 }
 
 // sampleTab is a sample call with its heading and its indented response.
@@ -141,13 +159,13 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 		tab.SampleCall, tab.JSON = c, indented.String()
 		data.Calls = append(data.Calls, tab)
 	}
-	if samples != nil && len(samples.Brands.Brands) > 0 {
-		data.Brand = &samples.Brands.Brands[0]
+	if samples != nil {
+		data.addPictures(samples)
 	}
 	for _, t := range cola.Tiers() {
-		name, price := string(t), t.Price()
-		if price == "none" {
-			price = "$0 per month"
+		name, price := string(t), strings.TrimSuffix(t.Price(), " per month")
+		if t == cola.TierFree {
+			price = "$0"
 		}
 		data.Plans = append(data.Plans, plan{strings.ToUpper(name[:1]) + name[1:], price, t.Limits()})
 	}
@@ -155,6 +173,30 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 		Title: s.opts.SiteName, Path: "/", Body: "landing", Data: data,
 		Description: "Search US alcohol label approvals (COLAs) for wine, beer and spirits with a REST API, from an AI assistant " +
 			"or in the browser. Check brand names and get alerts about new labels.",
+	}
+}
+
+// addPictures adds what the samples show of each use.
+func (p *landingPage) addPictures(samples *registry.Samples) {
+	if len(samples.Brands.Brands) > 0 {
+		p.Brand = &samples.Brands.Brands[0]
+	}
+	for _, l := range samples.Labels[:min(3, len(samples.Labels))] {
+		p.Newest = append(p.Newest, newLabel{l.BrandName, max(l.ApprovalDate, l.ApprovalDateEstimate)})
+	}
+	if n := len(samples.Labels); n > 0 {
+		p.Pictured = &samples.Labels[n-1] // not one of Newest, if there are more
+	}
+	const barWidth, barGap, height = 28, 12, 74
+	most := 1
+	for _, g := range samples.Counts.Groups {
+		most = max(most, g.Count)
+	}
+	for i, g := range slices.Backward(samples.Counts.Groups) { // oldest first
+		i = len(samples.Counts.Groups) - 1 - i
+		b := bar{Year: string(g.Year.V), Colas: g.Count, Partial: g.Partial, X: i*(barWidth+barGap) + barGap/2, Height: max(1, height*g.Count/most)}
+		b.Y, b.Middle = height+4-b.Height, b.X+barWidth/2
+		p.Bars = append(p.Bars, b)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestLanding(t *testing.T) {
 		want   string
 		number bool
 	}{
-		"all":              {samples{m: full}, 8, "newest try assistants uses plans", true},
+		"all":              {samples{m: full}, 9, "newest try assistants uses plans", true},
 		"no images":        {samples{m: &plain}, 0, "try assistants uses plans", true},
 		"no labels":        {samples{m: &registry.Samples{}}, 0, "try assistants uses plans", false},
 		"starting":         {samples{err: cola.Unavailable()}, 0, "uses plans", false},

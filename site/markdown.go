@@ -8,6 +8,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
@@ -74,17 +75,18 @@ func (m *rendered) describe(doc ast.Node, source []byte) {
 				m.headings = append(m.headings, heading{string(id.([]byte)), plain, h.Level})
 			}
 		case len(m.sections) > 0:
-			m.sections[len(m.sections)-1].text += plain + " "
+			m.sections[len(m.sections)-1].text += plain + "\n"
 		default:
 			if m.summary == "" && n.Kind() == ast.KindParagraph {
-				m.summary = plain
+				m.summary = strings.ReplaceAll(plain, "\n", " ")
 			}
-			m.sections = append(m.sections, section{title: m.title, text: plain + " "})
+			m.sections = append(m.sections, section{title: m.title, text: plain + "\n"})
 		}
 	}
 }
 
-// plainText returns the text of a node without markup.
+// plainText returns the text of a node without markup: a line for each paragraph, list item, code block
+// and table row.
 func plainText(n ast.Node, source []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -98,16 +100,27 @@ func plainText(n ast.Node, source []byte) string {
 			}
 		case *ast.FencedCodeBlock:
 			if entering {
-				b.Write(n.Lines().Value(source))
+				b.Write(bytes.ReplaceAll(n.Lines().Value(source), []byte("\n"), []byte(" ")))
+				b.WriteByte('\n')
+			}
+		case *extast.TableCell:
+			if !entering && n.NextSibling() != nil {
+				b.WriteString(" · ")
 			}
 		default:
 			if !entering && n.Type() == ast.TypeBlock {
-				b.WriteByte(' ')
+				b.WriteByte('\n')
 			}
 		}
 		return ast.WalkContinue, nil
 	})
-	return strings.Join(strings.Fields(b.String()), " ")
+	var lines []string
+	for line := range strings.Lines(b.String()) {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // removeDiagrams removes Mermaid diagrams. Drawing them needs a large script, and the text says the same.

@@ -64,7 +64,7 @@ type server struct {
 	assets  assets
 	menu    []menuGroup
 	pages   map[string]document // by path
-	entries []entry             // for the search
+	search  index
 	landing landing
 }
 

@@ -464,3 +464,41 @@ func BenchmarkRender(b *testing.B) {
 		newServer(Options{PublicURL: publicURL, Reference: ref})
 	}
 }
+
+// TestGrouped checks that long lists of parameters are grouped without losing one, and that short ones
+// are not.
+func TestGrouped(t *testing.T) {
+	titles := map[string][]string{}
+	for _, section := range newAPI().Reference.Sections {
+		for _, op := range section.Operations {
+			for _, fields := range [][]httpapi.Field{op.Parameters, op.Body} {
+				n, names := 0, map[string]bool{}
+				groups := grouped(op.ID, fields)
+				for i, g := range groups {
+					n += len(g.Fields)
+					if len(groups) > 1 {
+						titles[op.ID] = append(titles[op.ID], g.Title)
+					}
+					if g.Open != (len(groups) > 1 && i == 0 && g.Title != "") || names[g.Title] {
+						t.Errorf("%s: group %q is open: %t, or appears twice", op.ID, g.Title, g.Open)
+					}
+					names[g.Title] = true
+				}
+				if n != len(fields) || len(groups) > 1 != (len(fields) > maxUngrouped) {
+					t.Errorf("%s: %d of %d fields in %d groups", op.ID, n, len(fields), len(groups))
+				}
+			}
+		}
+	}
+	filters := []string{"Keywords and names", "Product", "Place", "Identifiers and status", "Dates", "Alcohol and volume", "Container"}
+	for id, want := range map[string][]string{
+		"searchColas": append(slices.Clone(filters), "Results"), "countColas": append([]string{""}, filters...),
+	} {
+		if diff := cmp.Diff(want, titles[id]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", id, diff)
+		}
+	}
+	if got := titles["createSavedSearch"]; len(got) < 5 || got[0] != "" || got[len(got)-1] != "Schedule" {
+		t.Errorf("createSavedSearch has the groups %q", got)
+	}
+}

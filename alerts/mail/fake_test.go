@@ -207,8 +207,9 @@ func mustSender(t *testing.T, url string, pool *x509.CertPool) (*Sender, *bytes.
 	out := &bytes.Buffer{}
 	s, err := New(Options{
 		LinkToken: linkToken, Server: url, From: "Label alerts <alerts@labels.example>", PublicURL: "https://labels.example",
-		Now:    func() time.Time { return sentAt },
-		Logger: slog.New(slog.NewTextHandler(out, nil)),
+		SiteName: "Label desk",
+		Now:      func() time.Time { return sentAt },
+		Logger:   slog.New(slog.NewTextHandler(out, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -18,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Options configure a Sender. LinkToken, Server, From and PublicURL must be set.
+// Options configure a Sender. All fields but Now and Logger must be set.
 type Options struct {
 	// LinkToken returns the token for a destination's confirm and unsubscribe links. The
 	// destination is identified by its UUID.
@@ -28,7 +29,8 @@ type Options struct {
 	// smtp+insecure://host:25 uses plain text. User and password are optional, with special
 	// characters percent-encoded.
 	Server    string
-	From      string           // sender: "Label alerts <alerts@example.com>", or only an address
+	From      string           // sender: "Label alerts <alerts@example.com>", or only an address, which sends as SiteName
+	SiteName  string           // of the service: one line
 	PublicURL string           // scheme and host of links, without a trailing slash
 	Now       func() time.Time // default time.Now
 	Logger    *slog.Logger
@@ -40,6 +42,7 @@ type Sender struct {
 	server    server
 	from      netmail.Address
 	public    string
+	siteName  string
 	now       func() time.Time
 	log       *slog.Logger
 	failing   atomic.Bool    // the relay is not accepting mail
@@ -62,7 +65,14 @@ func New(o Options) (*Sender, error) {
 	if o.PublicURL == "" {
 		return nil, errors.New("mail: a public URL is required for links")
 	}
-	s := &Sender{linkToken: o.LinkToken, server: to, from: *from, public: o.PublicURL, now: o.Now, log: o.Logger}
+	if o.SiteName == "" || oneLine(o.SiteName, 200) != o.SiteName {
+		return nil, fmt.Errorf("mail: invalid site name %q", o.SiteName)
+	}
+	s := &Sender{
+		linkToken: o.LinkToken, server: to, from: *from, public: o.PublicURL,
+		siteName: o.SiteName, now: o.Now, log: o.Logger,
+	}
+	s.from.Name = cmp.Or(s.from.Name, s.siteName)
 	if s.now == nil {
 		s.now = time.Now
 	}

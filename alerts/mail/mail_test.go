@@ -233,9 +233,26 @@ func TestNew(t *testing.T) {
 		{"smtp://mail.example.com", "A\u202e <a@example.com>", "https://x", "sender address"},
 		{"smtp://mail.example.com", "a@example.com", "", "public URL"},
 	} {
-		_, err := New(Options{Server: tt.server, From: tt.from, PublicURL: tt.public})
+		_, err := New(Options{Server: tt.server, From: tt.from, PublicURL: tt.public, SiteName: "Label desk"})
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("New(%s, %q) = %v, want an error with %q", tt.server, tt.from, err, tt.want)
+		}
+	}
+}
+
+// TestSiteName checks the sender's name, and that names that break headers are rejected.
+func TestSiteName(t *testing.T) {
+	for from, want := range map[string]string{
+		"alerts@example.com": `"Ann, Bob & Co" <alerts@example.com>`, "Alerts <alerts@example.com>": `"Alerts" <alerts@example.com>`,
+	} {
+		s, err := New(Options{Server: "smtp://localhost", From: from, PublicURL: "https://x", SiteName: "Ann, Bob & Co"})
+		if err != nil || s.from.String() != want {
+			t.Errorf("sender %s, %v; want %s", s.from.String(), err, want)
+		}
+	}
+	for _, name := range []string{"", "a\r\nBcc: b@example.com", "a\u202eb"} {
+		if _, err := New(Options{Server: "smtp://localhost", From: "a@example.com", PublicURL: "https://x", SiteName: name}); err == nil {
+			t.Errorf("site name %q is accepted", name)
 		}
 	}
 }

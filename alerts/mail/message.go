@@ -99,12 +99,12 @@ type page struct {
 	Body           any    // alertContent or notice
 	Reason         string // why the email was sent
 	UnsubscribeURL string // URL to unsubscribe, if any
-	Site           string // host of the service
+	Site, Home     string // name and URL of the service
 }
 
 // compose renders the email for a message.
 func (s *Sender) compose(m alerts.Message) (contents, error) {
-	p := page{Site: s.site()}
+	p := page{Site: s.siteName, Home: s.public}
 	name := "notice"
 	token, err := s.linkToken(m.Destination.Account, m.Destination.UUID)
 	if err != nil {
@@ -139,14 +139,6 @@ func rendered(execute func(io.Writer, string, any) error, name string, p page) (
 	var b bytes.Buffer
 	err := execute(&b, name, p)
 	return b.String(), err
-}
-
-// site returns the host used in links.
-func (s *Sender) site() string {
-	if u, err := url.Parse(s.public); err == nil && u.Host != "" {
-		return u.Host
-	}
-	return s.public
 }
 
 // tokenURL returns the URL of a page for a token.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"html"
 	"net/http"
 	"regexp"
@@ -150,5 +151,53 @@ func TestCrawlers(t *testing.T) {
 	icon := getPage(t, b, root+"/favicon.ico", nil)
 	if icon.StatusCode != http.StatusOK || http.DetectContentType(icon.body) != "image/png" {
 		t.Errorf("favicon: status %d, %s; want a PNG", icon.StatusCode, http.DetectContentType(icon.body))
+	}
+}
+
+// TestSiteName checks that the operator's name of the service appears wherever the service introduces
+// itself, escaped as the format requires.
+func TestSiteName(t *testing.T) {
+	t.Parallel()
+	const name = `Ann & Bob’s "Labels" <Desk>`
+	h := seeded(t)
+	s := startServer(t, h, "--site-name", name)
+	root := strings.TrimSuffix(s.base, "/api/v1")
+	for path, want := range map[string]string{
+		"/llms.txt":            "# " + name + "\n",
+		"/api/v1/openapi.json": "",
+		"/mcp/server-card":     "",
+		"/mcp/server.json":     "",
+		"/privacy":             "<title>Privacy · Ann &amp; Bob’s &#34;Labels&#34; &lt;Desk&gt;</title>",
+		"/confirm/unknown":     "<footer>Ann &amp; Bob’s &#34;Labels&#34; &lt;Desk&gt;</footer>",
+		"/docs":                "<title>Documentation · Ann &amp; Bob’s &#34;Labels&#34; &lt;Desk&gt;</title>",
+	} {
+		body := getPage(t, visitor(t), root+path, nil).body
+		if want != "" {
+			if !strings.Contains(string(body), want) {
+				t.Errorf("%s lacks %s", path, want)
+			}
+			continue
+		}
+		var got struct {
+			Title string
+			Info  struct{ Title string }
+		}
+		if err := json.Unmarshal(body, &got); err != nil || got.Title+got.Info.Title != name {
+			t.Errorf("%s has the title %q, %v", path, got.Title+got.Info.Title, err)
+		}
+	}
+}
+
+// TestInvalidSiteName checks that names that would break headers or hide text are rejected.
+func TestInvalidSiteName(t *testing.T) {
+	for _, name := range []string{"", " ", "a\nBcc: b@example.com", "a\u202eb", "a\u200b", strings.Repeat("n", 61)} {
+		f := siteFlags{SiteName: name}
+		if f.checkSiteName() == nil {
+			t.Errorf("name %q is accepted", name)
+		}
+	}
+	f := siteFlags{SiteName: strings.Repeat("é", 60)}
+	if err := f.checkSiteName(); err != nil {
+		t.Error(err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 type mcpCommand struct {
 	storeFlags
 	logFlags
+	siteFlags
 	URL       string `name:"url" placeholder:"URL" help:"Server to forward messages to, such as https://registry.example.com (default: read the database directly)."`
 	PublicURL string `name:"public-url" placeholder:"URL" help:"Scheme and host of links in responses (default: ${default}); ignored with --url." default:"http://127.0.0.1:8080"`
 }
@@ -76,7 +77,7 @@ func (c *mcpCommand) endpoint() (string, error) {
 // local answers from the database.
 func (c *mcpCommand) local(env *environment, key string) (err error) {
 	publicURL, err := checkedRoot("--public-url", c.PublicURL)
-	if err != nil {
+	if err := errors.Join(err, c.checkSiteName()); err != nil {
 		return err
 	}
 	st, err := c.openExisting(env)
@@ -88,15 +89,14 @@ func (c *mcpCommand) local(env *environment, key string) (err error) {
 	e := newEngine(env, st,
 		engineOptions{publicURL: publicURL, upgradeURL: publicURL + "/plans", snapshot: c.snapshot()})
 	defer e.close()
-	return e.serveLines(env, st, publicURL, key)
+	return e.serveLines(env, st, mcp.Options{PublicURL: publicURL, SiteName: c.SiteName}, key)
 }
 
 // serveLines answers messages, one per line, in this process while the index follows the store.
-func (e *engine) serveLines(env *environment, st store.Store, publicURL, key string) error {
+func (e *engine) serveLines(env *environment, st store.Store, o mcp.Options, key string) error {
 	const host = "localhost" // host of requests that never leave this process
-	handler := mcp.New(e.service, auth.New(st, nil, nil), mcp.Options{
-		PublicURL: publicURL, Version: version(), Logger: env.log, Hosts: []string{host},
-	})
+	o.Version, o.Logger, o.Hosts = version(), env.log, []string{host}
+	handler := mcp.New(e.service, auth.New(st, nil, nil), o)
 	bridge := mcp.Bridge{
 		URL: (&url.URL{Scheme: "http", Host: host, Path: mcp.Path}).String(),
 		Key: key, Client: mcp.InProcess(handler), Logger: env.log,

@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/alerts/mail"
@@ -157,10 +159,26 @@ func (f *dashboardFlags) signInIssuers(tokenIssuers []string) ([]auth.SignInIssu
 	return list, nil
 }
 
+// siteFlags name the service.
+type siteFlags struct {
+	SiteName string `name:"site-name" default:"Label approval registry" placeholder:"NAME" help:"Name of the service on pages and in emails, feeds, API descriptions and assistants (default: ${default})."`
+}
+
+const maxSiteName = 60 // characters
+
+// checkSiteName validates the name, which becomes part of email headers.
+func (f *siteFlags) checkSiteName() error {
+	invisible := func(r rune) bool { return !unicode.IsPrint(r) }
+	if f.SiteName != strings.TrimSpace(f.SiteName) || f.SiteName == "" || strings.ContainsFunc(f.SiteName, invisible) ||
+		utf8.RuneCountInString(f.SiteName) > maxSiteName {
+		return fmt.Errorf("--site-name: %q must be one line of at most %d visible characters", f.SiteName, maxSiteName)
+	}
+	return nil
+}
+
 // discoveryFlags configure the public pages about the service.
 type discoveryFlags struct {
 	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, shown on the privacy page and on public pages (default: none)."`
-	SiteName        string `group:"Discovery flags:" name:"site-name" default:"Label approval registry" placeholder:"NAME" help:"Name of the service in page headers and titles (default: ${default})."`
 	OpenAIChallenge string `group:"Discovery flags:" name:"openai-apps-challenge" placeholder:"TOKEN" help:"Token with which OpenAI verifies the server's domain, served at /.well-known/openai-apps-challenge."`
 	RegistryAuth    string `group:"Discovery flags:" name:"mcp-registry-auth" placeholder:"TEXT" help:"Public key record with which the MCP Registry verifies the server's domain, such as 'v=MCPv1; k=ed25519; p=…', served at /.well-known/mcp-registry-auth."`
 }
@@ -174,14 +192,14 @@ func (f *discoveryFlags) checkContact() error {
 }
 
 func (f *discoveryFlags) discovery() httpapi.Discovery {
-	return httpapi.Discovery{SiteName: f.SiteName, Contact: f.Contact, OpenAIChallenge: f.OpenAIChallenge, RegistryAuth: f.RegistryAuth}
+	return httpapi.Discovery{Contact: f.Contact, OpenAIChallenge: f.OpenAIChallenge, RegistryAuth: f.RegistryAuth}
 }
 
 // deliveryFlags configure how alerts are sent.
 type deliveryFlags struct {
 	SMTP            string     `group:"Alert flags:" name:"smtp" placeholder:"URL" help:"Mail server, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://…:465 (default: send no email)."`
 	SMTPFile        secretFile `group:"Alert flags:" name:"smtp-file" placeholder:"PATH" help:"File with the mail server URL, to keep its password off the command line."`
-	MailFrom        string     `group:"Alert flags:" name:"mail-from" placeholder:"ADDRESS" help:"Sender of email, such as 'Label alerts <alerts@example.com>'; required with --smtp."`
+	MailFrom        string     `group:"Alert flags:" name:"mail-from" placeholder:"ADDRESS" help:"Sender of email, such as 'Label alerts <alerts@example.com>'; required with --smtp. An address alone gets the site name."`
 	WebhooksPrivate bool       `group:"Alert flags:" name:"webhook-allow-private" help:"Allow webhooks to private addresses and over plain http. Use it only for testing, or if you trust every account holder."`
 }
 
@@ -190,18 +208,18 @@ func (f *deliveryFlags) check() error {
 	if (f.SMTP == "") != (f.MailFrom == "") {
 		return errors.New("--smtp (or --smtp-file) and --mail-from must be set together")
 	}
-	_, err := f.mailer(nil, "http://localhost", slog.New(slog.DiscardHandler))
+	_, err := f.mailer(nil, "http://localhost", web.DefaultSiteName, slog.New(slog.DiscardHandler))
 	return err
 }
 
 // mailer returns the sender of email, or nil without a mail server. With a nil vault, it only checks
 // the flags; the sender can't send.
-func (f *deliveryFlags) mailer(v *vault.Vault, publicURL string, log *slog.Logger) (*mail.Sender, error) {
+func (f *deliveryFlags) mailer(v *vault.Vault, publicURL, siteName string, log *slog.Logger) (*mail.Sender, error) {
 	if f.SMTP == "" {
 		return nil, nil
 	}
 	return mail.New(mail.Options{
-		LinkToken: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, Logger: log,
+		LinkToken: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, SiteName: siteName, Logger: log,
 	})
 }
 

@@ -100,7 +100,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.servedImages(),
 		operators: c.Operators,
 	})
-	mailer, err := c.mailer(d.vault, d.publicURL, env.log)
+	mailer, err := c.mailer(d.vault, d.publicURL, c.SiteName, env.log)
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +114,11 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	d.admin.setReady(s.service.Ready)
 	authenticator := auth.New(d.store, tokens, events)
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
-		PublicURL: d.publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
+		PublicURL: d.publicURL, SiteName: c.SiteName, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
 		MaxDrawings: max(1, d.processors-1), Discovery: c.discovery(),
 	})
 	assistants := mcp.New(s.service, authenticator, mcp.Options{
-		PublicURL: d.publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
+		PublicURL: d.publicURL, SiteName: c.SiteName, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
 		Hosts:   c.hosts(d),
 		Origins: append([]string{d.publicURL}, c.AllowedOrigins...),
 	})
