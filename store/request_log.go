@@ -38,7 +38,8 @@ type RequestFilter struct {
 	MinStatus, MaxStatus int
 	Channel              cola.Channel
 	Credential           cola.Credential // ID 0 stands for all credentials of the kind
-	// Text is part of the target or the input, ignoring ASCII case, or a whole request ID.
+	// Text is part of the target or the input, as it is or escaped as in a query string, ignoring
+	// ASCII case. Or it is a whole request ID.
 	Text string
 	// Before and After select requests on one side of a position. At most one is set.
 	Before, After RequestCursor

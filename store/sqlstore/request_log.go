@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -104,9 +105,10 @@ func requestQuery(account cola.AccountID, f store.RequestFilter, limit int) (que
 		add(`credential_id = $%d`, f.Credential.ID)
 	}
 	if f.Text != "" {
-		pattern := `%` + likeEscaper.Replace(vocabulary.FoldASCII(f.Text)) + `%`
-		add(`(lower(target) LIKE $%[1]d ESCAPE '~' OR lower(input) LIKE $%[1]d ESCAPE '~' OR request_id = $%[2]d)`,
-			pattern, f.Text)
+		// The input is JSON or a query string, which has the text in its escaped form.
+		add(`(lower(target) LIKE $%[1]d ESCAPE '~' OR lower(input) LIKE $%[1]d ESCAPE '~' OR
+			lower(input) LIKE $%[2]d ESCAPE '~' OR request_id = $%[3]d)`,
+			containing(f.Text), containing(url.QueryEscape(f.Text)), f.Text)
 	}
 	order := "DESC"
 	if f.After.ID != 0 {
@@ -117,6 +119,12 @@ func requestQuery(account cola.AccountID, f store.RequestFilter, limit int) (que
 	}
 	args = append(args, max(limit, 0))
 	return query + fmt.Sprintf(` ORDER BY at %[1]s, id %[1]s LIMIT $%[2]d`, order, len(args)), args
+}
+
+// containing returns the LIKE pattern, with the escape character ~, for lower-case text that contains
+// the given text, ignoring its case.
+func containing(text string) string {
+	return `%` + likeEscaper.Replace(vocabulary.FoldASCII(text)) + `%`
 }
 
 // likeEscaper escapes the wildcards of LIKE.

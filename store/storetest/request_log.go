@@ -141,6 +141,8 @@ func filterRequests(t *testing.T, st store.Store, _ *clock) {
 		{"wildcards are literal", store.RequestFilter{Text: "100%_A"}, []int{5}},
 		{"a wildcard alone", store.RequestFilter{Text: "%"}, []int{5}},
 		{"text in the input", store.RequestFilter{Text: "blue+moon"}, []int{6}},
+		{"text escaped in the input", store.RequestFilter{Text: "Q=blue MOON"}, nil},
+		{"text escaped in the value", store.RequestFilter{Text: "blue MOON"}, []int{6}},
 		{"request ID", store.RequestFilter{Text: "request-3"}, []int{3}},
 		{"part of a request ID", store.RequestFilter{Text: "request-"}, nil},
 		{"several", store.RequestFilter{Text: "/x", MinStatus: 500, From: at(1), Channel: cola.ChannelREST}, []int{7}},
