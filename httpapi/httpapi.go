@@ -130,6 +130,8 @@ type Options struct {
 
 	// Metrics registers the API's metrics, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
+	// LogRequest records the requests of accounts; may be nil.
+	LogRequest web.LogRequest
 }
 
 // basePath is the path of the API under the service's root.
@@ -192,7 +194,8 @@ func New(svc Service, authenticator Authenticator, o Options) *API {
 	spec := describe(a.ops, o.PublicURL)
 	a.spec = newStaticDocument("application/json", mustMarshal(spec))
 	a.patterns = a.routePatterns()
-	a.recorder = web.NewRecorder(o.Logger, o.Metrics, sortedKeys(a.patterns), a.routeLabel)
+	a.recorder = web.NewRecorder(o.Logger, o.Metrics, sortedKeys(a.patterns), a.routeLabel).
+		WithRequestLog(o.LogRequest)
 	return &API{a.routes(), newReference(spec, o.PublicURL)}
 }
 
