@@ -25,6 +25,7 @@ func templateFuncs(a *assets) template.FuncMap {
 	return template.FuncMap{
 		"asset":    a.URL,
 		"when":     timeHTML,
+		"second":   secondHTML,
 		"stamp":    timestampHTML,
 		"day":      dateHTML,
 		"approved": approvedHTML,
@@ -45,6 +46,13 @@ func timeHTML(t time.Time) template.HTML {
 	t = t.UTC()
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339),
 		t.Format("Jan 2, 2006, 15:04 UTC"))) // #nosec: contains no user input
+}
+
+// secondHTML shows a recent time in UTC to the second, without its year.
+func secondHTML(t time.Time) template.HTML {
+	t = t.UTC()
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339),
+		t.Format("Jan 2, 15:04:05"))) // #nosec: contains no user input
 }
 
 // approvedHTML shows a label's approval date or, if unknown, its estimate, marked as such.
