@@ -78,7 +78,7 @@ func brandsURL(values url.Values) string {
 }
 
 func brandPrice() price {
-	return price{"one list record per brand shown, up to 20; free if no brand is similar", "Check name"}
+	return price{cola.MeterListRecords, "one list record per brand shown, up to 20; free if no brand is similar", "Check name"}
 }
 
 // brandReport lists the brands that are similar to a name.

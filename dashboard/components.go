@@ -12,6 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"time"
 )
 
 const (
@@ -27,6 +28,7 @@ func templateFuncs(a *assets, now cola.Clock) template.FuncMap {
 		"when":     when,
 		"stamp":    when,
 		"exact":    exactTimeHTML,
+		"second":   secondHTML,
 		"day":      dateHTML,
 		"approved": approvedHTML,
 		"count":    web.Thousands,
@@ -36,6 +38,13 @@ func templateFuncs(a *assets, now cola.Clock) template.FuncMap {
 		"here":     func(area, path string) bool { return area == path },
 		"tiername": func(t cola.Tier) string { return capitalize(string(t)) },
 	}
+}
+
+// secondHTML shows a recent time in UTC to the second, without its year.
+func secondHTML(t time.Time) template.HTML {
+	t = t.UTC()
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339),
+		t.Format("Jan 2, 15:04:05"))) // #nosec: contains no user input
 }
 
 // plural formats a number with a noun: "1 label", "2 labels".

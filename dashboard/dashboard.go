@@ -47,6 +47,7 @@ type Service interface {
 	exploreService
 	brandService
 	countService
+	requestLogService
 }
 
 // Browsers identifies signed-in browsers and signs people in and out; *auth.Browsers implements it.
@@ -80,6 +81,7 @@ type Options struct {
 	InviteOnly    bool                  // the sign-in page says that accounts are by invitation only
 	Logger        *slog.Logger          // gets one event per request
 	Metrics       prometheus.Registerer // registers the metrics, once per registerer; optional
+	LogRequest    web.LogRequest        // records charged pages; optional
 	Now           cola.Clock            // default time.Now
 }
 
@@ -106,7 +108,7 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 	e.pages, e.hosts = parsePages(e.assets, o.Now), ownHosts(o)
 	table := routes()
 	r := chi.NewRouter()
-	recorder := web.NewRecorder(o.Logger, o.Metrics, routePatterns(table), routePattern)
+	recorder := web.NewRecorder(o.Logger, o.Metrics, routePatterns(table), routePattern).WithRequestLog(o.LogRequest)
 	r.Use(web.RequestID, recorder.Record, web.Compress(), e.securityHeaders, web.Recover)
 	r.Get(assetsPath+"{version}/{name}", e.assets.serve) // reads no session
 	r.Group(func(r chi.Router) {
@@ -154,6 +156,7 @@ const (
 	signOutPath      = "/sign-out"
 	keysPath         = "/keys"
 	usagePath        = "/usage"
+	requestsPath     = "/requests"
 	plansPath        = "/plans"
 	coveragePath     = "/coverage"
 	collectionPath   = "/collection"
@@ -172,7 +175,7 @@ const (
 // areas lists the areas of the dashboard, except the root.
 func areas() []string {
 	return []string{
-		signInPath, signOutPath, keysPath, usagePath, plansPath, coveragePath, collectionPath, appsPath, accountPath,
+		signInPath, signOutPath, keysPath, usagePath, requestsPath, plansPath, coveragePath, collectionPath, appsPath, accountPath,
 		searchesPath, destinationsPath, deliveriesPath, explorePath, brandsPath, trendsPath, connectPath,
 		strings.TrimRight(assetsPath, "/"),
 	}
@@ -218,6 +221,7 @@ func routes() []route {
 		signInRoutes(),
 		keyRoutes(),
 		usageRoutes(),
+		requestLogRoutes(),
 		coverageRoutes(),
 		collectionRoutes(),
 		accessRoutes(),

@@ -68,7 +68,7 @@ func (req *request) showError(err error, p errorPage) {
 		return
 	}
 	public, fault := web.PublicError(err, event.RequestID)
-	event.Code = public.Code
+	event.Code, event.Answer = public.Code, web.Envelope(public)
 	if event.Fault == nil {
 		event.Fault = fault
 	}

@@ -153,24 +153,25 @@ func (req *request) showNotFound(err error, title, sought string) error {
 
 // price is the cost of opening a page.
 type price struct {
+	Meter cola.Meter
 	Words string // the cost
 	Open  string // text of the confirmation link
 }
 
 func searchPrice() price {
-	return price{"one list record per label shown, up to 20; free if nothing matches", "Search"}
+	return price{cola.MeterListRecords, "one list record per label shown, up to 20; free if nothing matches", "Search"}
 }
 
 func explanationPrice() price {
-	return price{"one list record; free if the label doesn’t exist", "Continue"}
+	return price{cola.MeterListRecords, "one list record; free if the label doesn’t exist", "Continue"}
 }
 
 func runPrice() price {
-	return price{"one list record per label shown, up to 20", "Show labels"}
+	return price{cola.MeterListRecords, "one list record per label shown, up to 20", "Show labels"}
 }
 
 func recordPrice() price {
-	return price{"one detail view; free if the record doesn’t exist", "Continue"}
+	return price{cola.MeterDetailViews, "one detail view; free if the record doesn’t exist", "Continue"}
 }
 
 // chargeConfirmation asks for confirmation before opening a charged page that another site linked to.
@@ -207,6 +208,8 @@ func (req *request) guardCharge(p price) (answered bool, err error) {
 	}
 	switch h.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
+		event := web.EventOf(req.ctx())
+		event.Meter, event.Logged = p.Meter, true
 		return false, nil
 	}
 	to := req.http.URL.RequestURI()

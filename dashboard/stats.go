@@ -103,7 +103,7 @@ func withDimensions(search, counted url.Values) url.Values {
 }
 
 func countPrice() price {
-	return price{"one list record per 50 groups counted, up to 20 list records; free if nothing matches", "Show chart"}
+	return price{cola.MeterListRecords, "one list record per 50 groups counted, up to 20 list records; free if nothing matches", "Show chart"}
 }
 
 // Limits on the number of rows on a page.

@@ -20,6 +20,7 @@ const (
 // Discovery configures the pages about the service for people, assistants and directories.
 type Discovery struct {
 	Contact         string // email address or URL of the operator, on the privacy page
+	RequestLogDays  int    // for which requests are kept, on the privacy page; 0: none
 	OpenAIChallenge string // served at openAIChallengePath
 	RegistryAuth    string // served at registryAuthPath
 }
@@ -42,7 +43,7 @@ func (a *api) discoveryRoutes() map[string]http.HandlerFunc {
 	if err := llmsTemplate.Execute(&llms, a.opts); err != nil {
 		panic("httpapi: llms.txt: " + err.Error()) // a bug: the template is part of the program
 	}
-	if err := privacyTemplate.Execute(&privacy, privacyPage{contactOf(d.Contact), a.opts.SiteName}); err != nil {
+	if err := privacyTemplate.Execute(&privacy, privacyPage{contactOf(d.Contact), a.opts.SiteName, d.RequestLogDays}); err != nil {
 		panic("httpapi: privacy page: " + err.Error())
 	}
 	text := newStaticDocument("text/plain; charset=utf-8", llms.Bytes())
@@ -68,7 +69,8 @@ func (a *api) serveChallenge(text string) http.HandlerFunc {
 // privacyPage is the data of the privacy page.
 type privacyPage struct {
 	contact
-	SiteName string
+	SiteName       string
+	RequestLogDays int
 }
 
 // contact is a link to the operator; zero if unknown.

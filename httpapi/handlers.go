@@ -23,13 +23,14 @@ const maxBodyBytes = 64 << 10
 func (a *api) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Authorization, X-API-Key")
-		web.EventOf(r.Context()).Channel = cola.ChannelREST
+		event := web.EventOf(r.Context())
+		event.Channel, event.Logged = cola.ChannelREST, true
 		caller, err := a.auth.Authenticate(r.Context(), r.Header, cola.ChannelREST)
 		if err != nil {
 			web.Fail(w, r, err)
 			return
 		}
-		web.EventOf(r.Context()).Caller = caller
+		event.Caller = caller
 		r = r.WithContext(cola.WithCaller(r.Context(), caller))
 		if r.ContentLength > maxBodyBytes {
 			a.refuse(w, r, cola.Errorf(cola.CodePayloadTooLarge,

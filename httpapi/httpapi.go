@@ -132,6 +132,8 @@ type Options struct {
 
 	// Metrics registers the API's metrics, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
+	// LogRequest records the requests of accounts; may be nil.
+	LogRequest web.LogRequest
 }
 
 // basePath is the path of the API under the service's root.
@@ -194,7 +196,8 @@ func New(svc Service, authenticator Authenticator, o Options) *API {
 	spec := describe(a.ops, o)
 	a.spec = newStaticDocument("application/json", mustMarshal(spec))
 	a.patterns = a.routePatterns()
-	a.recorder = web.NewRecorder(o.Logger, o.Metrics, sortedKeys(a.patterns), a.routeLabel)
+	a.recorder = web.NewRecorder(o.Logger, o.Metrics, sortedKeys(a.patterns), a.routeLabel).
+		WithRequestLog(o.LogRequest)
 	return &API{a.routes(), newReference(spec, o.PublicURL)}
 }
 

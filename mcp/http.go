@@ -128,15 +128,13 @@ func (e *edge) refuse(w http.ResponseWriter, r *http.Request, req *request, refu
 // writeError writes a JSON-RPC or HTTP error.
 func (e *edge) writeError(w http.ResponseWriter, r *http.Request, req *request, err error) {
 	web.SetQuota(w.Header(), req.state)
+	req.event.Logged = true
 	rpcErr, ok := err.(*rpcError)
 	if !ok {
 		web.Fail(w, r, err)
 		return
 	}
-	if req.event.Code == "" {
-		req.event.Code = cola.CodeValidation
-	}
-	web.WriteJSON(w, rpcErr.status(req.modern), rpcErr.response(req.id))
+	req.writeRPCError(w, rpcErr)
 }
 
 // respond answers a message with mcp-go. The quota headers require the quota state before the
@@ -164,7 +162,7 @@ func (e *edge) respond(w http.ResponseWriter, r *http.Request, req *request) {
 	case r.Context().Err() != nil:
 		w.WriteHeader(web.StatusClientGone)
 	case rpcErr != nil:
-		web.WriteJSON(w, rpcErr.status(req.modern), rpcErr.response(req.id))
+		req.writeRPCError(w, rpcErr)
 	default:
 		web.WriteJSON(w, http.StatusOK,
 			mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"result", result}}))

@@ -140,6 +140,8 @@ type Options struct {
 
 	// Metrics registers the metrics, once per registerer. It is optional.
 	Metrics prometheus.Registerer
+	// LogRequest records the calls of accounts; may be nil.
+	LogRequest web.LogRequest
 }
 
 // edge serves the endpoint at one path.
@@ -187,7 +189,8 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	for path, served := range discoveryDocuments(o) {
 		byPath[path] = chain(served, web.Recover)
 	}
-	recorder := web.NewRecorder(o.Logger, o.Metrics, paths, func(r *http.Request) string { return r.URL.Path })
+	recorder := web.NewRecorder(o.Logger, o.Metrics, paths, func(r *http.Request) string { return r.URL.Path }).
+		WithRequestLog(o.LogRequest)
 	return chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { byPath[r.URL.Path].ServeHTTP(w, r) }),
 		recorder.Record, web.RequestID)
 }

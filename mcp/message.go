@@ -37,6 +37,7 @@ type message struct {
 	params          messageParams
 	target          string              // name of a tool or prompt, URI of a resource, or log level
 	arguments       []strictjson.Member // of the call, in the order sent
+	rawArguments    json.RawMessage     // as sent; nil if absent
 	malformed       bool                // the arguments are not an object
 	protocolVersion string              // as stated in the message; may be empty
 	modern          bool                // the protocol version has no handshake
@@ -186,7 +187,7 @@ func (m *message) readParams(given json.RawMessage) *rpcError {
 	} else {
 		m.malformed = raw != nil && raw[0] != 'n'
 	}
-	p.Arguments = nil
+	m.rawArguments, p.Arguments = p.Arguments, nil
 	return nil
 }
 

@@ -150,5 +150,5 @@ func (e *edge) refuseMessage(w http.ResponseWriter, r *http.Request, req *reques
 		Data:       web.Envelope(refusal),
 		httpStatus: web.StatusOf(refusal.Code),
 	}
-	web.WriteJSON(w, rpcErr.status(req.modern), rpcErr.response(req.id))
+	req.writeRPCError(w, rpcErr)
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -55,8 +56,11 @@ var servedMethods = append([]string{
 func (req *request) isCounted() bool { return slices.Contains(countedMethods, req.method) }
 
 // addLogAttrs adds the method and the tool to the request's log line. Unknown names are logged
-// under fixed labels.
+// under fixed labels. It also describes the message for the account's request log, which includes
+// counted messages and errors.
 func (req *request) addLogAttrs(e *edge) {
+	req.event.Logged = req.isCounted() && req.id != nil
+	req.event.Call = &web.Call{Method: req.method, Target: req.target, Input: req.rawArguments}
 	method := web.Other
 	if slices.Contains(servedMethods, req.method) {
 		method = req.method
@@ -131,11 +135,21 @@ func (req *request) publicError(ctx context.Context, err error) *cola.Error {
 	if !errors.Is(ctx.Err(), context.Canceled) { // otherwise the client has disconnected
 		req.event.Fault = fault
 	}
-	req.event.Code = public.Code
+	req.event.Code, req.event.Answer = public.Code, web.Envelope(public)
 	if isAuthError(public.Code) {
 		req.failure = public
 	}
 	return public
+}
+
+// writeRPCError writes a JSON-RPC error.
+func (req *request) writeRPCError(w http.ResponseWriter, rpcErr *rpcError) {
+	if req.event.Code == "" {
+		req.event.Code = cola.CodeValidation
+	}
+	body := rpcErr.response(req.id)
+	req.event.Logged, req.event.Answer = true, json.RawMessage(body)
+	web.WriteJSON(w, rpcErr.status(req.modern), body)
 }
 
 // isAuthError reports whether an error concerns credentials. Those become HTTP errors, so that

@@ -29,6 +29,7 @@ type Access interface {
 	DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error)
 	MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error)
 	store.Refusals
+	store.RequestLog
 }
 
 // Account is an account as its holder sees it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,8 +16,6 @@ import (
 const (
 	// flushInterval is the time between writes of counted refusals.
 	flushInterval = 2 * time.Second
-	// flushTimeout is the time limit of one flush.
-	flushTimeout = 5 * time.Second
 	// maxPendingRefusals limits the pending keys; further ones are dropped.
 	maxPendingRefusals = 10_000
 	// flushBatchSize limits the rows of a transaction, so that the ledger does not wait long for
@@ -80,22 +77,19 @@ func refusalReason(c cola.Caller, err error) (reason string, ok bool) {
 // don't wait for the database. Failed writes are retried; if the database had committed one, its
 // refusals are counted twice. Pending refusals are lost if the process is killed.
 type refusalRecorder struct {
+	background
 	store   store.Refusals
 	now     cola.Clock
-	log     *slog.Logger
 	metrics *refusalMetrics
-
-	flushing chan struct{} // full during a database write
-	failing  bool          // the latest write failed; guarded by flushing
-
-	mu      sync.Mutex
-	pending map[refusalKey]*refusalCount
-	timer   *time.Timer // nil unless refusals are pending or being written
-	closed  bool
+	pending map[refusalKey]*refusalCount // guarded by mu
 }
 
 func newRefusalRecorder(st store.Refusals, now cola.Clock, log *slog.Logger, m *refusalMetrics) *refusalRecorder {
-	return &refusalRecorder{store: st, now: now, log: log, metrics: m, flushing: make(chan struct{}, 1)}
+	r := &refusalRecorder{
+		background: newBackground("refusals", flushInterval, log), store: st, now: now, metrics: m,
+	}
+	r.write = r.writePending
+	return r
 }
 
 // refusalKey identifies refusals that are counted together.
@@ -136,9 +130,7 @@ func (r *refusalRecorder) record(c cola.Caller, err error) {
 	r.add(refusalKey{
 		account: c.Account, minute: now.Unix() / 60, channel: c.Channel, credential: c.Credential, reason: reason,
 	}, refusalCount{count: 1, lastAt: now})
-	if r.timer == nil && !r.closed {
-		r.timer = time.AfterFunc(flushInterval, r.flush)
-	}
+	r.schedule()
 }
 
 // add counts refusals. It drops them if there are too many keys, or the recorder is closed. The
@@ -181,28 +173,15 @@ func (r *refusalRecorder) requeue(left map[refusalKey]*refusalCount) {
 	for which, t := range smaller {
 		r.add(which, *t)
 	}
-	r.timer = nil
-	if len(r.pending) > 0 && !r.closed {
-		r.timer = time.AfterFunc(flushInterval, r.flush)
-	}
+	r.reschedule(len(r.pending) > 0)
 }
 
-// flush writes the pending refusals.
-func (r *refusalRecorder) flush() {
-	r.flushing <- struct{}{}
-	defer func() { <-r.flushing }()
-	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
-	defer cancel()
+// writePending writes the pending refusals and requeues those that it could not write.
+func (r *refusalRecorder) writePending(ctx context.Context) error {
 	waiting := r.takePending()
 	err := r.writeBatches(ctx, waiting)
-	switch {
-	case err != nil && !r.failing:
-		r.log.Warn("could not record refusals; retrying", "error", err)
-	case err == nil && r.failing:
-		r.log.Info("recording refusals recovered")
-	}
-	r.failing = err != nil
 	r.requeue(waiting)
+	return err
 }
 
 // writeBatches writes refusals in batches and removes the written ones from the map.
@@ -249,13 +228,7 @@ func refusalKeyOf(r store.AccountRefusal) refusalKey {
 // close writes the pending refusals and stops the recorder. Later refusals are dropped, and so are
 // those that the database does not accept within flushTimeout.
 func (r *refusalRecorder) close() {
-	r.mu.Lock()
-	r.closed = true
-	if r.timer != nil {
-		r.timer.Stop()
-	}
-	r.mu.Unlock()
-	r.flush()
+	r.background.close()
 	if lost := r.takePending(); len(lost) > 0 {
 		requests := 0
 		for _, t := range lost {

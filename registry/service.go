@@ -86,6 +86,10 @@ type Options struct {
 	// Operators are the email addresses of the account holders who may manage the collectors.
 	Operators []string
 
+	// RequestLogDays is how many days requests are kept for account holders to see; 0 disables the
+	// request log.
+	RequestLogDays int
+
 	SendsMail       bool // this process or another one sends email
 	PrivateWebhooks bool // webhooks may use private addresses and plain HTTP
 
@@ -98,29 +102,31 @@ type Options struct {
 // Service implements every operation. It is safe for concurrent use. Run a Follower to keep its
 // index current.
 type Service struct {
-	store      Store
-	images     ImageStore
-	index      *search.Index
-	ledger     recordingLedger
-	refusals   *refusalRecorder
-	publicURL  string
-	operators  map[string]bool // by folded address
-	sends      cola.DestinationRules
-	now        cola.Clock
-	log        *slog.Logger
-	metrics    *metrics
-	events     *security.Events
-	tokenLimit tokenRateLimit
-	testLimit  testMessageLimit
-	suggests   suggestionLimit
-	vault      *vault.Vault
-	followed   followerStats
-	pings      pingCache
-	imports    importsCache
-	samples    samplesCache
-	references atomic.Pointer[store.ReferenceSets]
-	ready      atomic.Bool
-	draining   atomic.Bool
+	store       Store
+	images      ImageStore
+	index       *search.Index
+	ledger      recordingLedger
+	refusals    *refusalRecorder
+	requests    *requestRecorder // nil if the request log is off
+	publicURL   string
+	operators   map[string]bool // by folded address
+	sends       cola.DestinationRules
+	now         cola.Clock
+	log         *slog.Logger
+	metrics     *metrics
+	events      *security.Events
+	tokenLimit  tokenRateLimit
+	testLimit   testMessageLimit
+	suggests    suggestionLimit
+	vault       *vault.Vault
+	followed    followerStats
+	pings       pingCache
+	imports     importsCache
+	samples     samplesCache
+	references  atomic.Pointer[store.ReferenceSets]
+	requestDays int // days for which requests are kept; 0 if the request log is off
+	ready       atomic.Bool
+	draining    atomic.Bool
 }
 
 // New returns a Service. Its operations fail with CodeUnavailable until its Follower has built the
@@ -144,11 +150,20 @@ func New(o Options) *Service {
 	s.metrics = newMetrics(o.Metrics, s)
 	s.refusals = newRefusalRecorder(o.Store, o.Now, o.Logger, newRefusalMetrics(o.Metrics))
 	s.ledger = recordingLedger{o.Ledger, s.refusals}
+	if s.requestDays = o.RequestLogDays; s.requestDays > 0 {
+		s.requests = newRequestRecorder(o.Store, s.requestDays, o.Now, o.Logger, newRequestLogMetrics(o.Metrics))
+	}
 	return s
 }
 
-// Close writes pending refusals. Call it after the last request and before the store is closed.
-func (s *Service) Close() { s.refusals.close() }
+// Close writes pending refusals and requests. Call it after the last request and before the store is
+// closed.
+func (s *Service) Close() {
+	s.refusals.close()
+	if s.requests != nil {
+		s.requests.close()
+	}
+}
 
 // Admit admits a free request, or one that the API itself rejects. The request counts toward the
 // rate limit, unless it comes from the dashboard (see quotaRequest). Admit checks the credential.

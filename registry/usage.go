@@ -3,7 +3,6 @@ package registry
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -155,7 +154,7 @@ type usageData struct {
 	steps    []UsageStep      // without usage
 	earlier  bool             // there was usage in an earlier month
 	refusals []store.Refusal
-	names    map[cola.Credential]string
+	credentialNames
 }
 
 func (s *Service) readUsage(ctx context.Context, account cola.AccountID, month cola.Period, steps []UsageStep) (r usageData, err error) {
@@ -173,18 +172,7 @@ func (s *Service) readUsage(ctx context.Context, account cola.AccountID, month c
 	if r.refusals, err = s.store.Refusals(ctx, account, refusalsReported); err != nil {
 		return r, err
 	}
-	keys, err := s.store.Keys(ctx, account)
-	if err != nil {
-		return r, err
-	}
-	links, err := s.store.Links(ctx, account)
-	r.names = make(map[cola.Credential]string, len(keys)+len(links))
-	for _, k := range keys {
-		r.names[cola.Credential{Kind: cola.CredentialKey, ID: k.ID}] = k.Name
-	}
-	for _, l := range links {
-		r.names[cola.Credential{Kind: cola.CredentialLink, ID: l.ID}] = l.App.Name
-	}
+	r.credentialNames, err = s.credentialNames(ctx, account)
 	return r, err
 }
 
@@ -321,18 +309,6 @@ func rowsShownAlone(rows []UsageRow) int {
 		channels[rows[alone].Channel] = true
 	}
 	return alone
-}
-
-// name returns the name of a key or app, or a placeholder if it was deleted; empty for browsers.
-func (r usageData) name(c cola.Credential) string {
-	name, ok := r.names[c]
-	switch {
-	case ok || c.Kind == cola.CredentialSignIn:
-		return name
-	case c.Kind == cola.CredentialLink:
-		return fmt.Sprintf("removed app (%d)", c.ID)
-	}
-	return fmt.Sprintf("removed key (%d)", c.ID)
 }
 
 // monthDays returns the usage of the days of a month up to now.

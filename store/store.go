@@ -89,6 +89,7 @@ type Store interface {
 	Sessions
 	SecretFinder
 	Refusals
+	RequestLog
 	SavedSearches
 	Arrivals
 	Runs

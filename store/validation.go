@@ -122,6 +122,26 @@ func (r AccountRefusal) Check() error {
 	return nil
 }
 
+// Check fails with ErrMalformed for text that no request has, because it can't be stored.
+func (f RequestFilter) Check() error {
+	return checkTexts(map[string]string{
+		"channel": string(f.Channel), "credential": string(f.Credential.Kind), "text": f.Text,
+	})
+}
+
+// Check fails with ErrMalformed for invalid text.
+func (r RecordedRequest) Check() error {
+	for _, text := range []string{
+		r.RequestID, string(r.Channel), string(r.Credential.Kind), r.Method, r.Target, r.Input, string(r.Code),
+		string(r.Meter), r.Answer,
+	} {
+		if err := checkText("request", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Normalize returns an app with sorted scopes, as it is stored, or fails with ErrMalformed.
 func (a App) Normalize() (App, error) {
 	if err := checkKeyText("issuer", a.Issuer); err != nil {

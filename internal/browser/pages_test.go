@@ -140,7 +140,7 @@ func TestPages(t *testing.T) {
 
 // TestEveryPage checks that TestPages opens every page that requires a session.
 func TestEveryPage(t *testing.T) {
-	named := recordIDs{"1", "1", "1", "1", "1", "1", "1", "1", "1"}.pages()
+	named := recordIDs{"1", "1", "1", "1", "1", "1", "1", "1", "1", "1"}.pages()
 	named = append(named, blockedCollectionPages()...)
 	for _, pattern := range dashboard.Pages() {
 		if strings.HasPrefix(pattern, auth.SignInPath) {

@@ -113,7 +113,7 @@ func (s *site) signIn(email string) *tab {
 
 // recordIDs are the IDs of the records in page paths.
 type recordIDs struct {
-	Key, Label, Permittee, Search, Run, Destination, Delivery, App, EndedApp string
+	Key, Label, Permittee, Search, Run, Destination, Delivery, App, EndedApp, Request string
 }
 
 // addHistory gives Ann an account with a history: keys, apps, usage over several months, a search
@@ -151,7 +151,31 @@ func (s *site) addHistory() (ids recordIDs) {
 	r.RunDue(t)
 	s.readResults(ids.Search, &ids)
 	s.recordImports()
+	ids.Request = s.recordRequests(laptop, app)
 	return ids
+}
+
+// recordRequests records a few requests, counts others as left out, and returns the ID of an invalid
+// request.
+func (s *site) recordRequests(key, app cola.Caller) (invalid string) {
+	s.t.Helper()
+	list := cola.LoggedRequest{
+		RequestID: "SPGUJBKPOA2LWOBRJHX3B4BTQC", Method: "GET", Target: "/api/v1/colas", Input: "q=cabernet&origin=france&per_page=20",
+		Status: 200, Duration: 3_400 * time.Microsecond, Meter: cola.MeterListRecords, Units: 20,
+	}
+	rejected := list
+	rejected.Input, rejected.Status, rejected.Code, rejected.Meter, rejected.Units = "orign=france&per_page=500", 400, cola.CodeValidation, cola.MeterNone, 0
+	rejected.Answer = `{"error":{"code":"validation_error","message":"Invalid parameters: orign, per_page. See details.",` +
+		`"details":{"orign":["Unknown parameter; did you mean origin?"],"per_page":["500 is too large; use 1 to 100."]}}}`
+	call := list
+	call.Method, call.Target, call.Input, call.Meter, call.Units = "tools/call", "get_cola", `{"ttb_id":"26201001000902"}`, cola.MeterDetailViews, 1
+	for range 3 {
+		s.registry.RecordRequest(s.t, key, list)
+		s.registry.RecordRequest(s.t, app, call)
+		invalid = fmt.Sprint(s.registry.RecordRequest(s.t, key, rejected))
+	}
+	s.registry.LeaveOut(s.t, s.holder.Account, 1_204, 3)
+	return invalid
 }
 
 // recordImports records a complete import, and one that failed after an earlier success.
@@ -260,6 +284,7 @@ func (h recordIDs) pages() []namedPage {
 		{"trends-ranking", "/trends?group_by=permit&group_by=product_type&date_range=all", 200},
 		{"explore-note", "/explore?q=rvers&origin=frrance", 200},
 		{"keys-ended", "/keys/ended", 200}, {"usage-refusals", "/usage/refusals", 200},
+		{"requests", "/requests", 200}, {"request", "/requests/" + h.Request, 200},
 		{"app-restore", "/apps/" + h.EndedApp + "/restore", 200},
 		{"search-feed", search + "/feed", 200}, {"search-feed-end", search + "/feed/end", 200},
 		{"search-explain", search + "/explain?ttb_id=" + h.Label, 200},

@@ -101,6 +101,7 @@ func New(t testing.TB) *Registry {
 	r.Service = registry.New(registry.Options{
 		Store: st, Index: index, Ledger: ledger, PublicURL: PublicURL,
 		Now: r.Now, Logger: quiet, SendsMail: true, Vault: r.Vault, Operators: []string{Operator},
+		RequestLogDays: 7,
 	})
 	built := make(chan struct{})
 	follower := registry.NewFollower(r.Service, registry.FollowerOptions{Built: func(registry.Build) { close(built) }})

@@ -127,11 +127,13 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	event.Code = public.Code
 	PrepareFailure(w, r, public)
-	b, err := cola.AppendJSON(nil, Envelope(public))
+	event.Answer = Envelope(public)
+	b, err := cola.AppendJSON(nil, event.Answer)
 	if err != nil {
 		// The details are not valid JSON. Send the error without them.
 		event.Fault = errors.Join(event.Fault, err)
-		b, _ = cola.AppendJSON(nil, Envelope(&cola.Error{Code: public.Code, Message: public.Message}))
+		event.Answer = Envelope(&cola.Error{Code: public.Code, Message: public.Message})
+		b, _ = cola.AppendJSON(nil, event.Answer)
 	}
 	WriteJSON(w, StatusOf(public.Code), b)
 }

@@ -34,6 +34,11 @@ type Event struct {
 	Stack     []byte      // of a panic
 	Attrs     []slog.Attr // further attributes, whose values must come from fixed lists
 
+	// The following fields are for the request log of the account, not for the log line.
+	Logged bool  // the request log includes the request
+	Call   *Call // replaces the HTTP method, path and query; may be nil
+	Answer any   // the body of an error response, marshaled only if needed
+
 	resource        auth.Resource // for challenges
 	bodyRead        bool          // completely
 	restoreDeadline func()        // undoes ShortenBodyTimeout; may be nil
@@ -85,11 +90,13 @@ func RequestID(next http.Handler) http.Handler {
 	})
 }
 
-// Recorder writes a log line and metrics for each request.
+// Recorder writes a log line and metrics for each request, and records it in the request log of its
+// account.
 type Recorder struct {
-	log     *slog.Logger
-	metrics *metrics
-	route   func(*http.Request) string
+	log      *slog.Logger
+	metrics  *metrics
+	route    func(*http.Request) string
+	requests LogRequest // nil if requests aren't recorded
 }
 
 // NewRecorder returns a Recorder. route returns the route of a served request: one of routes, or
@@ -99,6 +106,13 @@ func NewRecorder(
 	log *slog.Logger, registerer prometheus.Registerer, routes []string, route func(*http.Request) string,
 ) *Recorder {
 	return &Recorder{log: log, metrics: newMetrics(registerer, routes), route: route}
+}
+
+// WithRequestLog makes the recorder record the requests of accounts, and returns it. A nil function
+// records none.
+func (rec *Recorder) WithRequestLog(record LogRequest) *Recorder {
+	rec.requests = record
+	return rec
 }
 
 // Record measures each request and logs its event when the request ends.
@@ -116,6 +130,7 @@ func (rec *Recorder) Record(next http.Handler) http.Handler {
 			o := outcome{methodLabel(r.Method), ww.Status()}
 			rec.metrics.finishRequest(route, o, took, size, EventOf(r.Context()).Stack != nil)
 			rec.logEvent(r, route, o, took, size)
+			rec.logRequest(r, o.status, took)
 		}()
 		next.ServeHTTP(ww, r)
 	})

@@ -180,3 +180,65 @@ func TestIsLocalURL(t *testing.T) {
 		}
 	}
 }
+
+// TestRequestLog checks which requests are recorded, and with what.
+func TestRequestLog(t *testing.T) {
+	caller := cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 3}}
+	var got []cola.LoggedRequest
+	rec := NewRecorder(slog.New(slog.DiscardHandler), nil, []string{"/"}, func(*http.Request) string { return "/" }).
+		WithRequestLog(func(account cola.AccountID, failed bool, describe func() cola.LoggedRequest) {
+			r := describe()
+			if account != 7 || failed != r.Failed() || r.Duration < 0 {
+				t.Errorf("account %d, failed %t: %+v", account, failed, r)
+			}
+			r.Duration = 0
+			got = append(got, r)
+		})
+	send := func(target string, serve func(w http.ResponseWriter, r *http.Request, e *Event)) {
+		h := RequestID(rec.Record(Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := EventOf(r.Context())
+			e.Channel, e.Caller, e.Logged = cola.ChannelREST, caller, true
+			serve(w, r, e)
+		}))))
+		r := httptest.NewRequest(http.MethodGet, target, nil)
+		r.Header.Set("X-Request-Id", "id")
+		r.Header.Set("X-API-Key", aKey)
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	send("/a?q=1", func(w http.ResponseWriter, _ *http.Request, e *Event) {
+		e.Meter, e.Units = cola.MeterListRecords, 5
+		w.WriteHeader(http.StatusOK)
+	})
+	send("/free", func(_ http.ResponseWriter, _ *http.Request, e *Event) { e.Meter = cola.MeterListRecords })
+	send("/b/"+aKey, func(w http.ResponseWriter, r *http.Request, _ *Event) {
+		Fail(w, r, cola.Errorf(cola.CodeNotFound, "No %s <b>.", aKey))
+	})
+	send("/panic", func(http.ResponseWriter, *http.Request, *Event) { panic("secret") })
+	send("/mcp", func(w http.ResponseWriter, r *http.Request, e *Event) {
+		e.Call = &Call{Method: "tools/call", Target: "t", Input: []byte(`{"q":"` + aKey + `"}`)}
+		e.Code, e.Answer = cola.CodeValidation, ErrorBody{Error: ErrorInfo{Message: strings.Repeat("ü", 10_000)}}
+	})
+	send("/visitor", func(_ http.ResponseWriter, _ *http.Request, e *Event) { e.Caller = cola.Caller{} })
+	send("/not-logged", func(_ http.ResponseWriter, _ *http.Request, e *Event) { e.Logged = false })
+	if len(got) == 5 && (!strings.HasSuffix(got[4].Answer, "ü…") || len(got[4].Answer) > maxLoggedAnswer) {
+		t.Errorf("long answer has %d bytes", len(got[4].Answer))
+	}
+	of := func(method, target string, status int) cola.LoggedRequest {
+		return cola.LoggedRequest{
+			RequestID: "id", Channel: cola.ChannelREST, Credential: caller.Credential, Method: method, Target: target, Status: status,
+		}
+	}
+	want := []cola.LoggedRequest{
+		of("GET", "/a", 200), of("GET", "/free", 200), of("GET", "/b/REMOVED", 404), of("GET", "/panic", 500), of("tools/call", "t", 400),
+	}
+	want[0].Input, want[0].Meter, want[0].Units = "q=1", cola.MeterListRecords, 5
+	want[2].Code, want[2].Answer = cola.CodeNotFound, `{"error":{"code":"not_found","message":"No REMOVED <b>.","details":{}}}`
+	want[3].Code, want[3].Answer = cola.CodeInternal, got[3].Answer
+	want[4].Code, want[4].Input, want[4].Answer = cola.CodeValidation, `{"q":"REMOVED"}`, got[4].Answer
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("recorded (-want +got):\n%s", diff)
+	}
+	if !strings.Contains(got[3].Answer, "request_id") || strings.Contains(got[3].Answer, "secret") {
+		t.Errorf("answer after a panic: %s", got[3].Answer)
+	}
+}

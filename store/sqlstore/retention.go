@@ -61,6 +61,16 @@ var (
 		daily:    true,
 		perWrite: 8,
 	}
+	expiredRequests = expiring{
+		name:     "logged requests",
+		query:    deleteOldest("request_log", "id", "expires_at <= $1"),
+		perWrite: store.RequestBatch,
+	}
+	expiredRequestGaps = expiring{
+		name:     "gaps in request logs",
+		query:    deleteOldest("request_log_gaps", "account_id, hour", "expires_at <= $1"),
+		perWrite: store.RequestBatch,
+	}
 )
 
 // deleteOldest returns the statement that deletes up to $2 rows of a table that match a condition
@@ -84,7 +94,7 @@ func DeleteExpired(ctx context.Context, s *Store) error {
 	var errs []error
 	for _, o := range []expiring{
 		expiredSessions, expiredSignInLinks, oldEmailedLinks, expiredCreations, expiredConfirmations,
-		expiredAllowances, expiredPreviews,
+		expiredAllowances, expiredPreviews, expiredRequests, expiredRequestGaps,
 	} {
 		errs = append(errs, s.deleteAllExpired(ctx, o))
 	}

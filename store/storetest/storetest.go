@@ -59,6 +59,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Sessions", testSessions},
 		{"KnownSecrets", testKnownSecrets},
 		{"Refusals", testRefusals},
+		{"RequestLog", testRequestLog},
 		{"SavedSearches", testSavedSearches},
 		{"SavedSearchChanges", testSavedSearchChanges},
 		{"Suspension", testSuspension},
@@ -230,7 +231,8 @@ func afterCloseEnrichments(ctx context.Context, st store.Store, errs map[string]
 	errs["CountEnrichmentTokens"] = st.CountEnrichmentTokens(ctx, 1)
 }
 
-// afterCloseSignIns calls the methods for sign-ins, sign-in links, sessions and refusals.
+// afterCloseSignIns calls the methods for sign-ins, sign-in links, sessions, refusals
+// and request logs.
 func afterCloseSignIns(ctx context.Context, st store.Store, errs map[string]error) {
 	_, errs["CreateSignIn"] = st.CreateSignIn(ctx, store.SignIn{Account: 1, ExpiresAt: epoch})
 	_, errs["SignIns"] = st.SignIns(ctx, 1)
@@ -246,6 +248,11 @@ func afterCloseSignIns(ctx context.Context, st store.Store, errs map[string]erro
 	_, errs["DeleteSession"] = st.DeleteSession(ctx, "a")
 	errs["RecordRefusals"] = st.RecordRefusals(ctx, []store.AccountRefusal{newRefusal(1, 1, "burst", 1)})
 	_, errs["Refusals"] = st.Refusals(ctx, 1, 1)
+	errs["RecordRequests"] = st.RecordRequests(ctx, []store.RecordedRequest{newRequest(1, 1)}, nil)
+	_, errs["Requests"] = st.Requests(ctx, 1, store.RequestFilter{}, 1)
+	_, errs["Request"] = st.Request(ctx, 1, 1)
+	_, errs["RequestGaps"] = st.RequestGaps(ctx, 1, epoch, epoch)
+	errs["ClearRequestLog"] = st.ClearRequestLog(ctx)
 }
 
 // afterCloseSearches calls the methods for saved searches, destinations, runs, deliveries, feeds

@@ -1,0 +1,27 @@
+package cola
+
+import "time"
+
+// LoggedRequest is a request in the request log of an account. It contains no credentials and no
+// request body. Texts are bounded; a truncated one ends with an ellipsis.
+type LoggedRequest struct {
+	ID         int64
+	At         time.Time // of arrival
+	RequestID  string    // may be the client's, so it isn't unique
+	Channel    Channel
+	Credential Credential
+	Method     string // HTTP method, or that of the MCP message, such as tools/call
+	Target     string // escaped path, or the tool, prompt or resource
+	Input      string // query string, or arguments as JSON
+	// Status is the HTTP status. For an error in an MCP result, whose status is 200, it is the
+	// status that the REST API has for the same error.
+	Status   int
+	Code     Code // of the error, or empty
+	Duration time.Duration
+	Meter    Meter
+	Units    int    // charged
+	Answer   string // body of an error response, or empty
+}
+
+// Failed reports whether the response was an error.
+func (r LoggedRequest) Failed() bool { return r.Status >= 400 || r.Code != "" }

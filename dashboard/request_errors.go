@@ -1,0 +1,151 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// errorExplanation explains an error of the API and how to fix it.
+type errorExplanation struct {
+	Why, Do string
+	Docs    link
+	Fix     link // page to fix it; may be empty
+}
+
+// Sections of the documentation that explain errors.
+var (
+	docsErrors      = link{"/docs/api#errors", "Errors"}
+	docsKeys        = link{"/docs/api#authentication", "Authentication"}
+	docsFormats     = link{"/docs/api#fields-and-formats", "Fields and formats"}
+	docsSaved       = link{"/docs/api#saved-searches", "Saved searches"}
+	docsDestination = link{"/docs/alerts#destinations", "Destinations"}
+	docsScheduling  = link{"/docs/alerts#scheduling", "Scheduling"}
+	docsQuotas      = link{"/docs/metering#quotas-and-rate-limits", "Quotas and rate limits"}
+	docsOutage      = link{"/docs/metering#when-the-database-fails", "Outages"}
+	docsAssistants  = link{"/docs/assistants#before-you-connect", "Connect an assistant"}
+	docsSuspended   = link{"/docs/alerts#suspended-and-limited-accounts", "Suspended accounts"}
+)
+
+// errorExplanations explains the codes, except quota_exceeded.
+var errorExplanations = map[cola.Code]errorExplanation{
+	cola.CodeValidation: {
+		Why: "The request is invalid.", Do: "Fix every problem that the response lists, then send it again. Invalid requests are free.",
+		Docs: docsErrors,
+	},
+	cola.CodeUnauthorized: {
+		Why: "The key or token was revoked or has expired.", Do: "Find the program that still uses it, and give it a new one.",
+		Docs: docsKeys, Fix: link{keysPath, "API keys"},
+	},
+	cola.CodeInsufficientScope: {
+		Why: "The app doesn’t have the permission that this call needs.", Do: "Reconnect the app and grant the permission, or use an API key.",
+		Docs: docsAssistants, Fix: link{appsPath, "Connected apps"},
+	},
+	cola.CodeForbidden: {
+		Why: "The server rejects requests from this origin, host or page.", Do: "Send the request from an allowed origin, or from your server.",
+		Docs: docsErrors,
+	},
+	cola.CodeAccountSuspended: {
+		Why: "The account was suspended when the request arrived.", Do: "Contact your administrator.", Docs: docsSuspended,
+	},
+	cola.CodeNotFound: {
+		Why: "There is no such record, path or tool, or it isn’t yours.", Do: "Check the ID and the path. Not-found responses are free.",
+		Docs: docsErrors,
+	},
+	cola.CodeMethodNotAllowed: {
+		Why: "The path exists, but not for this method.", Do: "Use a method from the response’s Allow header.", Docs: docsErrors,
+	},
+	cola.CodeNotAcceptable: {
+		Why: "The Accept header allows none of the available formats.", Do: "Accept application/json, text/csv or application/x-ndjson.",
+		Docs: docsFormats,
+	},
+	cola.CodeRequestTimeout: {
+		Why: "The request body arrived too slowly.", Do: "Send the request again.", Docs: docsErrors,
+	},
+	cola.CodePayloadTooLarge: {
+		Why: "The request body is too large.", Do: "Send at most 64 KiB; tool calls may have 1 MiB.", Docs: docsErrors,
+	},
+	cola.CodeUnsupportedMediaType: {
+		Why: "The body isn’t declared as JSON.", Do: "Send it with Content-Type: application/json, in UTF-8 and uncompressed.",
+		Docs: docsErrors,
+	},
+	cola.CodeSearchTooBroad: {
+		Why: "The search is too broad to run on a schedule.", Do: "Add a narrower filter, or save it without a schedule.",
+		Docs: docsScheduling,
+	},
+	cola.CodeWatchlistLimit: {
+		Why: "The account has as many saved searches or active alerts as it may have.", Do: "Delete or pause one, then try again.",
+		Docs: docsScheduling, Fix: link{searchesPath, "Saved searches"},
+	},
+	cola.CodeIdempotencyKeyReused: {
+		Why: "The Idempotency-Key was already used for a different request.", Do: "Use a new key for each new search.", Docs: docsSaved,
+	},
+	cola.CodeDestinationLimit: {
+		Why: "The account has as many destinations as it may have.", Do: "Delete one, then try again.", Docs: docsDestination,
+		Fix: link{destinationsPath, "Destinations"},
+	},
+	cola.CodeDestinationExists: {
+		Why: "The account already has this destination.", Do: "Use the existing one.", Docs: docsDestination,
+		Fix: link{destinationsPath, "Destinations"},
+	},
+	cola.CodeNotActive: {
+		Why: "The saved search or destination is paused, disabled or not confirmed.", Do: "Resume or confirm it, then try again.",
+		Docs: docsDestination, Fix: link{destinationsPath, "Destinations"},
+	},
+	cola.CodeKeyLimit: {
+		Why: "The account has as many API keys as it may have.", Do: "Revoke one, then try again.", Docs: docsKeys,
+		Fix: link{keysPath, "API keys"},
+	},
+	cola.CodeUnavailable: {
+		Why: "The service was briefly unavailable. You weren’t charged.", Do: "Retry after the seconds in the Retry-After header.",
+		Docs: docsOutage,
+	},
+	cola.CodeInternal: {
+		Why: "The service failed; the request is fine.", Do: "Retry once. If it fails again, report the request ID.", Docs: docsErrors,
+	},
+}
+
+// invalidMessage explains JSON-RPC errors.
+var invalidMessage = errorExplanation{
+	Why: "The server couldn’t process this MCP message.", Do: "Check the client’s message against the MCP specification.",
+	Docs: docsAssistants,
+}
+
+// explainError explains an error by its code, its details.reason, and, if the code is unknown, its
+// status.
+func explainError(code cola.Code, status int, reason string, q cola.QuotaState) *errorExplanation {
+	switch {
+	case code == cola.CodeQuotaExceeded:
+		return explainLimit(reason, q)
+	case status == web.StatusClientGone:
+		return &errorExplanation{
+			Why: "The client disconnected before the response was ready.", Do: "Check the client’s timeout. The request may have been charged.",
+			Docs: docsErrors,
+		}
+	}
+	if e, ok := errorExplanations[code]; ok {
+		return &e
+	}
+	if status >= http.StatusInternalServerError {
+		code = cola.CodeInternal
+	} else {
+		code = cola.CodeValidation
+	}
+	e := errorExplanations[code]
+	return &e
+}
+
+// explainLimit explains an exceeded limit.
+func explainLimit(reason string, q cola.QuotaState) *errorExplanation {
+	switch reason {
+	case registry.RefusedBurst, registry.RefusedDetailViews, registry.RefusedListRecords:
+		text := refusalText(reason, q)
+		return &errorExplanation{Why: text.Why + ".", Do: text.Do, Docs: docsQuotas, Fix: link{text.Link, text.LinkText}}
+	}
+	return &errorExplanation{
+		Why: "A limit on requests of this kind was reached.", Do: "Retry after the seconds in the Retry-After header.",
+		Docs: docsQuotas,
+	}
+}

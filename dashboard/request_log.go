@@ -1,0 +1,412 @@
+package dashboard
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// requestLogService contains the operations of the pages of requests.
+type requestLogService interface {
+	RequestLog(context.Context, cola.Caller, registry.RequestLogParams) (registry.RequestLogPage, cola.QuotaState, error)
+	LoggedRequest(ctx context.Context, c cola.Caller, id string) (registry.LoggedRequest, cola.QuotaState, error)
+}
+
+func requestLogRoutes() []route {
+	return []route{
+		get(requestsPath, (*request).requestLog),
+		get(requestsPath+"/{id}", (*request).loggedRequest),
+	}
+}
+
+// loggedRow is a request as shown in the list.
+type loggedRow struct {
+	registry.LoggedRequest
+	Failed       bool
+	Target       string // path, tool or resource
+	Input        string // start of the query or arguments
+	Took         string
+	Cost         string // empty if free
+	From, FromID string // name of the key or app, and value of the filter for it
+	ChannelName  string
+}
+
+// maxShownInput is the maximum length of the input in the list, in characters.
+const maxShownInput = 70
+
+// withoutHidden returns a request without hidden characters, which a client may have sent.
+func withoutHidden(r registry.LoggedRequest) registry.LoggedRequest {
+	for _, text := range []*string{&r.RequestID, &r.Method, &r.Target, &r.Input, (*string)(&r.Code), &r.Answer, &r.Source} {
+		*text = stripHidden(*text)
+	}
+	return r
+}
+
+func newLoggedRow(r registry.LoggedRequest) loggedRow {
+	source := registry.RequestSource{Credential: r.Credential, Name: r.Source}
+	if r.Credential.Kind == cola.CredentialSignIn {
+		source.Credential.ID = 0
+	}
+	row := loggedRow{
+		LoggedRequest: r, Failed: r.LoggedRequest.Failed(), Target: singleLine(r.Target),
+		Took: durationWords(r.Duration), Cost: costWords(r.Meter, r.Units), ChannelName: channelName(r.Channel),
+		From:   cmp.Or(r.Source, "Browser"),
+		FromID: source.Value(),
+	}
+	row.Input = truncate(singleLine(r.LoggedRequest.Input), maxShownInput)
+	switch {
+	case row.IsHTTP() && row.Input != "":
+		row.Input = "?" + row.Input
+	case row.Target == "": // an MCP method without a target
+		row.Method, row.Target = "", singleLine(row.Method)
+	}
+	return row
+}
+
+// IsHTTP reports whether the request is shown by its HTTP method and path.
+func (r loggedRow) IsHTTP() bool { return strings.HasPrefix(r.LoggedRequest.Target, "/") }
+
+// durationWords formats the duration of a request with two or three digits.
+func durationWords(d time.Duration) string {
+	switch {
+	case d < 10*time.Millisecond:
+		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 1, 64) + " ms"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+}
+
+// costWords returns the cost of a request, or "" if it was free.
+func costWords(m cola.Meter, units int) string {
+	switch {
+	case units == 0:
+		return ""
+	case m == cola.MeterDetailViews:
+		return plural(units, "detail view", "detail views")
+	}
+	return plural(units, "list record", "list records")
+}
+
+// requestLogPage lists requests.
+type requestLogPage struct {
+	Rows                            []loggedRow
+	Days                            int // 0 if the request log is off
+	Text, From, To                  string
+	Statuses, Channels, Credentials []option
+	Shortcuts                       []link
+	Filtered, Paged                 bool
+	LeftOut                         string // what is missing from the list; may be empty
+	Older, Newer                    string // URLs; may be empty
+	First                           copied // command of a first call
+}
+
+// link is a link with its text.
+type link struct{ Href, Text string }
+
+// inputTime is the format of a datetime-local field. Its times are in UTC.
+const inputTime = "2006-01-02T15:04"
+
+// requestFilters are the parameters of the list, without those that select a page.
+var requestFilters = []string{"q", "status", "channel", "key", "from", "to"}
+
+func (req *request) requestLog() error {
+	filters := url.Values{}
+	for _, name := range requestFilters {
+		if value := strings.TrimSpace(req.query().Get(name)); value != "" {
+			filters.Set(name, value)
+		}
+	}
+	params := registry.RequestLogParams{
+		Text: filters.Get("q"), Status: filters.Get("status"), Channel: filters.Get("channel"), Credential: filters.Get("key"),
+		Before: req.query().Get("before"), After: req.query().Get("after"),
+	}
+	var problems cola.Problems
+	params.From, params.To = readTime(&problems, filters, "from"), readTime(&problems, filters, "to")
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	found, state, err := req.svc.RequestLog(req.ctx(), req.caller, params)
+	req.recordQuota(state)
+	if err != nil {
+		return err
+	}
+	p := requestLogPage{
+		Days: found.Days, Text: params.Text, From: filters.Get("from"), To: filters.Get("to"),
+		Statuses:    requestStatusOptions(params.Status),
+		Channels:    requestChannelOptions(params.Channel),
+		Credentials: credentialOptions(found.Sources, params.Credential),
+		Shortcuts:   req.requestShortcuts(filters),
+		Filtered:    len(filters) > 0, Paged: params.Before+params.After != "",
+		LeftOut: leftOutSentence(found),
+		First:   copied{"command", req.call("GET", "/colas?q=oak", "").Curl()},
+	}
+	for _, r := range found.Rows {
+		p.Rows = append(p.Rows, newLoggedRow(withoutHidden(r)))
+	}
+	p.Older, p.Newer = cursorURL(filters, "before", found.Older), cursorURL(filters, "after", found.Newer)
+	return req.show(http.StatusOK, "requests", page{Title: "Requests", Data: p})
+}
+
+// readTime parses a time of a form, or returns the zero time and adds a problem.
+func readTime(problems *cola.Problems, form url.Values, name string) time.Time {
+	value := form.Get(name)
+	for _, layout := range []string{inputTime, "2006-01-02T15:04:05", time.DateOnly} {
+		if t, err := time.Parse(layout, value); err == nil {
+			return t
+		}
+	}
+	if value != "" {
+		problems.Add(name, "Enter a date and time, such as 2026-11-20T15:04.")
+	}
+	return time.Time{}
+}
+
+// cursorURL returns the URL of a page of the list, or "" without a cursor.
+func cursorURL(filters url.Values, name, cursor string) string {
+	if cursor == "" {
+		return ""
+	}
+	return withQuery(requestsPath, changed(filters, name, cursor))
+}
+
+// changed returns a copy of some parameters with another value for one.
+func changed(values url.Values, name, value string) url.Values {
+	other := url.Values{}
+	for n := range values {
+		other.Set(n, values.Get(n))
+	}
+	other.Set(name, value)
+	return other
+}
+
+// requestShortcuts returns links that narrow the list.
+func (req *request) requestShortcuts(filters url.Values) []link {
+	since := func(text string, d time.Duration) link {
+		narrowed := changed(filters, "from", req.now().UTC().Add(-d).Format(inputTime))
+		narrowed.Del("to")
+		return link{withQuery(requestsPath, narrowed), text}
+	}
+	all := []link{since("Last hour", time.Hour), since("Last 24 hours", 24*time.Hour)}
+	if filters.Get("status") != "error" {
+		all = append([]link{{withQuery(requestsPath, changed(filters, "status", "error")), "Errors only"}}, all...)
+	}
+	if len(filters) > 0 {
+		all = append(all, link{requestsPath, "Clear filters"})
+	}
+	return all
+}
+
+func requestStatusOptions(chosen string) []option {
+	names := map[string]string{
+		"success": "Success", "error": "Any error", "4xx": "4xx: request rejected", "5xx": "5xx: service failed",
+	}
+	return namedOptions(chosen, registry.RequestStatuses(), func(value string) string { return names[value] })
+}
+
+func requestChannelOptions(chosen string) []option {
+	return namedOptions(chosen, registry.RequestChannels(), func(value string) string { return channelName(cola.Channel(value)) })
+}
+
+// namedOptions returns the options of a filter, starting with "Any".
+func namedOptions(chosen string, values []string, name func(string) string) []option {
+	list := []option{{Label: "Any"}}
+	for _, o := range optionsOf(strings.ToLower(chosen), values...) {
+		o.Label = name(o.Value)
+		list = append(list, o)
+	}
+	return list
+}
+
+// credentialOptions returns the options for keys and apps, and one for browsers. A chosen one that is
+// no longer in use is added.
+func credentialOptions(sources []registry.RequestSource, chosen string) []option {
+	list := []option{{Label: "Any"}}
+	for _, s := range sources {
+		list = append(list, option{Value: s.Value(), Label: stripHidden(s.Name), Chosen: s.Value() == chosen})
+	}
+	browsers := string(cola.CredentialSignIn)
+	list = append(list, option{Value: browsers, Label: "Browser", Chosen: chosen == browsers})
+	if !slices.ContainsFunc(list, func(o option) bool { return o.Value == chosen }) {
+		list = append(list, option{Value: chosen, Label: "Inactive key or app", Chosen: true})
+	}
+	return list
+}
+
+// leftOutSentence says what is missing from the list, or "".
+func leftOutSentence(p registry.RequestLogPage) string {
+	var missing []string
+	if p.Successes > 0 {
+		missing = append(missing, plural(p.Successes, "successful request", "successful requests"))
+	}
+	if p.Errors > 0 {
+		missing = append(missing, plural(p.Errors, "error", "errors"))
+	}
+	if missing == nil {
+		return ""
+	}
+	verb := "are"
+	if p.Successes+p.Errors == 1 {
+		verb = "is"
+	}
+	return strings.Join(missing, " and ") + " from this period " + verb + " not listed."
+}
+
+// loggedRequestPage is one request with everything that is known about it.
+type loggedRequestPage struct {
+	loggedRow
+	Exact       string // time to the millisecond
+	StatusText  string
+	Fields      []fact // of the query
+	Arguments   copied // of a tool
+	Explanation *errorExplanation
+	Message     string // of the error, unless there are problems
+	Problems    []errorDetail
+	Answer      copied
+	Again       copied // MCP request to repeat the call
+	Open        string // path of a dashboard page
+}
+
+func (req *request) loggedRequest() error {
+	found, state, err := req.svc.LoggedRequest(req.ctx(), req.caller, req.path("id"))
+	req.recordQuota(state)
+	if err != nil {
+		return err
+	}
+	found = withoutHidden(found)
+	r := found.LoggedRequest
+	p := loggedRequestPage{
+		loggedRow: newLoggedRow(found), Exact: r.At.UTC().Format("Jan 2, 2006, 15:04:05.000 UTC"),
+		StatusText: http.StatusText(r.Status),
+	}
+	if p.Failed {
+		answer := parseErrorAnswer(r.Answer)
+		if p.Problems = answer.problems; len(p.Problems) == 0 {
+			p.Message = stripHidden(answer.message)
+		}
+		if p.Explanation = explainError(cmp.Or(r.Code, answer.code), r.Status, answer.reason, req.quota); answer.invalid {
+			p.Explanation = &invalidMessage
+		}
+		p.Answer = copied{"response body", indented(r.Answer)}
+	}
+	view := page{Title: singleLine(truncate(r.Method+" "+r.Target, 100))}
+	if p.IsHTTP() {
+		p.Fields = queryFacts(r.Input)
+	} else {
+		p.Arguments = copied{"arguments", indented(r.Input)}
+	}
+	complete := !strings.HasSuffix(r.Target+r.Input, "…")
+	path, isAPI := strings.CutPrefix(r.Target, apiPath)
+	switch {
+	case !complete:
+	case r.Channel == cola.ChannelREST && isAPI && r.Method == http.MethodGet:
+		view.Call = req.call(r.Method, withInput(path, r.Input), "Repeating the call costs the same as any other.")
+	case r.Method == "tools/call" && json.Valid([]byte(cmp.Or(r.Input, "{}"))):
+		call := (&apiCall{}).forTool(r.Target, json.RawMessage(cmp.Or(r.Input, "{}")))
+		p.Again = copied{"MCP request", call.ToolCall()}
+	case r.Channel == cola.ChannelDashboard && r.Method == http.MethodGet && Handles(r.Target):
+		p.Open = withInput(r.Target, r.Input)
+	}
+	view.Data = p
+	return req.show(http.StatusOK, "request", view)
+}
+
+// withInput adds a query string to a path.
+func withInput(path, query string) string {
+	if query == "" {
+		return path
+	}
+	return path + "?" + query
+}
+
+// queryFacts returns the parameters of a query string, in their order.
+func queryFacts(query string) (facts []fact) {
+	if query == "" {
+		return nil
+	}
+	for pair := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		facts = append(facts, fact{Name: unescaped(name), Values: []string{unescaped(value)}})
+	}
+	return facts
+}
+
+// unescaped decodes a part of a query string, which may be truncated.
+func unescaped(text string) string {
+	plain, err := url.QueryUnescape(text)
+	if err != nil {
+		plain = text
+	}
+	return singleLine(plain)
+}
+
+// indented formats JSON, unless it is truncated.
+func indented(text string) string {
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(text), "", "  ") != nil {
+		return text
+	}
+	return b.String()
+}
+
+// StatusWords returns a status with its name.
+func (p loggedRequestPage) StatusWords() string {
+	return strings.TrimSpace(strconv.Itoa(p.Status) + " " + p.StatusText)
+}
+
+// errorAnswer is the content of an error response.
+type errorAnswer struct {
+	code            cola.Code
+	message, reason string
+	problems        []errorDetail
+	invalid         bool // a JSON-RPC error without an envelope: the message itself is invalid
+}
+
+// parseErrorAnswer reads an error response: the envelope of the REST API, or a JSON-RPC error, whose
+// data may be an envelope. It returns what it finds.
+func parseErrorAnswer(text string) (a errorAnswer) {
+	type envelope struct {
+		Error struct {
+			Code    any                        `json:"code"`
+			Message string                     `json:"message"`
+			Details map[string]json.RawMessage `json:"details"`
+			Data    json.RawMessage            `json:"data"`
+		} `json:"error"`
+	}
+	var e envelope
+	if json.Unmarshal([]byte(text), &e) != nil {
+		return a
+	}
+	a.message = e.Error.Message
+	var inner envelope
+	if len(e.Error.Data) > 0 && json.Unmarshal(e.Error.Data, &inner) == nil {
+		e = inner
+	}
+	code, ok := e.Error.Code.(string)
+	a.invalid = !ok
+	a.code = cola.Code(code)
+	for name, detail := range e.Error.Details {
+		var messages []string
+		if a.code == cola.CodeValidation && json.Unmarshal(detail, &messages) == nil {
+			for i := range messages {
+				messages[i] = stripHidden(messages[i])
+			}
+			a.problems = append(a.problems, errorDetail{singleLine(name), messages})
+		}
+		if name == "reason" {
+			_ = json.Unmarshal(detail, &a.reason) // other types are no reasons
+		}
+	}
+	sortErrorDetails(a.problems)
+	return a
+}

@@ -1,0 +1,100 @@
+package httpapi
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// TestLoggedRequests checks that requests of an account are recorded whatever their outcome, and that
+// requests without a valid credential and public ones are not.
+func TestLoggedRequests(t *testing.T) {
+	var got []string
+	h := New(newFake(), keys{}, Options{
+		Logger: slog.New(slog.DiscardHandler),
+		LogRequest: func(account cola.AccountID, failed bool, describe func() cola.LoggedRequest) {
+			r := describe()
+			got = append(got, fmt.Sprintf("%t %s %s %s %d %s %s", failed, r.Channel, r.Method, r.Target, r.Status, r.Code, r.Input))
+		},
+	})
+	for _, request := range []string{
+		"GET /api/v1/colas?q=oak", "HEAD /api/v1/usage", "GET /api/v1/nothing", "PUT /api/v1/colas", "GET /api/v1/colas?per_page=x",
+		"GET /healthz", "GET /images/11054001000049-1",
+	} {
+		var method, target string
+		fmt.Sscan(request, &method, &target)
+		r := httptest.NewRequest(method, target, nil)
+		r.Header.Set("X-Api-Key", testKey)
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/colas?q=anonymous", nil))
+	want := []string{
+		"false rest GET /api/v1/colas 200  q=oak", "false rest HEAD /api/v1/usage 200  ", "true rest GET /api/v1/nothing 404 not_found ",
+		"true rest PUT /api/v1/colas 405 method_not_allowed ", "true rest GET /api/v1/colas 400 validation_error per_page=x",
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("recorded %q, want %q", got, want)
+	}
+}
+
+// BenchmarkRequestLog compares charged searches over HTTP with and without the request log, by their
+// medians. Every request is recorded: the account stays within its limits, because the clock
+// advances.
+func BenchmarkRequestLog(b *testing.B) {
+	r := registrytest.New(b)
+	account := r.Holder(b, "ann@example.com", cola.TierPro).Account
+	secret := auth.NewSecret()
+	key := secret.Key()
+	key.AccountID, key.Name = account, "benchmark"
+	if _, err := r.Store.CreateKey(b.Context(), key, secret.Hash(), 0); err != nil {
+		b.Fatal(err)
+	}
+	var servers [2]*httptest.Server // without and with the request log
+	var took [2][]time.Duration
+	for i, record := range []web.LogRequest{nil, r.LogRequest} {
+		o := Options{Logger: slog.New(slog.DiscardHandler), LogRequest: record}
+		servers[i] = httptest.NewServer(New(r.Service, auth.New(r.Store, nil, nil), o))
+		defer servers[i].Close()
+	}
+	for b.Loop() { // alternating, so that other load on the machine affects both alike
+		r.Advance(6 * time.Second)
+		for i, server := range servers {
+			start := time.Now()
+			searchOnce(b, server.URL, secret.Reveal())
+			took[i] = append(took[i], time.Since(start))
+		}
+	}
+	median := func(all []time.Duration) float64 {
+		slices.Sort(all)
+		return float64(all[len(all)/2].Microseconds())
+	}
+	b.ReportMetric(median(took[0]), "µs-plain")
+	b.ReportMetric(median(took[1]), "µs-logged")
+	b.ReportMetric(median(took[1])/median(took[0]), "ratio")
+}
+
+func searchOnce(b *testing.B, server, key string) {
+	request, err := http.NewRequest(http.MethodGet, server+"/api/v1/colas?q=red&product_type=wine&per_page=1&date_range=all", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	request.Header.Set("X-Api-Key", key)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK {
+		b.Fatal(response.Status, string(body), err)
+	}
+}

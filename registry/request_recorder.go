@@ -1,0 +1,211 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/ratelimit"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Each process records up to requestBurst requests of an account at once, and one per requestEvery
+// in the long run: as many as a free account may send. Beyond that, it still records errors up to
+// errorBurst, and one per errorEvery. With these limits, an account has at most 123,500 rows per
+// process in a week.
+const (
+	requestBurst       = 2_000
+	requestEvery       = 6 * time.Second
+	errorBurst         = 500
+	errorEvery         = 30 * time.Second
+	maxSampledAccounts = 20_000 // in memory; the least recently active ones start over
+)
+
+const (
+	// requestInterval is the time until a request is written. A crash loses the requests of this
+	// time.
+	requestInterval = time.Second
+	// maxPendingRequests limits the requests in memory, which have up to 7 KB each, but typically
+	// 400 bytes.
+	maxPendingRequests = 5_000
+	// maxPendingGaps limits the counts in memory.
+	maxPendingGaps = 10_000
+)
+
+// requestRecorder samples the requests of accounts and writes them in the background, so that
+// requests don't wait for the database. If the database had committed a failed write, its requests
+// are recorded twice.
+type requestRecorder struct {
+	background
+	store     store.RequestLog
+	now       cola.Clock
+	retention time.Duration
+	metrics   *requestLogMetrics
+	requests  *ratelimit.Limiter[cola.AccountID]
+	errors    *ratelimit.Limiter[cola.AccountID] // beyond requests
+
+	// Guarded by mu.
+	pending []store.RecordedRequest
+	gaps    map[gapKey]*store.RequestGap
+}
+
+// gapKey identifies requests that are counted together.
+type gapKey struct {
+	account cola.AccountID
+	hour    int64 // since 1970
+}
+
+// newRequestRecorder returns a recorder whose requests are deleted after some days.
+func newRequestRecorder(st store.RequestLog, days int, now cola.Clock, log *slog.Logger,
+	m *requestLogMetrics) *requestRecorder {
+	r := &requestRecorder{
+		background: newBackground("requests", requestInterval, log), store: st, now: now, metrics: m,
+		retention: time.Duration(days) * 24 * time.Hour,
+		requests:  ratelimit.New[cola.AccountID](requestBurst, requestEvery, maxSampledAccounts, now),
+		errors:    ratelimit.New[cola.AccountID](errorBurst, errorEvery, maxSampledAccounts, now),
+		gaps:      map[gapKey]*store.RequestGap{},
+	}
+	r.write = r.writePending
+	return r
+}
+
+// record records a request that has just been answered, or counts it as left out if there are too
+// many. It never blocks on the database. describe is called only if the request is recorded.
+func (r *requestRecorder) record(account cola.AccountID, failed bool, describe func() cola.LoggedRequest) {
+	now := r.now()
+	if r.requests.Take(account, 1) > 0 && (!failed || r.errors.Take(account, 1) > 0) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.metrics.sampled.Inc()
+		r.leaveOut(account, now, failed)
+		return
+	}
+	request := store.RecordedRequest{Account: account, ExpiresAt: now.Add(r.retention), LoggedRequest: describe()}
+	request.At = now.Add(-request.Duration)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.add(request)
+}
+
+// add queues a request, or counts it as left out if the queue is full. The caller holds the lock.
+func (r *requestRecorder) add(request store.RecordedRequest) {
+	if r.closed || len(r.pending) >= maxPendingRequests {
+		r.metrics.dropped.Inc()
+		r.leaveOut(request.Account, request.At, request.Failed())
+		return
+	}
+	r.pending = append(r.pending, request)
+	r.schedule()
+}
+
+// leaveOut counts a request that isn't recorded. The caller holds the lock.
+func (r *requestRecorder) leaveOut(account cola.AccountID, at time.Time, failed bool) {
+	hour := at.UTC().Truncate(time.Hour)
+	gap := store.RequestGap{Account: account, Hour: hour, ExpiresAt: hour.Add(r.retention + time.Hour), Successes: 1}
+	if failed {
+		gap.Successes, gap.Errors = 0, 1
+	}
+	r.addGap(gap)
+}
+
+// addGap adds to a pending count, unless there are too many counts. The caller holds the lock.
+func (r *requestRecorder) addGap(gap store.RequestGap) {
+	key := gapKey{gap.Account, gap.Hour.Unix() / 3600}
+	switch known := r.gaps[key]; {
+	case known != nil:
+		known.Successes += gap.Successes
+		known.Errors += gap.Errors
+	case !r.closed && len(r.gaps) < maxPendingGaps:
+		r.gaps[key] = &gap
+	}
+	r.schedule()
+}
+
+// writePending writes the pending requests and counts, and requeues those that it could not write.
+func (r *requestRecorder) writePending(ctx context.Context) error {
+	requests, gaps := r.takePending()
+	var err error
+	for len(requests)+len(gaps) > 0 && err == nil {
+		n, counts := min(len(requests), store.RequestBatch), min(len(gaps), store.RequestBatch)
+		err = r.store.RecordRequests(ctx, requests[:n], gaps[:counts])
+		if errors.Is(err, store.ErrMalformed) {
+			// Retrying would block the queue forever.
+			r.log.Error("dropped requests that can't be stored", "requests", n, "error", err)
+			r.metrics.dropped.Add(float64(n))
+			requests, err = requests[n:], nil
+			continue
+		}
+		if err == nil {
+			r.metrics.recorded.Add(float64(n))
+			requests, gaps = requests[n:], gaps[counts:]
+		}
+	}
+	r.requeue(requests, gaps)
+	return err
+}
+
+// takePending returns the pending requests and counts, and resets them.
+func (r *requestRecorder) takePending() (requests []store.RecordedRequest, gaps []store.RequestGap) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for g := range maps.Values(r.gaps) {
+		gaps = append(gaps, *g)
+	}
+	requests = r.pending
+	r.pending = nil
+	clear(r.gaps)
+	return requests, gaps
+}
+
+// requeue puts unwritten requests and counts before those that arrived in the meantime. If there are
+// too many, it leaves out the latest.
+func (r *requestRecorder) requeue(requests []store.RecordedRequest, gaps []store.RequestGap) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	later := r.pending
+	r.pending = slices.Clip(requests)
+	keep := min(len(later), maxPendingRequests-len(r.pending))
+	r.pending = append(r.pending, later[:keep]...)
+	for _, excess := range later[keep:] {
+		r.metrics.dropped.Inc()
+		r.leaveOut(excess.Account, excess.At, excess.Failed())
+	}
+	for _, g := range gaps {
+		r.addGap(g)
+	}
+	r.reschedule(len(r.pending)+len(r.gaps) > 0)
+}
+
+// close writes the pending requests and stops the recorder. Later requests are dropped, and so are
+// those that the database does not accept within flushTimeout.
+func (r *requestRecorder) close() {
+	r.background.close()
+	if lost, _ := r.takePending(); len(lost) > 0 {
+		r.metrics.dropped.Add(float64(len(lost)))
+		r.log.Warn("requests missing from request logs at shutdown", "requests", len(lost))
+	}
+}
+
+// requestLogMetrics counts requests by whether they were recorded.
+type requestLogMetrics struct{ recorded, sampled, dropped prometheus.Counter }
+
+// newRequestLogMetrics returns the metrics, registered unless registerer is nil.
+func newRequestLogMetrics(registerer prometheus.Registerer) *requestLogMetrics {
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "colaregistry_request_log_requests_total",
+		Help: "Requests of accounts by outcome: recorded; sampled (left out by the limit per account); " +
+			"dropped (left out because memory was full or the database unavailable).",
+	}, []string{"outcome"})
+	if registerer != nil {
+		registerer.MustRegister(requests)
+	}
+	return &requestLogMetrics{
+		requests.WithLabelValues("recorded"), requests.WithLabelValues("sampled"), requests.WithLabelValues("dropped"),
+	}
+}

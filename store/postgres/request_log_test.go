@@ -1,0 +1,17 @@
+package postgres
+
+import (
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/store/sqlstore"
+	"github.com/colaregistry/colaregistry/store/storetest"
+)
+
+func TestExpiredRequests(t *testing.T) {
+	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	now := start
+	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet(), Now: func() time.Time { return now }})
+	storetest.ExpiredRequests(t, s, start, func(d time.Duration) { now = now.Add(d) },
+		func() error { return sqlstore.DeleteExpired(t.Context(), s.control) })
+}

@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// RequestBatch is the maximum number of requests, and of gaps, in a call of RecordRequests.
+const RequestBatch = 100
+
+// RecordedRequest is a request with its account and the time at which it is deleted.
+type RecordedRequest struct {
+	Account   cola.AccountID
+	ExpiresAt time.Time
+	cola.LoggedRequest
+}
+
+// RequestGap counts requests of an account that were not recorded.
+type RequestGap struct {
+	Account   cola.AccountID
+	Hour      time.Time // start, UTC
+	ExpiresAt time.Time
+	Successes int
+	Errors    int
+}
+
+// RequestCursor is a position in a request log.
+type RequestCursor struct {
+	At time.Time
+	ID int64
+}
+
+// RequestFilter selects requests. Zero fields select all.
+type RequestFilter struct {
+	From, To             time.Time // From <= time of arrival < To
+	MinStatus, MaxStatus int
+	Channel              cola.Channel
+	Credential           cola.Credential // ID 0 stands for all credentials of the kind
+	// Text is part of the target or the input, as it is or escaped as in a query string, ignoring
+	// ASCII case. Or it is a whole request ID.
+	Text string
+	// Before and After select requests on one side of a position. At most one is set.
+	Before, After RequestCursor
+}
+
+// RequestLog records requests for account holders to see. It is not part of the ledger, and the
+// latest requests may be lost in a crash.
+type RequestLog interface {
+	// RecordRequests adds requests, without their IDs, and adds to the counts of gaps. It ignores
+	// unknown accounts. It fails with ErrMalformed for text that can't be stored, and does not wait
+	// for the disk.
+	RecordRequests(ctx context.Context, requests []RecordedRequest, gaps []RequestGap) error
+	// Requests returns up to limit requests of an account, latest first. With After, they are the
+	// ones closest to that position. It fails with ErrMalformed for a filter with text that can't be
+	// stored.
+	Requests(ctx context.Context, account cola.AccountID, which RequestFilter, limit int) ([]cola.LoggedRequest, error)
+	// Request returns a request of an account, or ErrNotFound.
+	Request(ctx context.Context, account cola.AccountID, id int64) (cola.LoggedRequest, error)
+	// RequestGaps returns an account's total of the gaps of all hours that overlap the given time
+	// span.
+	RequestGaps(ctx context.Context, account cola.AccountID, from, to time.Time) (RequestGap, error)
+	// ClearRequestLog deletes the requests and gaps of all accounts.
+	ClearRequestLog(ctx context.Context) error
+}
