@@ -32,6 +32,7 @@ type engineOptions struct {
 	vault                 *vault.Vault        // nil if the process doesn't manage destinations
 	images                registry.ImageStore // nil if the process doesn't serve images
 	operators             []string            // email addresses
+	requestLogDays        int                 // days for which requests are kept for account holders; 0: none
 }
 
 func newEngine(env *environment, st store.Store, o engineOptions) *engine {
@@ -43,7 +44,7 @@ func newEngine(env *environment, st store.Store, o engineOptions) *engine {
 		Store: st, Index: e.index, Ledger: e.ledger, PublicURL: o.publicURL,
 		Now: time.Now, Logger: env.log, Metrics: o.metrics,
 		SendsMail: o.sendsMail, PrivateWebhooks: o.privateWebhooks, Events: o.events, Vault: o.vault, Images: o.images,
-		Operators: o.operators,
+		Operators: o.operators, RequestLogDays: o.requestLogDays,
 	})
 	e.follower = registry.NewFollower(e.service, registry.FollowerOptions{
 		Snapshot: o.snapshot,
@@ -57,7 +58,7 @@ func newEngine(env *environment, st store.Store, o engineOptions) *engine {
 	return e
 }
 
-// close commits charges, records refusals and closes the index. Call it before closing the store.
+// close commits charges, records refusals and requests, and closes the index. Call it before closing the store.
 func (e *engine) close() {
 	e.ledger.Close()
 	e.service.Close()

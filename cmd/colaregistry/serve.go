@@ -112,6 +112,11 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	if c.RequestLogDays == 0 {
+		if err := st.ClearRequestLog(env); err != nil {
+			return err
+		}
+	}
 	s, err := newServer(c, env, deployment{st, files, v, publicURL, listener.Addr(), processors, admin})
 	if err != nil {
 		return err
@@ -174,7 +179,7 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	_, err = c.signInIssuers(c.Issuers)
 	_, unlinked := c.linkPolicies()
 	err = errors.Join(c.checkImages(), c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(),
-		c.checkFetch(), c.checkOperators(), c.checkSignUp(), c.checkContact(), err, unlinked)
+		c.checkFetch(), c.checkOperators(), c.checkRequestLog(), c.checkSignUp(), c.checkContact(), err, unlinked)
 	if err != nil {
 		return "", err
 	}

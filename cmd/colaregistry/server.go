@@ -98,7 +98,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	s.engine = newEngine(env, d.store, engineOptions{
 		publicURL: d.publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: metrics,
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.servedImages(),
-		operators: c.Operators,
+		operators: c.Operators, requestLogDays: c.RequestLogDays,
 	})
 	mailer, err := c.mailer(d.vault, d.publicURL, env.log)
 	if err != nil {
@@ -113,14 +113,17 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	d.admin.register(newFetchMetrics(d.store))
 	d.admin.setReady(s.service.Ready)
 	authenticator := auth.New(d.store, tokens, events)
+	discovery := c.discovery()
+	discovery.RequestLogDays = c.RequestLogDays
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
 		PublicURL: d.publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
-		MaxDrawings: max(1, d.processors-1), Discovery: c.discovery(),
+		MaxDrawings: max(1, d.processors-1), Discovery: discovery,
+		LogRequest: s.service.LogRequest,
 	})
 	assistants := mcp.New(s.service, authenticator, mcp.Options{
 		PublicURL: d.publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
 		Hosts:   c.hosts(d),
-		Origins: append([]string{d.publicURL}, c.AllowedOrigins...),
+		Origins: append([]string{d.publicURL}, c.AllowedOrigins...), LogRequest: s.service.LogRequest,
 	})
 	public := site.New(site.Options{
 		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, SiteName: c.SiteName, Contact: c.Contact,
@@ -159,6 +162,7 @@ func (s *server) dashboard(
 		PublicURL: d.publicURL, Hosts: c.hosts(d), BillingURL: c.BillingURL, SignInForApps: len(c.Issuers) > 0,
 		SignInByEmail: mailer != nil, SignUp: mailer != nil && c.SignUp == "open", InviteOnly: c.SignUp == "invite",
 		Landing: landing, SiteName: c.SiteName, Logger: s.env.log, Metrics: d.admin.registerer(),
+		LogRequest: s.service.LogRequest,
 	}), nil
 }
 

@@ -19,8 +19,9 @@ import (
 // of labels.
 var free = map[string]int{
 	"GET /feeds/{token}":           25,
-	"GET /site/samples/{name}":     2, // the same for everyone, for an hour
-	"POST /saved-searches/preview": 5, // and 100 distinct labels per day
+	"GET /site/samples/{name}":     2,  // the same for everyone, for an hour
+	"GET /requests":                50, // IDs that the account itself sent, one per request
+	"POST /saved-searches/preview": 5,  // and 100 distinct labels per day
 	// Without JavaScript, the form shows the same preview.
 	"GET /saved-searches/new":          5,
 	"POST /saved-searches/new":         5,
