@@ -47,7 +47,7 @@ func TestCheckName(t *testing.T) {
 		`href="/saved-searches/new?brand_name=%22QUOKKA%22&product_type=wine"`)
 	before := s.used()
 	none := s.get("/brands?q=xylozzq+estate")
-	none.shows(t, http.StatusOK, `class="empty"`, "No charge", "<dt>Brands</dt><dd>0",
+	none.shows(t, http.StatusOK, `class="empty"`, `class="cost">Free`, "<dt>Brands</dt><dd>0",
 		`<a href="/explore?brand_name=xylozzq+estate&date_range=all">`)
 	none.checkHTML(t)
 	none.lacks(t, "search brand_name")

@@ -13,6 +13,7 @@ func (s *site) chargedPages() map[string]string {
 	return map[string]string{
 		"/explore?q=":                           "one list record",
 		"/explore?origin=france&page=2":         "one list record",
+		"/explore/labels.csv?origin=france":     "one list record",
 		"/brands?q=oak":                         "one list record",
 		"/trends?group_by=year":                 "one list record",
 		"/explore/" + s.someLabel():             "one detail view",

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -35,35 +36,42 @@ func (s *Service) SearchColas(
 func (s *Service) SearchColasLimited(
 	ctx context.Context, c cola.Caller, p cola.SearchParams, limit RowLimit[cola.ColaSummary],
 ) (ColaPage, cola.QuotaState, error) {
-	page, _, state, err := s.searchColas(ctx, c, p, limit)
-	return page, state, err
+	found, state, err := s.searchColas(ctx, c, p, 0, limit)
+	return found.ColaPage, state, err
 }
 
-// searchColas searches and charges. It returns the results with the view of the index that they
-// come from.
+// colaSearch is a charged page of labels with the search that found it.
+type colaSearch struct {
+	ColaPage
+	view  *search.View // of the index
+	query cola.ColaSearch
+}
+
+// searchColas searches and charges. perPage replaces the number of rows in p unless it is 0.
 func (s *Service) searchColas(
-	ctx context.Context, c cola.Caller, p cola.SearchParams, limit RowLimit[cola.ColaSummary],
-) (ColaPage, *search.View, cola.QuotaState, error) {
+	ctx context.Context, c cola.Caller, p cola.SearchParams, perPage int, limit RowLimit[cola.ColaSummary],
+) (colaSearch, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
-		return ColaPage{}, nil, state, err
+		return colaSearch{}, state, err
 	}
 	q, err := p.Normalize(s.now())
 	if err != nil {
 		state, err := s.Refuse(ctx, c, err)
-		return ColaPage{}, nil, state, err
+		return colaSearch{}, state, err
 	}
+	q.PerPage = cmp.Or(perPage, q.PerPage)
 	start, view := time.Now(), s.index.View()
 	found := view.Search(q)
 	s.metrics.observeSearch(classifyQuery(&q.Query), start)
 	charged, state, err := chargeRows(ctx, s, c, found.Rows, found.HasMore, limit)
 	if err != nil {
-		return ColaPage{}, nil, state, err
+		return colaSearch{}, state, err
 	}
 	page := colaPage(q, charged, found.Total)
 	page.DataAsOf = view.DataAsOf(s.today())
 	page.Advice = searchNotes(view, &p, &q, found.Total)
 	page.Notes = noteTexts(page.Advice)
-	return page, view, state, nil
+	return colaSearch{page, view, q}, state, nil
 }
 
 func colaPage(q cola.ColaSearch, charged chargedRows[cola.ColaSummary], total int) ColaPage {

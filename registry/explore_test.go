@@ -83,7 +83,7 @@ func (w *world) checkFacets(t *testing.T, p cola.SearchParams, facets []cola.Fac
 	}
 	for _, f := range facets {
 		for _, v := range f.Values {
-			q, err := p.Choose(f.Name, v.Value).Normalize(w.now())
+			q, err := p.FixDates(w.now()).Choose(f.Name, v.Value).Normalize(w.now())
 			if err != nil {
 				t.Fatal(err)
 			}

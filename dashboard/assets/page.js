@@ -33,6 +33,19 @@
     setTimeout(() => { label.nodeValue = before; }, 2000);
   });
 
+  // Count down to the end of a rate limit.
+  for (const note of document.querySelectorAll("[data-countdown]")) {
+    const end = Date.now() + 1000 * Number(note.dataset.countdown);
+    const left = note.querySelector("span");
+    const timer = setInterval(() => {
+      const seconds = Math.max(0, Math.ceil((end - Date.now()) / 1000));
+      left.textContent = `${seconds} ${seconds === 1 ? "second" : "seconds"}`;
+      if (seconds > 0) return;
+      clearInterval(timer);
+      note.textContent = "You can search again now.";
+    }, 1000);
+  }
+
   // Escape closes the menu on small screens.
   document.addEventListener("keydown", (event) => {
     const open = document.querySelector(".menu[open]");

@@ -258,7 +258,7 @@ func (h recordIDs) pages() []namedPage {
 		{"trends-bars", "/trends?group_by=year&group_by=product_type&date_range=all", 200},
 		{"trends-lines", "/trends?group_by=month&group_by=product_type&date_range=all", 200},
 		{"trends-ranking", "/trends?group_by=permit&group_by=product_type&date_range=all", 200},
-		{"explore-note", "/explore?q=rvers&origin=frrance", 200},
+		{"explore-note", "/explore?q=rvers&origin=frrance", 200}, {"explore-gallery", "/explore?date_range=all&view=gallery", 200},
 		{"keys-ended", "/keys/ended", 200}, {"usage-refusals", "/usage/refusals", 200},
 		{"app-restore", "/apps/" + h.EndedApp + "/restore", 200},
 		{"search-feed", search + "/feed", 200}, {"search-feed-end", search + "/feed/end", 200},
