@@ -262,7 +262,7 @@ func TestLabels(t *testing.T) {
 func TestUnknownLabels(t *testing.T) {
 	s := mustSite(t)
 	for _, id := range []string{
-		"99999999999999", "00000000000000", "1", "permittees", "%3Cscript%3Ealert(1)", "%00",
+		"99999999999999", "00000000000000", "1", "permittee", "%3Cscript%3Ealert(1)", "%00",
 		"%ff%fe", "%2e%2e%2fkeys", strings.Repeat("9", 5000), "100000000000000000000000000",
 	} {
 		page := s.get("/explore/" + id)

@@ -44,6 +44,7 @@ type Service interface {
 	searchService
 	destinationService
 	exploreService
+	listService
 	brandService
 	countService
 }
@@ -223,6 +224,7 @@ func routes() []route {
 		searchRoutes(),
 		destinationRoutes(),
 		exploreRoutes(),
+		listRoutes(),
 		brandRoutes(),
 		countRoutes(),
 		connectRoutes(),

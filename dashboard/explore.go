@@ -43,6 +43,7 @@ func exploreRoutes() []route {
 
 // explorePage is the search form and, if the URL has a search, its results.
 type explorePage struct {
+	Tabs     []facetLink
 	Form     exploreForm
 	Hints    []string // on ignored URL parameters
 	Refused  *refusal // the search exceeded a limit
@@ -69,7 +70,7 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	search := readQuery(reader, req.http.URL.RawQuery)
 	view := req.query().Get(viewParam)
 	address := searchAddress(view)
-	p := explorePage{Form: newExploreForm(search.values, nil), Hints: search.hints, Quota: req.quota}
+	p := explorePage{Tabs: exploreTabs(explorePath), Form: newExploreForm(search.values, nil), Hints: search.hints, Quota: req.quota}
 	p.Form.keep(view)
 	if len(search.values) == 0 && len(search.params.Problems) == 0 {
 		p.Examples = exampleSearches()

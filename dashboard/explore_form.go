@@ -25,6 +25,7 @@ type queryParams[P any] struct {
 	raw    string
 	values url.Values // of known parameters
 	params P
+	broken bool     // the query itself is invalid; params has the problem
 	hints  []string // on unknown parameters that resemble a known one
 }
 
@@ -41,6 +42,7 @@ func readQuery[P any](reader *params.Reader[P], raw string) queryParams[P] {
 	if err != nil {
 		problems.Add(addressField, "Invalid URL encoding. Write %% as %%25 and ; as %%3B.")
 	}
+	q.broken = len(problems) > 0
 	q.values, q.hints = knownValues[P](values)
 	q.params = reader.Read(reader.Fields(withoutBlanks(q.values)), problems)
 	return q
