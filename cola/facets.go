@@ -135,46 +135,64 @@ type FacetSearch struct {
 }
 
 // FacetQuery finds the labels that a facet counts by value: those of the search without the facet's
-// own condition. Its dates are those of the search with a value chosen, because choosing a value
-// may change them.
+// own condition.
 type FacetQuery struct {
-	Facet  string
-	Status string // the chosen status, which affects the dates; empty for other facets
-	Query  Query
+	Facet string
+	Query Query
 }
 
-// FacetSearch returns the queries that count the facets of the search, or a validation Error.
+// FacetSearch returns the queries that count the facets of the search, or a validation Error. All
+// facets cover the dates of the search (see FixDates), except the year, which replaces them.
 func (p SearchParams) FacetSearch(now time.Time) (FacetSearch, error) {
+	p = p.FixDates(now)
+	p.Cursor, p.Page = "", Opt[int]{}
 	s, err := p.Normalize(now)
 	if err != nil {
 		return FacetSearch{}, err
 	}
 	found := FacetSearch{Params: p, Query: s.Query}
-	for _, one := range []struct {
-		facet  string
-		values []string // all statuses, because they affect the dates; for other facets, any one value
-	}{
-		{FacetProductType, vocabulary.ProductTypes()[:1]}, {FacetStatus, vocabulary.Statuses()}, {FacetCategory, vocabulary.CategoryRoots()[:1]},
-		{FacetOrigin, []string{"FRANCE"}}, {FacetContainer, ContainerTypes()[:1]}, {FacetYear, []string{"2000"}},
-	} {
-		for _, value := range one.values {
-			s, err := p.Choose(one.facet, value).Normalize(now)
-			if err != nil {
-				return FacetSearch{}, err
-			}
-			q := FacetQuery{Facet: one.facet, Query: s.Query}
-			if f, ok := facetFilter(one.facet); ok {
-				f.Clear(&q.Query)
-			} else {
-				q.Query.From, q.Query.To = 0, 0
-			}
-			if one.facet == FacetStatus {
-				q.Status = value
-			}
-			found.Queries = append(found.Queries, q)
+	for _, facet := range Facets() {
+		q := FacetQuery{Facet: facet, Query: s.Query}
+		if f, ok := facetFilter(facet); ok {
+			f.Clear(&q.Query)
+		} else {
+			q.Query.From, q.Query.To = 0, 0
 		}
+		found.Queries = append(found.Queries, q)
 	}
 	return found, nil
+}
+
+// FixDates returns the search with the dates that it covers by default as parameters, so that
+// changing another parameter, such as the status, keeps them.
+func (p SearchParams) FixDates(now time.Time) SearchParams {
+	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 || p.DateRange != "" {
+		return p
+	}
+	if p.normalize(&Problems{}).defaultWindow() {
+		p.ApprovalDateFrom, p.ApprovalDateTo = LastYear(now)
+	} else {
+		p.DateRange = AllDates
+	}
+	return p
+}
+
+// FreeDates is the inverse of FixDates: it removes dates that the search covers by default.
+func (p SearchParams) FreeDates(now time.Time) SearchParams {
+	free := p
+	free.ApprovalDateFrom, free.ApprovalDateTo, free.DateRange = 0, 0, ""
+	fixed := free.FixDates(now)
+	if fixed.ApprovalDateFrom != p.ApprovalDateFrom || fixed.ApprovalDateTo != p.ApprovalDateTo ||
+		fixed.DateRange != p.DateRange {
+		return p
+	}
+	return free
+}
+
+// LastYear returns the first and the last day of the default date window.
+func LastYear(now time.Time) (from, to Date) {
+	to = DateOf(now)
+	return to.AddDays(-DefaultWindowDays), to
 }
 
 // sameWord compares two values of a fixed list as Normalize does.

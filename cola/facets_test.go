@@ -61,6 +61,39 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// TestFixDates checks that fixed dates cover the same labels as the search's default ones, and that
+// FreeDates removes only those.
+func TestFixDates(t *testing.T) {
+	now := cola.NewDate(2025, 9, 1).Time()
+	first, last := cola.NewDate(2024, 9, 1), cola.NewDate(2025, 9, 1)
+	for name, tt := range map[string]struct{ p, want cola.SearchParams }{
+		"default window": {cola.SearchParams{Q: "oak"}, cola.SearchParams{Q: "oak", ApprovalDateFrom: first, ApprovalDateTo: last}},
+		"a status that covers all dates": {
+			cola.SearchParams{Status: " Expired"}, cola.SearchParams{Status: " Expired", DateRange: cola.AllDates},
+		},
+		"an ID":      {cola.SearchParams{Q: "11054001000049"}, cola.SearchParams{Q: "11054001000049", DateRange: cola.AllDates}},
+		"all dates":  {cola.SearchParams{DateRange: "ALL"}, cola.SearchParams{DateRange: "ALL"}},
+		"other date": {cola.SearchParams{ApprovalDateTo: first}, cola.SearchParams{ApprovalDateTo: first}},
+		"invalid":    {cola.SearchParams{Status: "gone"}, cola.SearchParams{Status: "gone", ApprovalDateFrom: first, ApprovalDateTo: last}},
+	} {
+		got := tt.p.FixDates(now)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: FixDates (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(tt.p, got.FreeDates(now)); diff != "" {
+			t.Errorf("%s: FreeDates (-want +got):\n%s", name, diff)
+		}
+		before, err := tt.p.Normalize(now)
+		if err != nil {
+			continue
+		}
+		after, err := got.Normalize(now)
+		if diff := cmp.Diff(before.Query, after.Query); err != nil || diff != "" {
+			t.Errorf("%s: query (-default +fixed): %v\n%s", name, err, diff)
+		}
+	}
+}
+
 // TestChooseLeavesParams checks that Choose, Toggle and Without don't modify the parameters, so
 // every link starts from the same search.
 func TestChooseLeavesParams(t *testing.T) {

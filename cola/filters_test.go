@@ -138,4 +138,12 @@ func TestFacetSearchOfInvalidParams(t *testing.T) {
 	if _, err := (SearchParams{Status: "gone"}).FacetSearch(testNow); CodeOf(err) != CodeValidation {
 		t.Errorf("FacetSearch(invalid status): error = %v, want validation_error", err)
 	}
+	first, err := SearchParams{}.Normalize(testNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := SearchParams{Cursor: first.CursorAfter(Position{Date: first.To, TTBID: 1})}
+	if _, err := next.FacetSearch(testNow); err != nil {
+		t.Errorf("FacetSearch(with a cursor): %v", err)
+	}
 }

@@ -27,7 +27,7 @@ func (p SearchParams) Normalize(now time.Time) (ColaSearch, error) {
 	}
 	s.DefaultWindow = normalized.defaultWindow()
 	if s.DefaultWindow {
-		s.windowFrom(DateOf(now).AddDays(-DefaultWindowDays))
+		s.From, s.To = LastYear(now)
 	}
 	if normalized.Cursor == "" {
 		s.Page = problems.page(p.Page, "To continue, send page 100's next_cursor as cursor, without page.")

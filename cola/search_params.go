@@ -1,6 +1,9 @@
 package cola
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Page sizes and numbers in the contract.
 const (
@@ -123,6 +126,17 @@ const sortNewest = "-approval_date"
 
 // sorts returns the values of sort.
 func sorts() []string { return []string{sortNewest, string(SortOldest), string(SortBrand)} }
+
+// SameSort reports whether two values of sort, which may be empty, mean the same order.
+func SameSort(a, b string) bool {
+	order := func(s string) string {
+		if s = strings.ToLower(strings.TrimSpace(s)); s == sortNewest {
+			return string(SortNewest)
+		}
+		return s
+	}
+	return order(a) == order(b)
+}
 
 // Position is a position in the result order: after the label with this effective date (zero if
 // undated) and ID.

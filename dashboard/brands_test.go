@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -47,7 +46,7 @@ func TestCheckName(t *testing.T) {
 		`href="/saved-searches/new?brand_name=%22QUOKKA%22&product_type=wine"`)
 	before := s.used()
 	none := s.get("/brands?q=xylozzq+estate")
-	none.shows(t, http.StatusOK, `class="empty"`, "No charge", "<dt>Brands</dt><dd>0",
+	none.shows(t, http.StatusOK, `class="empty"`, `class="cost">Free`, "<dt>Brands</dt><dd>0",
 		`<a href="/explore?brand_name=xylozzq+estate&date_range=all">`)
 	none.checkHTML(t)
 	none.lacks(t, "search brand_name")
@@ -126,15 +125,7 @@ func TestTruncatedReport(t *testing.T) {
 	s := mustSite(t)
 	s.addBrands()
 	c := s.join("free@example.com", cola.TierFree)
-	for left := cola.TierFree.Limits().ListRecords - 2; left > 0; {
-		_, state, err := s.registry.SearchColas(t.Context(), c,
-			cola.SearchParams{DateRange: cola.AllDates, PerPage: cola.Some(min(100, left))})
-		if err != nil || state.Charged == 0 {
-			t.Fatal(state.Charged, err)
-		}
-		left -= state.Charged
-		s.registry.Advance(10 * time.Second)
-	}
+	s.spendMost(c, 2)
 	free := s.by("free@example.com")
 	page := free.get("/brands?q=Quokka")
 	page.shows(t, http.StatusOK, "1 to 2 of 5", `<a href="/plans">Compare plans</a>`)

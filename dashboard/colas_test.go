@@ -251,7 +251,7 @@ func TestLabels(t *testing.T) {
 	before := s.used()
 	page := s.get("/explore/" + id)
 	page.checkHTML(t)
-	page.shows(t, http.StatusOK, id, "1 detail view; 9,999 of 10,000 left", `id="holder"`,
+	page.shows(t, http.StatusOK, id, "1 detail view · 9,999 left", `id="holder"`,
 		"https://registry.example/api/v1/colas/"+id+"'",
 		`"get_cola", "arguments": {"response_format":"detailed","ttb_id":"`+id+`"}`, `src="/images/`+id)
 	s.costs(before, 0, 1)
@@ -262,7 +262,7 @@ func TestLabels(t *testing.T) {
 func TestUnknownLabels(t *testing.T) {
 	s := mustSite(t)
 	for _, id := range []string{
-		"99999999999999", "00000000000000", "1", "permittees", "%3Cscript%3Ealert(1)", "%00",
+		"99999999999999", "00000000000000", "1", "permittee", "%3Cscript%3Ealert(1)", "%00",
 		"%ff%fe", "%2e%2e%2fkeys", strings.Repeat("9", 5000), "100000000000000000000000000",
 	} {
 		page := s.get("/explore/" + id)
@@ -332,7 +332,7 @@ func TestPermittees(t *testing.T) {
 		normalized := vocabulary.NormalizePermit(number)
 		before := s.used()
 		page := s.get("/explore/permittees/" + url.PathEscape(number))
-		page.shows(t, http.StatusOK, normalized, "1 detail view;", "HOSTILE",
+		page.shows(t, http.StatusOK, normalized, "1 detail view ·", "HOSTILE",
 			"/api/v1/permittees/"+url.PathEscape(normalized)+"'",
 			"/explore?"+url.Values{"date_range": {"all"}, "permit_number": {normalized}}.Encode())
 		page.checkHTML(t)
@@ -371,7 +371,7 @@ func TestEstimatedDates(t *testing.T) {
 	if n := all.total(t); n != 3 || strings.Count(all.body, mark) != 2 {
 		t.Errorf("%d labels, %d estimates across all dates, want 3 and 2", n, strings.Count(all.body, mark))
 	}
-	all.shows(t, http.StatusOK, "approval date unknown", `<option value="all" selected>All dates`, "all dates")
+	all.shows(t, http.StatusOK, "approval date unknown", `<option value="all" selected>All dates`)
 	if known := s.get("/explore?q=guesswork&date_range=all&estimated_dates=exclude"); known.total(t) != 1 {
 		t.Errorf("%d labels without estimates, want the undated one", known.total(t))
 	}

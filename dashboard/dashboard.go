@@ -45,6 +45,7 @@ type Service interface {
 	searchService
 	destinationService
 	exploreService
+	listService
 	brandService
 	countService
 	requestLogService
@@ -228,6 +229,7 @@ func routes() []route {
 		searchRoutes(),
 		destinationRoutes(),
 		exploreRoutes(),
+		listRoutes(),
 		brandRoutes(),
 		countRoutes(),
 		connectRoutes(),

@@ -1,9 +1,14 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
@@ -14,6 +19,8 @@ import (
 // exploreService contains the operations of the Explore pages.
 type exploreService interface {
 	Explore(context.Context, cola.Caller, cola.SearchParams) (registry.ExploreResult, cola.QuotaState, error)
+	ExportColas(context.Context, cola.Caller, cola.SearchParams) (registry.ColaPage, cola.QuotaState, error)
+	Rows([]cola.ColaSummary) []cola.ColaRow
 	LabelPage(ctx context.Context, c cola.Caller, id string) (registry.LabelPage, cola.QuotaState, error)
 	Suggest(context.Context, cola.Caller, cola.SuggestParams) (registry.Suggestions, cola.QuotaState, error)
 	Permittee(
@@ -27,6 +34,7 @@ func exploreRoutes() []route {
 	reader, suggestReader := params.New[cola.SearchParams]("a search"), params.New[cola.SuggestParams]("suggestions")
 	return []route{
 		get(explorePath, func(req *request) error { return req.explore(reader) }),
+		get(exportPath, func(req *request) error { return req.export(reader) }),
 		get(suggestionsPath, func(req *request) error { return req.suggestions(suggestReader) }),
 		get(explorePath+"/{ttb_id}", (*request).label),
 		get(permitteesPath+"*", (*request).permittee), // a permit number may contain a slash
@@ -35,9 +43,10 @@ func exploreRoutes() []route {
 
 // explorePage is the search form and, if the URL has a search, its results.
 type explorePage struct {
+	Tabs     []facetLink
 	Form     exploreForm
 	Hints    []string // on ignored URL parameters
-	Notes    []noteLink
+	Refused  *refusal // the search exceeded a limit
 	Results  *exploreResults
 	Examples []exampleSearch
 	Quota    cola.QuotaState
@@ -58,45 +67,67 @@ func exampleSearches() []exampleSearch {
 
 // explore searches if the URL has search parameters. Otherwise it shows the form, which is free.
 func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
-	search := readSearch(reader, req.http.URL.RawQuery)
+	search := readQuery(reader, req.http.URL.RawQuery)
+	view := req.query().Get(viewParam)
+	address := searchAddress(view)
+	p := explorePage{Tabs: exploreTabs(explorePath), Form: newExploreForm(search.values, nil), Hints: search.hints, Quota: req.quota}
+	p.Form.keep(view)
 	if len(search.values) == 0 && len(search.params.Problems) == 0 {
-		return req.show(http.StatusOK, "explore",
-			page{Title: "Explore", Data: explorePage{
-				Form:     newExploreForm(search.values, nil),
-				Hints:    search.hints,
-				Examples: exampleSearches(),
-				Quota:    req.quota,
-			}})
+		p.Examples = exampleSearches()
+		return req.show(http.StatusOK, "explore", page{Title: "Explore", Data: p})
 	}
-	if to := search.canonicalURL(search.params.Problems, exploreURL); to != "" {
+	if to := search.canonicalURL(search.params.Problems, address); to != "" {
 		return req.redirect(to, "")
 	}
-	if answered, err := req.guardCharge(searchPrice()); answered || err != nil {
+	if answered, err := req.guardCharge(searchPrice(search.params.PerPage.V)); answered || err != nil {
 		return err
 	}
 	result, state, err := req.svc.Explore(req.ctx(), req.caller, search.params)
 	req.recordQuota(state)
+	p.Quota = req.quota
 	if problems := fieldProblems(err); problems != nil {
 		web.EventOf(req.ctx()).Code = cola.CodeValidation
-		return req.show(http.StatusBadRequest, "explore",
-			page{
-				Title: "Invalid search · Explore",
-				Data:  explorePage{Form: newExploreForm(search.values, problems), Hints: search.hints, Quota: req.quota},
-			})
+		p.Form.setProblems(problems)
+		return req.show(http.StatusBadRequest, "explore", page{Title: "Invalid search · Explore", Data: p})
+	}
+	if p.Refused = req.refusalOf(err); p.Refused != nil {
+		return req.show(http.StatusTooManyRequests, "explore", page{Title: p.Refused.Title + " · Explore", Data: p})
 	}
 	if err != nil {
 		return err
 	}
 	req.allowBackCache()
-	p := explorePage{
-		Form:    newExploreForm(search.values, nil),
-		Hints:   search.hints,
-		Notes:   noteLinks(result.Advice, exploreURL),
-		Results: req.searchResults(search.params, result),
-		Quota:   req.quota,
-	}
+	p.Results = req.searchResults(reader, search.params, result, view)
 	return req.show(http.StatusOK, "explore",
 		page{Title: p.Results.Title(), Data: p, Call: req.searchCall(search.params)})
+}
+
+// refusal says that a request exceeded a limit, above the form with what the user typed.
+type refusal struct {
+	Title, Message string
+	Seconds        int64  // until the rate limit allows a request; 0 if a quota is used up
+	RetryURL       string // the same request
+	Upgrade        string // upgrade page; may be empty
+}
+
+// refusalOf returns the refusal of a request that exceeded a limit. It is nil for other errors, and
+// sets the response's Retry-After.
+func (req *request) refusalOf(err error) *refusal {
+	limit, ok := errors.AsType[*cola.Error](err)
+	if !ok || limit.Code != cola.CodeQuotaExceeded {
+		return nil
+	}
+	web.EventOf(req.ctx()).Code = limit.Code
+	r := &refusal{
+		Title: "Plan limit reached", Message: limit.Message, Upgrade: limit.UpgradeURL,
+		RetryURL: req.http.URL.RequestURI(),
+	}
+	if limit.RetryAfter > 0 {
+		r.Title, r.Seconds = "Too many requests", web.RetrySeconds(limit.RetryAfter)
+		r.Message, _, _ = strings.Cut(r.Message, " Try again in ")
+		req.w.Header().Set("Retry-After", strconv.FormatInt(r.Seconds, 10))
+	}
+	return r
 }
 
 // noteLink is a note on a search, with a link to the search that it suggests.
@@ -158,8 +189,13 @@ type price struct {
 	Open  string // text of the confirmation link
 }
 
-func searchPrice() price {
-	return price{cola.MeterListRecords, "one list record per label shown, up to 20; free if nothing matches", "Search"}
+// searchPrice is the price of a page of perPage labels, or of the default number if that is 0.
+func searchPrice(perPage int) price {
+	return price{
+		cola.MeterListRecords,
+		fmt.Sprintf("one list record per label shown, up to %d; free if nothing matches",
+			cmp.Or(perPage, cola.DefaultPerPage)), "Search",
+	}
 }
 
 func explanationPrice() price {

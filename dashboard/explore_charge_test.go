@@ -7,18 +7,24 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // chargedPages returns pages of every charged kind, each with its price.
 func (s *site) chargedPages() map[string]string {
 	return map[string]string{
-		"/explore?q=":                           "one list record",
-		"/explore?origin=france&page=2":         "one list record",
-		"/brands?q=oak":                         "one list record",
-		"/trends?group_by=year":                 "one list record",
-		"/explore/" + s.someLabel():             "one detail view",
-		"/explore/permittees/" + s.somePermit(): "one detail view",
-		"/explore/99999999999999":               "one detail view",
+		"/explore?q=":                                                  "one list record",
+		"/explore?origin=france&page=2":                                "one list record",
+		"/explore/labels.csv?origin=france":                            "one list record",
+		"/explore/permittees?q=winery":                                 "one list record",
+		"/explore/barcodes?barcode_value=1":                            "one list record",
+		"/brands?q=oak":                                                "one list record",
+		"/trends?group_by=year":                                        "one list record",
+		"/explore/" + s.someLabel():                                    "one detail view",
+		"/explore/permittees/" + s.somePermit():                        "one detail view",
+		"/explore/99999999999999":                                      "one detail view",
 		s.mustSave(typedSearch()) + "/explain?ttb_id=" + s.someLabel(): "one list record",
 		"/explore/permittees/%3Cscript%3Ealert%2F/":                    "one detail view",
 		s.mustSave(typedSearch("name", "Runs")) + "/runs/1/labels":     "one list record",
@@ -222,4 +228,119 @@ func TestTryAgain(t *testing.T) {
 	if page := s.get("/explore/99999999999999"); strings.Contains(page.text, "Try again</a>") {
 		t.Error("404 has a retry link")
 	}
+}
+
+// TestReload checks that reloading a page within ten minutes is free in the same session, however
+// the rows are shown, and that every other page is charged.
+func TestReload(t *testing.T) {
+	s := mustSite(t)
+	const search = "/explore?date_range=all&per_page=20"
+	for _, pages := range [][]string{
+		{search, search + "&view=gallery", search + "&utm_source=x"},
+		{"/explore/permittees?q=&state=CA", "/explore/permittees?state=CA"},
+		{"/explore/barcodes?barcode_value=" + s.someBarcode()},
+		{"/brands?q=oak"},
+		{"/explore/labels.csv?origin=france&date_range=all"},
+	} {
+		before := s.used()
+		first := s.open(pages[0])
+		paid := s.used().ListRecords - before.ListRecords
+		if paid == 0 || first.StatusCode != http.StatusOK {
+			t.Fatalf("%s: status %d, %d list records", pages[0], first.StatusCode, paid)
+		}
+		for _, page := range append(pages, pages[0]) {
+			s.registry.Advance(20 * time.Second)
+			requests := s.requests()
+			again := s.open(page)
+			again.shows(t, http.StatusOK)
+			if !strings.Contains(page, ".csv") {
+				again.shows(t, http.StatusOK, `class="cost">Free`)
+			}
+			if n := s.requests(); n != requests+1 {
+				t.Errorf("%s counts as %d requests, want 1", page, n-requests)
+			}
+			s.costs(before, paid, 0)
+		}
+		s.registry.Advance(10 * time.Minute)
+		s.open(pages[0])
+		s.costs(before, 2*paid, 0)
+	}
+}
+
+// open gets a page and follows one redirect.
+func (s *site) open(target string) response {
+	s.t.Helper()
+	page := s.get(target)
+	if page.StatusCode == http.StatusSeeOther {
+		page = s.get(page.redirects(s.t))
+	}
+	return page
+}
+
+// TestReloadIsNeverMore checks that a page is charged if its number, a filter, the order, the number
+// of rows, the revision or the session differs, and that another session of the account pays, too.
+func TestReloadIsNeverMore(t *testing.T) {
+	s := mustSite(t)
+	charged := func(by *site, target string) {
+		t.Helper()
+		s.registry.Advance(time.Second)
+		before := s.used()
+		by.open(target).shows(t, http.StatusOK)
+		if s.used().ListRecords == before.ListRecords {
+			t.Errorf("%s is free", target)
+		}
+	}
+	const search = "/explore?date_range=all"
+	charged(s, search)
+	for _, other := range []string{
+		search + "&page=2", search + "&product_type=wine", search + "&sort=brand", search + "&per_page=21", "/explore?q=",
+		"/explore/labels.csv?date_range=all", search + "&page=1",
+	} {
+		charged(s, other)
+	}
+	second := s.browsers.callers[ann]
+	second.Credential = s.registry.SignIn(t, second.Account, "another browser", "").Credential
+	s.browsers.callers["second"] = second
+	charged(s.by("second"), search)
+	before := s.used()
+	s.get(search)
+	s.by("second").get(search)
+	s.costs(before, 0, 0)
+	s.registry.AddLabels(t, cola.Cola{ColaSummary: cola.ColaSummary{ // not on the first page
+		TTBID: 15_001_001_000_998, BrandName: "BYGONE", ProductType: vocabulary.Wine, PermitNumber: "ZZ-I-9",
+		ApprovalDate: cola.NewDate(2015, time.March, 1),
+	}})
+	charged(s, search)
+	charged(s.by("second"), search)
+	key := s.browsers.callers[ann] // a program that poses as the dashboard pays every time
+	key.Credential = s.registry.Key(t, key.Account, "key").Credential
+	s.browsers.callers["key"] = key
+	for range 2 {
+		before := s.used()
+		if _, _, err := s.registry.SearchColas(t.Context(), key, cola.SearchParams{DateRange: cola.AllDates}); err != nil {
+			t.Fatal(err)
+		}
+		s.costs(before, 20, 0)
+	}
+}
+
+// TestReloadAtLimits checks that a session sees the rows it paid for again after its quota is used
+// up, and that a reload counts toward the rate limit.
+func TestReloadAtLimits(t *testing.T) {
+	s := mustSite(t)
+	c := s.join("free@example.com", cola.TierFree)
+	free := s.by("free@example.com")
+	s.spendMost(c, 10)
+	cut := free.get("/explore?date_range=all")
+	cut.shows(t, http.StatusOK, "10 list records · 0 left")
+	again := free.get("/explore?date_range=all")
+	again.shows(t, http.StatusOK, "Free · 0 left")
+	if a, b := strings.Count(cut.body, `<h3><a href="/explore/`), strings.Count(again.body, `<h3><a href="/explore/`); a != 10 || b != a {
+		t.Errorf("%d rows, then %d, want 10", a, b)
+	}
+	free.get("/explore?date_range=all&page=2").shows(t, http.StatusTooManyRequests)
+	for range 10 {
+		free.get("/explore?date_range=all")
+	}
+	free.get("/explore?date_range=all").shows(t, http.StatusTooManyRequests, "data-countdown")
 }

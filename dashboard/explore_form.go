@@ -25,11 +25,9 @@ type queryParams[P any] struct {
 	raw    string
 	values url.Values // of known parameters
 	params P
+	broken bool     // the query itself is invalid; params has the problem
 	hints  []string // on unknown parameters that resemble a known one
 }
-
-// searchRequest is the search in a URL.
-type searchRequest = queryParams[cola.SearchParams]
 
 // readQuery reads the query of a URL and records problems in params. It ignores unknown parameters,
 // such as those of campaign links, and a unit without a volume, because forms always submit a unit.
@@ -44,19 +42,10 @@ func readQuery[P any](reader *params.Reader[P], raw string) queryParams[P] {
 	if err != nil {
 		problems.Add(addressField, "Invalid URL encoding. Write %% as %%25 and ; as %%3B.")
 	}
+	q.broken = len(problems) > 0
 	q.values, q.hints = knownValues[P](values)
 	q.params = reader.Read(reader.Fields(withoutBlanks(q.values)), problems)
 	return q
-}
-
-// readSearch reads the search in the query of a URL.
-func readSearch(reader *params.Reader[cola.SearchParams], raw string) searchRequest {
-	s := readQuery(reader, raw)
-	if n := s.params.PerPage; n.OK && n.V > cola.DefaultPerPage {
-		s.params.Problems.Add("per_page", "The maximum here is %d. The API returns up to %d labels per page.",
-			cola.DefaultPerPage, cola.MaxPerPage)
-	}
-	return s
 }
 
 // knownValues returns the values of parameters of P, and a hint for each unknown name that resembles
@@ -111,6 +100,20 @@ func exploreURL(values url.Values) string {
 	return explorePath + "?" + cmp.Or(values.Encode(), "q=")
 }
 
+// The view of the results is a parameter of the page, not of the search.
+const (
+	viewParam   = "view"
+	galleryView = "gallery"
+)
+
+// searchAddress returns exploreURL for a view.
+func searchAddress(view string) func(url.Values) string {
+	if view != galleryView {
+		return exploreURL
+	}
+	return func(values url.Values) string { return exploreURL(values) + "&" + viewParam + "=" + galleryView }
+}
+
 // queryOf encodes parameters for the API.
 func queryOf[P any](p P) url.Values {
 	values := url.Values{}
@@ -159,17 +162,36 @@ func eachParam[P any](p P, do func(name string, value any)) {
 type exploreForm struct {
 	values   url.Values
 	Problems map[string][]string
-	Open     bool // show the additional filters
+	Open     bool     // show the additional filters
+	Kept     []option // parameters that a new search keeps, with their values
 }
 
 // newExploreForm returns the form with submitted values and their problems.
 func newExploreForm(values url.Values, problems map[string][]string) exploreForm {
-	f := exploreForm{values: values, Problems: problems}
+	f := exploreForm{values: values}
+	f.setProblems(problems)
+	return f
+}
+
+// setProblems adds problems. It opens the additional filters if one of them has a problem.
+func (f *exploreForm) setProblems(problems map[string][]string) {
+	f.Problems = problems
 	for name := range problems {
 		_, filter := cola.FilterOf(name)
 		f.Open = f.Open || filter && name != "q"
 	}
-	return f
+}
+
+// keep makes a new search keep the order, the page size and the view of this one.
+func (f *exploreForm) keep(view string) {
+	for _, name := range []string{"sort", "per_page"} {
+		if value := f.values.Get(name); value != "" {
+			f.Kept = append(f.Kept, option{Label: name, Value: value})
+		}
+	}
+	if view == galleryView {
+		f.Kept = append(f.Kept, option{Label: viewParam, Value: view})
+	}
 }
 
 // exploreField is a field of the form.
@@ -208,7 +230,7 @@ func exploreLabel(name string) string {
 		return f.Label
 	}
 	labels := map[string]string{
-		"q": "Search labels", "sort": "Order", "page": "Page", "per_page": "Labels per page",
+		"q": "Search labels", "sort": "Sort", "page": "Page", "per_page": "Labels per page",
 		"cursor": "Cursor", addressField: "URL",
 	}
 	return cmp.Or(labels[name], name)

@@ -2,32 +2,34 @@ package dashboard
 
 import (
 	"cmp"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/internal/params"
 	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
 // exploreResults are the results of a search, with links to related searches.
 type exploreResults struct {
-	Total       int
-	Rows        []labelRow
-	Chips       []filterChip
-	Facets      []facetGroup
-	Pager       pager
-	FirstURL    string    // first page, if this one is past the last
-	Since       cola.Date // first day of the default window; zero if it doesn't apply
-	AllDatesURL string    // the same search across all dates
-	Cut         bool      // shortened because the month's list records are used up
-	SaveURL     string    // form to save this search
-	TrendsURL   string    // chart of this search
-	CheckURL    string    // check of the brand name; empty if the search has none
-	Cost        pageCost
+	Total     int
+	Rows      []labelRow
+	Gallery   bool // show large images
+	Chips     []filterChip
+	Facets    []facetGroup
+	Controls  []linkGroup
+	Notes     []noteLink // why few or no labels match, and what to search instead
+	Pager     pager
+	FirstURL  string // first page, if this one is past the last
+	Cut       bool   // shortened because the month's list records are used up
+	SaveURL   string // form to save this search
+	TrendsURL string // chart of this search
+	CheckURL  string // check of the brand name; empty if the search has none
+	Export    *exportLink
+	Cost      pageCost
 }
 
 // pageCost is the cost of a page and the remaining quota.
@@ -47,7 +49,7 @@ func detailCost(q cola.QuotaState) pageCost {
 }
 
 // filterChip is a filter of a search, with a link that removes it.
-type filterChip struct{ Words, Href string }
+type filterChip struct{ Param, Words, Href string }
 
 // labelRow is a label as shown in lists.
 type labelRow struct {
@@ -66,34 +68,47 @@ type labelRow struct {
 // maxShownName limits a name in lists, in characters; the label's page shows the whole name.
 const maxShownName = 120
 
-// searchResults prepares the results for the page.
-func (req *request) searchResults(p cola.SearchParams, r registry.ExploreResult) *exploreResults {
+// searchResults prepares the results for the page. Its links keep the view, and all but those of
+// the date range keep the dates, even if a changed filter would have other dates by default.
+func (req *request) searchResults(
+	reader *params.Reader[cola.SearchParams], p cola.SearchParams, r registry.ExploreResult, view string,
+) *exploreResults {
 	bare := p
-	bare.Page, bare.PerPage, bare.Cursor = cola.Opt[int]{}, cola.Opt[int]{}, ""
-	at := r.Pagination
+	bare.Page, bare.Cursor = cola.Opt[int]{}, ""
+	now, at, address := req.now(), r.Pagination, searchAddress(view)
+	keepDates := func(p cola.SearchParams) string { return address(queryOf(p.FreeDates(now))) }
+	fixed := bare.FixDates(now)
+	dates := dateRangeOf(fixed, now)
 	f := &exploreResults{
-		Total: at.Total, Chips: filterChips(bare, exploreURL), Facets: facetGroups(p, r.Facets), Cut: at.TruncatedByQuota,
-		SaveURL: strings.TrimSuffix(searchesPath+"/new?"+queryOf(bare).Encode(), "?"), Cost: listCost(req.quota),
+		Total: at.Total, Gallery: view == galleryView, Facets: facetGroups(fixed, r.Facets, keepDates),
+		Controls: searchControls(bare, now, view), Cut: at.TruncatedByQuota, Cost: listCost(req.quota),
+		SaveURL:   strings.TrimSuffix(searchesPath+"/new?"+queryOf(bare).Encode(), "?"),
+		TrendsURL: trendsOf(bare, dates == lastYear), CheckURL: checkURL(bare.BrandName),
+		Pager: searchPager(p, at, len(r.Colas), address),
 	}
-	f.TrendsURL = trendsOf(bare, r.Defaults != nil)
-	if name := bare.BrandName; name != "" {
-		if brand, ok := cola.WholeBrand(name); ok {
-			name = brand
-		}
-		f.CheckURL = brandsURL(url.Values{"q": {name}})
+	f.Chips = filterChips(fixed, func(values url.Values) string {
+		return keepDates(reader.Read(reader.Fields(values), nil))
+	})
+	if dates != customDates { // the date range has its own control
+		f.Chips = slices.DeleteFunc(f.Chips, func(c filterChip) bool { return isDateParam(c.Param) })
 	}
-	f.Pager = searchPager(p, at, len(r.Colas), f.Cut)
+	if dates == lastYear { // it spans parts of two years
+		f.Facets = slices.DeleteFunc(f.Facets, func(g facetGroup) bool { return g.Name == cola.FacetYear })
+	}
+	if f.Total == 0 {
+		f.Controls = f.Controls[:1] // only the dates matter
+	}
+	f.Notes = noteLinks(withWayOut(r), address)
+	f.Export = newExportLink(bare, at.Total, req.quota)
 	if len(r.Colas) == 0 && at.Total > 0 {
-		f.FirstURL = exploreURL(queryOf(bare))
-	}
-	if r.Defaults != nil {
-		f.Since = r.Defaults.DateFrom
-		all := bare
-		all.DateRange = cola.AllDates
-		f.AllDatesURL = exploreURL(queryOf(all))
+		f.FirstURL = address(queryOf(bare))
 	}
 	for i := range r.Colas {
-		f.Rows = append(f.Rows, req.newLabelRow(&r.Colas[i], r.Images[r.Colas[i].TTBID]))
+		row := req.newLabelRow(&r.Colas[i], r.Images[r.Colas[i].TTBID])
+		if f.Gallery {
+			row.Picture = req.labelPicture(&row, r.Images[r.Colas[i].TTBID], galleryPicture)
+		}
+		f.Rows = append(f.Rows, row)
 	}
 	return f
 }
@@ -133,21 +148,50 @@ func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
 		Permit:     name(c.PermitNumber),
 		PermitHref: permitHref(c.PermitNumber),
 	}
-	r.Picture = req.recordLinks().picture(image, rowPicture)
-	r.Picture.Alt = "Label of " + strings.TrimSpace(r.Brand+" "+r.Product)
+	r.Picture = req.labelPicture(&r, image, rowPicture)
 	return r
+}
+
+// labelPicture returns the image of a label, for a display width.
+func (req *request) labelPicture(r *labelRow, image string, width int) picture {
+	p := req.recordLinks().picture(image, width)
+	p.Alt = "Label of " + strings.TrimSpace(r.Brand+" "+r.Product)
+	return p
+}
+
+// withWayOut returns the notes on a search and, if no labels match, a note on each filter whose
+// removal finds some.
+func withWayOut(r registry.ExploreResult) []registry.Note {
+	notes := r.Advice
+	for _, n := range r.WayOut {
+		if !slices.ContainsFunc(notes, func(have registry.Note) bool { return have.Text == n.Text }) {
+			notes = append(slices.Clip(notes), n)
+		}
+	}
+	return notes
+}
+
+// checkURL returns the URL of a check of a brand name. It is empty without a name.
+func checkURL(name string) string {
+	if brand, ok := cola.WholeBrand(name); ok {
+		name = brand
+	}
+	if name == "" {
+		return ""
+	}
+	return brandsURL(url.Values{"q": {name}})
 }
 
 // searchPager links pages by number up to cola.MaxPage, then by cursor. If the quota truncated the
 // page, the next one is also linked by cursor, to continue with the omitted labels.
-func searchPager(p cola.SearchParams, at cola.Pagination, rows int, cut bool) pager {
+func searchPager(p cola.SearchParams, at cola.Pagination, rows int, address func(url.Values) string) pager {
 	next := pager{Page: at.Page, Pages: at.Pages, Total: at.Total}
 	to := func(page int, cursor string) string {
 		p.Page, p.Cursor = cola.Opt[int]{}, cursor
 		if page > 1 {
 			p.Page = cola.Some(page)
 		}
-		return exploreURL(queryOf(p))
+		return address(queryOf(p))
 	}
 	numbered := at.Mode != "cursor"
 	if numbered && rows > 0 {
@@ -158,7 +202,7 @@ func searchPager(p cola.SearchParams, at cola.Pagination, rows int, cut bool) pa
 	}
 	switch {
 	case !at.HasMore:
-	case numbered && at.Page < cola.MaxPage && !cut:
+	case numbered && at.Page < cola.MaxPage && !at.TruncatedByQuota:
 		next.Next = to(at.Page+1, "")
 	case at.NextCursor != "":
 		next.Next = to(0, at.NextCursor)
@@ -176,7 +220,9 @@ func filterChips(p cola.SearchParams, address func(url.Values) string) []filterC
 			if !ok || condition.Kind == cola.UnitFilter { // the volume bounds show the unit
 				continue
 			}
-			chips = append(chips, filterChip{truncate(condition.String(), maxShownName), address(withoutValue(values, f.Name, value))})
+			chips = append(chips, filterChip{
+				f.Name, truncate(condition.String(), maxShownName), address(withoutValue(values, f.Name, value)),
+			})
 		}
 	}
 	return chips
@@ -202,6 +248,7 @@ func withoutValue(values url.Values, name, value string) url.Values {
 
 // facetGroup is a facet with a link for each of its values.
 type facetGroup struct {
+	Name    string // of the facet
 	Title   string
 	Parents []facetLink // enclosing values, outermost first
 	Values  []facetLink
@@ -228,13 +275,13 @@ func facetTitle(name string) string {
 	return strings.ToUpper(f.Noun[:1]) + f.Noun[1:]
 }
 
-// facetGroups prepares the facets that have values.
-func facetGroups(p cola.SearchParams, facets []cola.Facet) []facetGroup {
+// facetGroups prepares the facets that have values. address returns the URL of a search.
+func facetGroups(p cola.SearchParams, facets []cola.Facet, address func(cola.SearchParams) string) []facetGroup {
 	var groups []facetGroup
 	for _, f := range facets {
-		g := facetGroup{Title: facetTitle(f.Name), More: f.More, Narrow: f.Name == cola.FacetYear}
+		g := facetGroup{Name: f.Name, Title: facetTitle(f.Name), More: f.More, Narrow: f.Name == cola.FacetYear}
 		if f.Name == cola.FacetCategory {
-			g.Parents = categoryParents(p)
+			g.Parents = categoryParents(p, address)
 		}
 		for _, value := range f.Values {
 			label := value.Value
@@ -243,7 +290,7 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet) []facetGroup {
 			}
 			g.Values = append(g.Values, facetLink{
 				truncate(singleLine(label), maxShownName), value.Count, value.Chosen,
-				exploreURL(queryOf(p.Toggle(f.Name, value.Value))),
+				facetAddress(p, f.Name, value.Value, address),
 			})
 		}
 		if len(g.Values)+len(g.Parents) > 0 {
@@ -253,14 +300,24 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet) []facetGroup {
 	return groups
 }
 
+// facetAddress returns the URL of the search with a value of a facet chosen or, if it is chosen,
+// removed. Removing a year leaves all dates.
+func facetAddress(p cola.SearchParams, facet, value string, address func(cola.SearchParams) string) string {
+	to := p.Toggle(facet, value)
+	if facet == cola.FacetYear && to.ApprovalDateFrom == 0 && to.ApprovalDateTo == 0 {
+		to.DateRange = cola.AllDates
+	}
+	return address(to)
+}
+
 // categoryParents returns a link for each level of a search's category path. Each link searches
 // within that level.
-func categoryParents(p cola.SearchParams) []facetLink {
+func categoryParents(p cola.SearchParams, address func(cola.SearchParams) string) []facetLink {
 	path := vocabulary.NormalizePath(p.DerivedSubcategory)
 	if path == "" {
 		return nil
 	}
-	up := []facetLink{{Label: "All categories", Href: exploreURL(queryOf(p.Without(cola.FacetCategory)))}}
+	up := []facetLink{{Label: "All categories", Href: address(p.Without(cola.FacetCategory))}}
 	const separator = " > "
 	levels := strings.Split(path, separator)
 	for i, level := range levels {
@@ -268,7 +325,7 @@ func categoryParents(p cola.SearchParams) []facetLink {
 		up = append(up, facetLink{
 			Label:  truncate(singleLine(level), maxShownName),
 			Chosen: i == len(levels)-1,
-			Href:   exploreURL(queryOf(p.Choose(cola.FacetCategory, within))),
+			Href:   address(p.Choose(cola.FacetCategory, within)),
 		})
 	}
 	return up
@@ -276,9 +333,9 @@ func categoryParents(p cola.SearchParams) []facetLink {
 
 // Text describes the cost of the page.
 func (c pageCost) Text() string {
-	left := web.Thousands(c.Left) + " of " + web.Thousands(c.Limit)
-	if c.Charged == 0 {
-		return fmt.Sprintf("No charge; %s %s left this month.", left, c.Many)
+	spent := "Free"
+	if c.Charged > 0 {
+		spent = plural(c.Charged, c.One, c.Many)
 	}
-	return fmt.Sprintf("Used %s; %s left this month.", plural(c.Charged, c.One, c.Many), left)
+	return spent + " · " + web.Thousands(c.Left) + " left"
 }

@@ -1,9 +1,11 @@
 package dashboard
 
 import (
+	"encoding/csv"
 	"html"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,8 +61,7 @@ func (a response) total(t *testing.T) int {
 func TestExploreForm(t *testing.T) {
 	s := mustSite(t)
 	page := s.get("/explore")
-	page.shows(t, http.StatusOK, `name="q"`, "120 requests", "1,000,000 list records",
-		"10,000 detail views", "French wine")
+	page.shows(t, http.StatusOK, `name="q"`, "120 requests", "1,000,000 left", "10,000 left", "French wine")
 	page.checkHTML(t)
 	s.costs(cola.Used{}, 0, 0)
 	for _, e := range exampleSearches() {
@@ -79,20 +80,21 @@ func TestExploreResults(t *testing.T) {
 	if total := page.total(t); rows == 0 || rows > 20 || rows < 20 && rows != total {
 		t.Errorf("%d rows of %d labels, want a full first page", rows, total)
 	}
-	page.shows(t, http.StatusOK, "labels approved since", "Nov 20, 2025", "date_range=all",
-		"<title>wine · Explore", strconv.Itoa(rows)+" list records; "+web.Thousands(1_000_000-rows)+" of 1,000,000 left",
+	page.shows(t, http.StatusOK, `aria-current="true">Last 12 months`, `href="/explore?date_range=all&product_type=wine">All dates`,
+		"<title>wine · Explore", strconv.Itoa(rows)+" list records · "+web.Thousands(1_000_000-rows)+" left",
 		"/saved-searches/new?product_type=wine",
 		"https://registry.example/api/v1/colas?product_type=wine'",
 		`"search_colas", "arguments": {"product_type":["wine"]}`, `src="/images/`, `alt="Label of `)
 	s.costs(cola.Used{}, rows, 0)
 	all := s.get("/explore?date_range=all&product_type=wine")
-	if all.total(t) <= page.total(t) || strings.Contains(all.text, "labels approved since") {
+	all.shows(t, http.StatusOK, `href="/explore?product_type=wine">Last 12 months`, `aria-current="true">All dates`)
+	if all.total(t) <= page.total(t) {
 		t.Errorf("%d labels in all years, %d in the last year", all.total(t), page.total(t))
 	}
 	if empty := s.get("/explore?q=nosuchlabel"); empty.total(t) != 0 {
 		t.Errorf("%d labels found", empty.total(t))
 	} else {
-		empty.shows(t, http.StatusOK, `class="empty"`, "No charge")
+		empty.shows(t, http.StatusOK, `class="empty"`, `class="cost">Free`)
 		empty.checkHTML(t)
 	}
 }
@@ -129,23 +131,110 @@ func TestFacetLinks(t *testing.T) {
 	}
 }
 
-// TestFacetNotes checks that the page explains the default date window only if it applies.
-func TestFacetNotes(t *testing.T) {
+// TestDateRange checks that counts and links keep the date range of the results, whatever dates a
+// filter would have by default.
+func TestDateRange(t *testing.T) {
 	s := mustSite(t)
-	const window = "other counts cover labels approved since"
-	page := s.get("/explore?q=")
-	page.shows(t, http.StatusOK, window)
-	for _, n := range regexp.MustCompile(`<span class="n">([0-9,]+)<span class="unseen"> (labels?)<`).FindAllStringSubmatch(page.body, -1) {
+	const first, last = "approval_date_from=2025-11-20", "approval_date_to=2026-11-20"
+	s.registry.AddLabels(t, cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID: 26_001_001_000_998, BrandName: "BYGONE", ProductType: vocabulary.Wine, PermitNumber: "ZZ-I-9",
+		ApprovalDate: cola.NewDate(2026, time.March, 1), ApplicationStatus: "expired",
+	}})
+	recent := s.get("/explore?q=")
+	recent.shows(t, http.StatusOK, `href="/explore?`+first+"&"+last+`&status=expired"`, `href="/explore?date_range=all">All dates`)
+	recent.lacks(t, "<h3>Approval year</h3>") // the range is parts of two years
+	fixed := s.get("/explore?" + first + "&" + last + "&status=expired")
+	fixed.shows(t, http.StatusOK, `aria-current="true">Last 12 months`, `href="/explore?status=expired">All dates`,
+		`href="/explore?q="><span class="unseen">Remove </span><bdi>status expired`)
+	fixed.lacks(t, "2025-11-20</bdi>")
+	s.get("/explore?status=expired").shows(t, http.StatusOK, `aria-current="true">All dates`,
+		`href="/explore?`+first+"&"+last+`&status=expired">Last 12 months`, "<h3>Approval year</h3>",
+		`href="/explore?date_range=all"><span class="unseen">Remove </span><bdi>status expired`,
+		`href="/explore?date_range=all&status=approved"`)
+	custom := s.get("/explore?approval_date_from=2020-01-01&approval_date_to=2020-12-31")
+	custom.shows(t, http.StatusOK, `<a href="/explore?q=">Last 12 months`, `<a href="/explore?date_range=all">All dates`,
+		`<a href="/explore?date_range=all" aria-current="true"><bdi>2020`)
+	for _, n := range regexp.MustCompile(`<span class="n">([0-9,]+)<span class="unseen"> (labels?)<`).FindAllStringSubmatch(recent.body, -1) {
 		if (n[1] == "1") != (n[2] == "label") {
 			t.Errorf("count %s has the noun %q", n[1], n[2])
 		}
 	}
-	all := s.get("/explore?date_range=all")
-	all.shows(t, http.StatusOK)
-	if strings.Contains(all.text, window) {
-		t.Error("search of all years mentions the default window")
-	}
 	s.get("/explore?q="+s.someLabel()).shows(t, http.StatusOK, `1<span class="unseen"> label<`)
+}
+
+// TestSearchControls checks that the order, the page size and the view are links that keep the
+// search, and that the view is not a new search.
+func TestSearchControls(t *testing.T) {
+	s := mustSite(t)
+	page := s.get("/explore?per_page=50&product_type=wine&sort=brand&view=gallery")
+	page.shows(t, http.StatusOK, `class="gallery"`, "?width=640",
+		`<input type="hidden" name="per_page" value="50">`, `<input type="hidden" name="sort" value="brand">`, `<input type="hidden" name="view" value="gallery">`,
+		`aria-current="true">Brand A–Z<`, `aria-current="true">50<`, `aria-current="true">Gallery<`,
+		`href="/explore?per_page=50&product_type=wine&view=gallery">Newest<`,
+		`href="/explore?per_page=50&product_type=wine&sort=approval_date&view=gallery">Oldest<`,
+		`href="/explore?product_type=wine&sort=brand&view=gallery">20<`,
+		`href="/explore?per_page=100&product_type=wine&sort=brand&view=gallery">100<`,
+		`href="/explore?per_page=50&product_type=wine&sort=brand">List<`,
+		`href="/explore?date_range=all&per_page=50&product_type=wine&sort=brand&view=gallery">All dates<`,
+		`href="/explore?per_page=50&sort=brand&view=gallery"><span class="unseen">Remove `)
+	page.lacks(t, `class="explore-labels"`)
+	page.checkHTML(t)
+	if rows := strings.Count(page.body, `<h3><a href="/explore/`); rows != min(50, page.total(t)) {
+		t.Errorf("%d rows of %d, want 50", rows, page.total(t))
+	}
+	list := s.get("/explore?view=%3Cscript%3E&sort=-APPROVAL_DATE")
+	list.shows(t, http.StatusOK, `class="explore-labels"`, `aria-current="true">Newest<`, `aria-current="true">20<`, `aria-current="true">List<`)
+	list.checkHTML(t)
+}
+
+// TestExport checks that the CSV file has the labels of the search in the API's format, and that the
+// page states its cost, which is one list record per label.
+func TestExport(t *testing.T) {
+	s := mustSite(t)
+	const search = "approval_date_from=2015-01-01&product_type=wine&sort=brand"
+	total := s.get("/explore?" + search).total(t)
+	s.get("/explore?"+search).shows(t, http.StatusOK, `<a class="button small" href="/explore/labels.csv?`+search+`">`,
+		"for "+plural(total, "list record", "list records"))
+	before := s.used()
+	file := s.get("/explore/labels.csv?page=2&per_page=20&" + search)
+	file.shows(t, http.StatusOK)
+	rows, err := csv.NewReader(strings.NewReader(file.body)).ReadAll()
+	if err != nil || len(rows) != total+1 || rows[0][0] != "ttb_id" || !slices.Contains(rows[0], "company_name") {
+		t.Errorf("file has %d rows (error %v), want %d and a header: %.200s", len(rows), err, total, file.body)
+	}
+	if got := file.Header.Get("Content-Disposition"); got != `attachment; filename="labels.csv"` {
+		t.Errorf("Content-Disposition = %q", got)
+	}
+	s.costs(before, total, 0)
+	before = s.used()
+	s.ask(http.MethodGet, "/explore/labels.csv?q=oak", "Sec-Fetch-Site: cross-site").shows(t, http.StatusOK,
+		"up to 1,000", `href="/explore/labels.csv?q=oak"`)
+	s.ask(http.MethodGet, "/explore/labels.csv?q=oak", "Sec-Fetch-Dest: image").shows(t, http.StatusForbidden)
+	s.get("/explore/labels.csv?abv_min=strong").shows(t, http.StatusBadRequest)
+	s.get("/explore/labels.csv?q=nosuchlabel").shows(t, http.StatusOK, "ttb_id,")
+	s.costs(before, 0, 0)
+	s.get("/explore?q=nosuchlabel").lacks(t, "labels.csv")
+}
+
+// TestWayOut checks that a search without results links to searches that find some.
+func TestWayOut(t *testing.T) {
+	s := mustSite(t)
+	s.registry.AddLabels(t, cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID: 26_001_001_000_998, BrandName: "BYGONE", ProductType: vocabulary.Wine, PermitNumber: "ZZ-I-9",
+		ApprovalDate: cola.NewDate(2026, time.March, 1),
+	}})
+	page := s.get("/explore?q=bygone&product_type=malt+beverage&view=gallery")
+	page.shows(t, http.StatusOK, `class="empty"`)
+	links := regexp.MustCompile(`filter</a>`).FindAllString(page.text, -1)
+	hrefs := regexp.MustCompile(`</bdi> <a href="(/explore\?[^"]*)">Remove the`).FindAllStringSubmatch(page.text, -1)
+	if page.total(t) != 0 || len(links) == 0 || len(hrefs) != len(links) {
+		t.Fatalf("%d labels, %d ways out, want none and some:\n%s", page.total(t), len(hrefs), page.body)
+	}
+	for _, href := range hrefs {
+		if to := s.get(href[1]); to.total(t) == 0 || !strings.Contains(href[1], "view=gallery") {
+			t.Errorf("%s finds no labels", href[1])
+		}
+	}
 }
 
 func TestChips(t *testing.T) {
@@ -190,7 +279,7 @@ func TestExploreProblems(t *testing.T) {
 		"page=-1":                               {"<bdi>Page</bdi>"},
 		"page=1000000000000":                    {"<bdi>Page</bdi>"},
 		"page=99999999999999999999":             {"<bdi>Page</bdi>"},
-		"per_page=100":                          {"<bdi>Labels per page</bdi>", "20"},
+		"per_page=101":                          {"<bdi>Labels per page</bdi>", "100"},
 		"q=a&q=b":                               {`href="#f-q"`},
 		"cursor=xyz":                            {"<bdi>Cursor</bdi>"},
 		"q=a%00b":                               {`href="#f-q"`},
@@ -253,7 +342,7 @@ func TestExploreNotes(t *testing.T) {
 		ApprovalDate: cola.NewDate(2015, time.March, 1),
 	}})
 	page := s.get("/explore?q=bygone")
-	page.shows(t, http.StatusOK, `outside the default window of 365 days.</bdi> <a href="/explore?date_range=all&q=bygone">`)
+	page.shows(t, http.StatusOK, `1 older match:</bdi> <a href="/explore?date_range=all&q=bygone">show</a>`)
 	page.lacks(t, "date_range to all")
 	misspelt := s.get("/explore?q=%22ByGoen%22+bygone&date_range=all")
 	misspelt.shows(t, http.StatusOK, `<a href="/explore?date_range=all&q=%22bygone%22+bygone">`)
@@ -339,11 +428,23 @@ func TestSearchPager(t *testing.T) {
 	} {
 		here := at
 		tt.at(&here)
+		here.TruncatedByQuota = tt.cut
 		tt.want.Page, tt.want.Pages, tt.want.Total = here.Page, 250, 5000
-		if diff := cmp.Diff(tt.want, searchPager(p, here, 20, tt.cut)); diff != "" {
+		if diff := cmp.Diff(tt.want, searchPager(p, here, 20, exploreURL)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
+}
+
+// spendMost uses up list records of an account on the free plan, with an API key, except left.
+func (s *site) spendMost(c cola.Caller, left int) {
+	s.t.Helper()
+	key := s.registry.Key(s.t, c.Account, "spender")
+	for n := cola.TierFree.Limits().ListRecords - left; n > 0; n -= 100 {
+		s.spend(key, min(100, n), 0)
+		s.registry.Advance(7 * time.Second) // the free plan allows ten requests in 60 seconds
+	}
+	s.registry.Advance(time.Minute)
 }
 
 // TestExploreAtLimits checks that a page is truncated to the remaining list records, that the next
@@ -352,20 +453,13 @@ func TestExploreAtLimits(t *testing.T) {
 	s := mustSite(t)
 	c := s.join("free@example.com", cola.TierFree)
 	free := s.by("free@example.com")
-	for used := 0; used < 9_990; s.registry.Advance(7 * time.Second) { // the free plan allows ten requests in 60 seconds
-		p := cola.SearchParams{DateRange: cola.AllDates, PerPage: cola.Some(min(100, 9_990-used))}
-		page, _, err := s.registry.SearchColas(t.Context(), c, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		used += len(page.Colas)
-	}
-	s.registry.Advance(time.Minute)
+	s.spendMost(c, 10)
 	cut := free.get("/explore?date_range=all")
-	cut.shows(t, http.StatusOK, `class="warning"`, "10 list records; 0 of 10,000 left", `href="/plans"`, "cursor=")
+	cut.shows(t, http.StatusOK, `class="warning"`, "10 list records · 0 left", `href="/plans"`, "cursor=")
 	cut.checkHTML(t)
-	free.get("/explore?date_range=all").shows(t, http.StatusTooManyRequests, `href="/plans"`,
-		`href="/explore?date_range=all">Try again`, `<a href="/">Back`)
+	empty := free.get("/explore?date_range=all&q=red")
+	empty.shows(t, http.StatusTooManyRequests, `href="/plans"`, `name="q" type="search" maxlength="200" value="red"`)
+	empty.lacks(t, "data-countdown")
 	for range 10 {
 		if free.get("/explore?q=nosuchlabel").StatusCode == http.StatusTooManyRequests {
 			break
@@ -373,8 +467,10 @@ func TestExploreAtLimits(t *testing.T) {
 	}
 	full := free.get("/explore?q=nosuchlabel")
 	full.shows(t, http.StatusTooManyRequests, "60 seconds", `href="/explore?q=nosuchlabel">Try again`,
-		`<a href="/">Back`)
+		`value="nosuchlabel"`, `data-countdown="`+full.Header.Get("Retry-After")+`"`)
 	full.checkHTML(t)
+	free.get("/explore?q=%3Cscript%3E%22&sort=brand&view=gallery").shows(t, http.StatusTooManyRequests,
+		`value="<script>""`, `name="sort" value="brand"`, `name="view" value="gallery"`)
 	if full.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
@@ -419,7 +515,7 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
-// TestReadSearch checks that readSearch recovers any search that queryOf encodes.
+// TestReadSearch checks that readQuery recovers any search that queryOf encodes.
 func TestReadSearch(t *testing.T) {
 	reader := params.New[cola.SearchParams]("a search")
 	rapid.Check(t, func(t *rapid.T) {
@@ -440,7 +536,7 @@ func TestReadSearch(t *testing.T) {
 		if want.VolumeMax.OK {
 			want.VolumeUnit = "liters"
 		}
-		got := readSearch(reader, queryOf(want).Encode()).params
+		got := readQuery(reader, queryOf(want).Encode()).params
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("%s (-want +got):\n%s", queryOf(want).Encode(), diff)
 		}

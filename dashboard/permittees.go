@@ -8,6 +8,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // permitteePage is a permittee with its latest labels.
@@ -17,6 +18,47 @@ type permitteePage struct {
 	Labels int    // total
 	Search string // URL of a search for all of them
 	Cost   pageCost
+}
+
+// permitteeList lists permittees.
+func permitteeList() list[cola.PermitteeParams] {
+	return list[cola.PermitteeParams]{
+		path: permitteeListPath, title: "Permittees", one: "permittee", many: "permittees", call: "/permittees", tool: "search_permittees",
+		price: &price{cola.MeterListRecords, "one list record per permittee shown, up to 20; free if nothing matches", "Search"},
+		fields: []listField{
+			{Name: "q", Label: "Company or trade name"},
+			{Name: "state", Label: "State", Words: func(w registry.Vocabulary) []string { return w.States }},
+			{Name: "permittee_type", Label: "Permit type"},
+			flagField("is_active", "Active", "Active only", "Inactive only"),
+		},
+		columns: []listColumn{
+			{Title: "Company"}, {Title: "Permit"}, {Title: "Type"}, {Title: "State"}, {Title: "Active"},
+			{Title: "Labels", Number: true}, {Title: "Latest application"},
+		},
+		find: func(req *request, p cola.PermitteeParams) (listRows, cola.QuotaState, error) {
+			found, state, err := req.svc.SearchPermittees(req.ctx(), req.caller, p)
+			at := found.Pagination
+			return listRows{
+				rows: rowsOf(found.Permittees, permitteeCells), notes: found.Notes, cut: at.TruncatedByQuota,
+				pager: newPager(req.http.URL, cola.PageMeta{Page: at.Page, PerPage: max(1, at.PerPage), Total: at.Total}, len(found.Permittees)),
+			}, state, err
+		},
+	}
+}
+
+func permitteeCells(p *cola.PermitteeSummary) []listCell {
+	active := "No"
+	if p.IsActive {
+		active = "Yes"
+	}
+	labels := numberCell(p.Colas)
+	if p.Colas > 0 {
+		labels = labels.to(allHistory("permit_number", p.PermitNumber))
+	}
+	return []listCell{
+		textCell(permitteeName(p)).to(permitHref(p.PermitNumber)), textCell(p.PermitNumber), textCell(p.PermitteeType),
+		textCell(p.CompanyState), textCell(active), labels, dayCell(p.LastColaApplicationDate),
+	}
 }
 
 func (req *request) permittee() error {

@@ -46,8 +46,9 @@ func ownHosts(o Options) (hosts []string) {
 
 // Display widths of images, in device pixels of a screen that has two per CSS pixel.
 const (
-	rowPicture   = 2 * 96
-	labelPicture = 2 * 640
+	rowPicture     = 2 * 96
+	galleryPicture = 2 * 320
+	labelPicture   = 2 * 640
 )
 
 // picture returns the image at a URL, for a display width.

@@ -266,7 +266,7 @@ func TestFilterFields(t *testing.T) {
 			t.Errorf("Explore has no field for %s", field.Name)
 		}
 		example := reflect.TypeFor[cola.SearchParams]().FieldByIndex(field.Index).Tag.Get("example")
-		search := readSearch(params.New[cola.SearchParams]("a test"), url.Values{field.Name: {example}}.Encode())
+		search := readQuery(params.New[cola.SearchParams]("a test"), url.Values{field.Name: {example}}.Encode())
 		if chips := filterChips(search.params, exploreURL); len(chips) == 0 && field.Name != "volume_unit" {
 			t.Errorf("search with %s has no chip", field.Name)
 		}

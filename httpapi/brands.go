@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -34,6 +35,6 @@ func brandOperations(svc Service) []operation {
 func renderBrands(p registry.BrandPage) result {
 	return result{
 		body: jsonBody(brandPage{nonNilRows(p.Brands), p.Pagination, p.Notes}),
-		list: pageOfList(table{rows: p.Brands}, p.Pagination, p.Notes),
+		list: pageOfList(web.Table{Rows: p.Brands}, p.Pagination, p.Notes),
 	}
 }

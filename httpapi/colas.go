@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -69,7 +70,7 @@ func colaOperations(svc Service) []operation {
 func renderColas(svc Service, p registry.ColaPage, fields []string) result {
 	next := nextPage{cursor: p.Pagination.NextCursor}
 	page := colaPage{Data: p.Colas, Pagination: p.Pagination, DefaultsApplied: p.Defaults, Notes: p.Notes, fields: fields}
-	summary := fieldNames(reflect.TypeFor[cola.ColaSummary]())
+	summary := web.MemberNames(reflect.TypeFor[cola.ColaSummary]())
 	if slices.ContainsFunc(fields, func(name string) bool { return !slices.Contains(summary, name) }) {
 		page.extended = svc.Rows(p.Colas)
 	}
@@ -83,17 +84,17 @@ func renderColas(svc Service, p registry.ColaPage, fields []string) result {
 }
 
 // rows returns the rows to send.
-func (p colaPage) rows() table {
+func (p colaPage) rows() web.Table {
 	if p.extended != nil {
-		return table{p.extended, p.fields}
+		return web.Table{Rows: p.extended, Fields: p.fields}
 	}
-	return table{p.Data, p.fields}
+	return web.Table{Rows: p.Data, Fields: p.fields}
 }
 
 // appendJSON appends the same JSON as encoding/json, but faster, because most requests are
 // searches.
 func (p colaPage) appendJSON(b []byte) ([]byte, error) {
-	b, err := p.rows().appendArray(append(b, `{"data":`...))
+	b, err := p.rows().AppendArray(append(b, `{"data":`...))
 	if err != nil {
 		return b, err
 	}

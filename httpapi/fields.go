@@ -6,15 +6,8 @@ import (
 	"reflect"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
-
-// fieldNames returns the names of the members of a row type.
-func fieldNames(row reflect.Type) (names []string) {
-	for _, c := range columnsOf(row) {
-		names = append(names, c.name)
-	}
-	return names
-}
 
 // sparseCall is listCall for a list with a fields parameter. split separates the service's
 // parameters from the value of fields; render gets the chosen members of a row, or nil for all.
@@ -22,7 +15,7 @@ func sparseCall[P, Q, R any](
 	row reflect.Type, split func(*P) (q *Q, problems *cola.Problems, fields []string),
 	fetch func(context.Context, cola.Caller, Q) (R, cola.QuotaState, error), render func(R, []string) result,
 ) call {
-	d, names := newDecoder[P](), fieldNames(row)
+	d, names := newDecoder[P](), web.MemberNames(row)
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
 		p := d.decode(r.URL.RawQuery)
 		q, problems, fields := split(&p)

@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // The media types of lists, other than JSON.
@@ -41,7 +42,7 @@ func listHeaders() []string {
 
 // list is the result of a list operation, for formats other than JSON.
 type list struct {
-	rows      table
+	rows      web.Table
 	total     int
 	next      nextPage
 	truncated bool
@@ -51,7 +52,7 @@ type list struct {
 }
 
 // pageOfList returns a page of a list without cursors.
-func pageOfList(rows table, at cola.Pagination, notes []string) list {
+func pageOfList(rows web.Table, at cola.Pagination, notes []string) list {
 	return list{
 		rows: rows, total: at.Total, truncated: at.TruncatedByQuota, notes: notes,
 		next: pageAfter(at.Page, at.HasMore, at.TruncatedByQuota),
@@ -211,7 +212,7 @@ func (a *api) writeList(w http.ResponseWriter, r *http.Request, l *list, mediaTy
 		return err
 	}
 	if mediaType == mediaCSV {
-		return a.write(w, http.StatusOK, mediaCSV+"; charset=utf-8; header=present", l.rows.appendCSV)
+		return a.write(w, http.StatusOK, mediaCSV+"; charset=utf-8; header=present", l.rows.AppendCSV)
 	}
-	return a.write(w, http.StatusOK, mediaType, l.rows.appendNDJSON)
+	return a.write(w, http.StatusOK, mediaType, l.rows.AppendNDJSON)
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/openapitest"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -128,12 +129,9 @@ func TestFormats(t *testing.T) {
 }
 
 // csvNames returns the names of the CSV columns of the example call.
-func csvNames(op *operation) (names []string) {
+func csvNames(op *operation) []string {
 	rows := reflect.MakeSlice(reflect.SliceOf(op.Rows), 0, 0).Interface()
-	for _, c := range (table{rows, op.RowFields}).csvColumns() {
-		names = append(names, c.name)
-	}
-	return names
+	return web.Table{Rows: rows, Fields: op.RowFields}.CSVHeader()
 }
 
 func checkNDJSON(t *testing.T, name, content string, want []map[string]any) {
@@ -215,7 +213,7 @@ type oneMember struct {
 func TestCSVText(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[=+@\-\t]?[ ",;\na-z']*`)).Draw(rt, "text")
-		content, err := table{rows: []oneMember{{"before"}, {cola.Text(text)}}}.appendCSV(nil)
+		content, err := web.Table{Rows: []oneMember{{"before"}, {cola.Text(text)}}}.AppendCSV(nil)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -249,15 +247,15 @@ func TestCSVFormulas(t *testing.T) {
 		`,,,'-196 STRONG LEMON`: {Note: "-196 STRONG LEMON"},
 		`,,," lead"`:            {Note: " lead"},
 	} {
-		content, err := table{rows: []row{r}}.appendCSV(nil)
+		content, err := web.Table{Rows: []row{r}}.AppendCSV(nil)
 		if got := string(content); err != nil || got != "number,list,date,note\r\n"+want+"\r\n" {
 			t.Errorf("%+v: %q, %v; want %q", r, got, err, want)
 		}
 	}
-	if _, err := (table{rows: []struct {
+	if _, err := (web.Table{Rows: []struct {
 		O map[string]int `json:"o"`
-	}{{map[string]int{}}}}).appendCSV(nil); err == nil {
-		t.Error("appendCSV accepted an object in a cell, want an error")
+	}{{map[string]int{}}}}).AppendCSV(nil); err == nil {
+		t.Error("AppendCSV accepted an object in a cell, want an error")
 	}
 }
 
@@ -277,7 +275,7 @@ func TestNestedCSV(t *testing.T) {
 		"a,,0,c; ; d,1; 2; 3":    {"a", inner{}, []inner{{"c", 1}, {"", 2}, {"d", 3}}},
 		"a,'=b,0,'=c; @d,'-1; 2": {"a", inner{"=b", 0}, []inner{{"=c", -1}, {"@d", 2}}},
 	} {
-		content, err := table{rows: []row{r}}.appendCSV(nil)
+		content, err := web.Table{Rows: []row{r}}.AppendCSV(nil)
 		if got := string(content); err != nil || got != "id,object.name,object.count,list.name,list.count\r\n"+want+"\r\n" {
 			t.Errorf("%+v: %q, %v; want %q", r, got, err, want)
 		}
@@ -434,7 +432,7 @@ var sparseLists = map[string]struct {
 func TestFields(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for path, list := range sparseLists {
-		names := fieldNames(list.row)
+		names := web.MemberNames(list.row)
 		f, _ := list.params.FieldByName("Fields")
 		if want := strings.Join(names, ","); f.Tag.Get("enum") != want {
 			t.Errorf("%s: fields has the enum %s, want %s", path, f.Tag.Get("enum"), want)

@@ -244,9 +244,9 @@ func (s components) describeFormats(response *huma.Response, op *operation, exam
 	if err := json.Unmarshal(mustEncodeJSON(example), &body); err != nil {
 		panic(fmt.Sprintf("httpapi: decode example: %v", err)) // examples are defined in this package
 	}
-	t := table{rows.Elem().Interface(), op.RowFields}
+	t := web.Table{Rows: rows.Elem().Interface(), Fields: op.RowFields}
 	for mediaType, appendTo := range map[string]func([]byte) ([]byte, error){
-		mediaCSV: t.appendCSV, mediaNDJSON: t.appendNDJSON,
+		mediaCSV: t.AppendCSV, mediaNDJSON: t.AppendNDJSON,
 	} {
 		text, err := appendTo(nil)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -212,7 +213,7 @@ type pageOf[T any] struct {
 func rows[T any](l registry.List[T]) result {
 	return result{
 		body: jsonBody(rowsOf[T]{nonNilRows(l.Rows), l.Meta, l.Notes}),
-		list: list{rows: table{rows: l.Rows}, total: l.Meta.Total, notes: l.Notes},
+		list: list{rows: web.Table{Rows: l.Rows}, total: l.Meta.Total, notes: l.Notes},
 	}
 }
 
@@ -221,7 +222,7 @@ func page[T any](l registry.PageList[T]) result {
 	return result{
 		body: jsonBody(pageOf[T]{nonNilRows(l.Rows), l.Meta, l.Notes}),
 		list: list{
-			rows: table{rows: l.Rows}, total: l.Meta.Total, truncated: l.Meta.TruncatedByQuota, notes: l.Notes,
+			rows: web.Table{Rows: l.Rows}, total: l.Meta.Total, truncated: l.Meta.TruncatedByQuota, notes: l.Notes,
 			next: pageAfter(l.Meta.Page, l.Meta.HasMore, l.Meta.TruncatedByQuota),
 		},
 	}

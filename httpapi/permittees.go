@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -61,13 +62,13 @@ func permitteeOperations(svc Service) []operation {
 func renderPermittees(p registry.PermitteePage, fields []string) result {
 	return result{
 		body: permitteePage{p.Permittees, p.Pagination, p.Notes, fields},
-		list: pageOfList(table{p.Permittees, fields}, p.Pagination, p.Notes),
+		list: pageOfList(web.Table{Rows: p.Permittees, Fields: fields}, p.Pagination, p.Notes),
 	}
 }
 
 // appendJSON appends the same JSON as encoding/json.
 func (p permitteePage) appendJSON(b []byte) ([]byte, error) {
-	b, err := table{p.Data, p.fields}.appendArray(append(b, `{"data":`...))
+	b, err := web.Table{Rows: p.Data, Fields: p.fields}.AppendArray(append(b, `{"data":`...))
 	if err != nil {
 		return b, err
 	}

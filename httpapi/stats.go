@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -42,7 +43,7 @@ func renderCounts(c registry.ColaCounts) result {
 	return result{
 		body: jsonBody(colaCounts{nonNilRows(c.Groups), c.Total, c.Others, c.Truncated, c.Defaults, c.Notes}),
 		list: list{
-			rows: table{c.Groups, groupFields(c.GroupBy)}, total: c.Total, truncated: c.Truncated, defaults: c.Defaults,
+			rows: web.Table{Rows: c.Groups, Fields: groupFields(c.GroupBy)}, total: c.Total, truncated: c.Truncated, defaults: c.Defaults,
 			notes: c.Notes, others: &c.Others,
 		},
 	}

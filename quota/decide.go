@@ -2,6 +2,8 @@ package quota
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +24,11 @@ type Request struct {
 	Meter  cola.Meter
 	Units  int // requested; zero with MeterNone
 
+	// Page identifies the rows of a page of list records that a dashboard session may reload for
+	// store.PageRetention without a charge; empty if it may not. It is a hash of all that determines
+	// the rows, so that no other rows are free.
+	Page string
+
 	// Peek only checks the credential and reads the account's state. Such a request is exempt from
 	// the rate limit and is not counted, but it does update the credential's last use.
 	Peek bool
@@ -29,7 +36,7 @@ type Request struct {
 
 // Grant is the result of a charge.
 type Grant struct {
-	Units int             // charged; fewer than requested if fewer list records are left
+	Units int             // charged now or for the same page; fewer than requested if fewer list records are left
 	State cola.QuotaState // after the charge, for the response headers
 }
 
@@ -54,11 +61,12 @@ type Rules struct {
 //  3. The rate-limit window must have room. Otherwise the request is rejected and does not count.
 //  4. The request now counts in the window, even if step 5 rejects it.
 //  5. Detail views are granted in full or rejected. List records are granted up to the quota that is
-//     left, and rejected if none is left.
+//     left, and rejected if none is left. Those already paid for, on the same page, aren't charged
+//     again.
 func (r Rules) decide(now time.Time, state store.AccountState, requests []Request) ([]outcome, store.Entry) {
 	d := decision{rules: r, now: now, quota: cola.QuotaState{
 		Tier: state.Tier, Period: cola.PeriodOf(now), Limits: state.Tier.Limits(), Used: state.Used,
-	}, grants: state.Grants, entry: store.Entry{Account: state.Account}}
+	}, grants: state.Grants, paid: maps.Clone(state.Paid), earlier: state.Paid, entry: store.Entry{Account: state.Account}}
 	for _, g := range state.Grants {
 		d.inWindow += g.Requests
 	}
@@ -114,6 +122,9 @@ type decision struct {
 	grants   []store.Grant   // of earlier batches, in the window
 	inWindow int             // requests in the window, including those granted so far
 	entry    store.Entry     // to charge
+
+	paid    map[store.PageKey]int // list records charged for pages, including those granted so far
+	earlier map[store.PageKey]int // those of earlier batches
 }
 
 // decideOne applies steps 3 to 5 of decide to one request.
@@ -123,15 +134,47 @@ func (d *decision) decideOne(q Request) outcome {
 	}
 	d.inWindow++
 	d.entry.Requests++
-	units, err := d.spend(q)
+	page, isPage := q.page()
+	paid := min(d.paid[page], q.Units)
+	units, err := d.spend(q, paid)
 	d.count(q, units)
+	if isPage && err == nil {
+		d.payPage(page, paid, units)
+	}
 	state := d.quota
 	state.Charged = units
-	return outcome{Grant{Units: units, State: state}, err}
+	return outcome{Grant{Units: paid + units, State: state}, err}
 }
 
-// spend charges the requested units against the remaining quota, and returns how many it charged.
-func (d *decision) spend(q Request) (int, error) {
+// page returns the key of the request's page, and whether it has one.
+func (q Request) page() (store.PageKey, bool) {
+	c := q.Caller.Credential
+	if q.Page == "" || q.Meter != cola.MeterListRecords || c.Kind != cola.CredentialSignIn {
+		return store.PageKey{}, false
+	}
+	return store.PageKey{SignIn: c.ID, Page: q.Page}, true
+}
+
+// payPage records that a page was granted: paid rows were charged before, units rows now.
+func (d *decision) payPage(page store.PageKey, paid, units int) {
+	if paid+units == 0 {
+		return
+	}
+	if d.paid == nil {
+		d.paid = map[store.PageKey]int{}
+	}
+	d.paid[page] += units
+	i := slices.IndexFunc(d.entry.Pages, func(p store.PagePayment) bool { return p.PageKey == page })
+	if i < 0 {
+		i, d.entry.Pages = len(d.entry.Pages), append(d.entry.Pages, store.PagePayment{PageKey: page})
+	}
+	d.entry.Pages[i].Units += units
+	d.entry.Pages[i].Reloaded = d.earlier[page] > 0
+}
+
+// spend charges the requested units except paid ones against the remaining quota, and returns how
+// many it charged.
+func (d *decision) spend(q Request, paid int) (int, error) {
 	switch q.Meter {
 	case cola.MeterDetailViews:
 		if q.Units > d.quota.DetailViewsRemaining() {
@@ -140,8 +183,8 @@ func (d *decision) spend(q Request) (int, error) {
 		d.quota.Used.DetailViews += q.Units
 		return q.Units, nil
 	case cola.MeterListRecords:
-		units := min(q.Units, d.quota.ListRecordsRemaining())
-		if units == 0 && q.Units > 0 {
+		units := min(q.Units-paid, d.quota.ListRecordsRemaining())
+		if paid+units == 0 && q.Units > 0 {
 			return 0, d.exhausted(q.Meter, d.quota.Used.ListRecords, d.quota.Limits.ListRecords)
 		}
 		d.quota.Used.ListRecords += units

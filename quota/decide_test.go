@@ -125,6 +125,67 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestDecidePages checks that rows of a page that its session paid for are granted without a charge,
+// and that nothing else is.
+func TestDecidePages(t *testing.T) {
+	session := cola.Credential{Kind: cola.CredentialSignIn, ID: 1}
+	load := func(page string, units int) Request {
+		r := request(session, cola.MeterListRecords, units)
+		r.Page = page
+		return r
+	}
+	one := store.PageKey{SignIn: 1, Page: "one"}
+	byKey := load("one", 20)
+	byKey.Caller.Credential = key1
+	detail := load("one", 1)
+	detail.Meter = cola.MeterDetailViews
+	for name, tt := range map[string]struct {
+		used, paid int
+		requests   []Request
+		granted    []int
+		charged    []int
+		pages      []store.PagePayment
+	}{
+		"first load":            {0, 0, []Request{load("one", 20)}, []int{20}, []int{20}, []store.PagePayment{{PageKey: one, Units: 20}}},
+		"reload":                {0, 20, []Request{load("one", 20)}, []int{20}, []int{0}, []store.PagePayment{{PageKey: one, Reloaded: true}}},
+		"reload, quota used up": {10_000, 20, []Request{load("one", 20)}, []int{20}, []int{0}, []store.PagePayment{{PageKey: one, Reloaded: true}}},
+		"twice in a batch":      {0, 0, []Request{load("one", 20), load("one", 20)}, []int{20, 20}, []int{20, 0}, []store.PagePayment{{PageKey: one, Units: 20}}},
+		"more rows than paid":   {0, 7, []Request{load("one", 20)}, []int{20}, []int{13}, []store.PagePayment{{PageKey: one, Units: 13, Reloaded: true}}},
+		"cut again":             {10_000, 7, []Request{load("one", 20)}, []int{7}, []int{0}, []store.PagePayment{{PageKey: one, Reloaded: true}}},
+		"cut later":             {9_995, 7, []Request{load("one", 20)}, []int{12}, []int{5}, []store.PagePayment{{PageKey: one, Units: 5, Reloaded: true}}},
+		"fewer rows than paid":  {0, 20, []Request{load("one", 5)}, []int{5}, []int{0}, []store.PagePayment{{PageKey: one, Reloaded: true}}},
+		"other page":            {0, 20, []Request{load("two", 5)}, []int{5}, []int{5}, []store.PagePayment{{PageKey: store.PageKey{SignIn: 1, Page: "two"}, Units: 5}}},
+		"used up":               {10_000, 0, []Request{load("one", 5)}, []int{0}, []int{0}, nil},
+		"no page":               {0, 20, []Request{load("", 5)}, []int{5}, []int{5}, nil},
+		"a key":                 {0, 20, []Request{byKey}, []int{20}, []int{20}, nil},
+		"a detail view":         {0, 20, []Request{detail}, []int{1}, []int{1}, nil},
+		"no rows":               {0, 0, []Request{load("one", 0)}, []int{0}, []int{0}, nil},
+	} {
+		state := account(cola.TierFree, cola.Used{ListRecords: tt.used})
+		state.Valid[session] = true
+		if tt.paid > 0 {
+			state.Paid = map[store.PageKey]int{one: tt.paid}
+		}
+		outcomes, entry := Rules{}.decide(noon, state, tt.requests)
+		var granted, charged []int
+		for _, o := range outcomes {
+			granted, charged = append(granted, o.grant.Units), append(charged, o.grant.State.Charged)
+		}
+		if diff := cmp.Diff([][]int{tt.granted, tt.charged}, [][]int{granted, charged}); diff != "" {
+			t.Errorf("%s: granted and charged (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(tt.pages, entry.Pages); diff != "" {
+			t.Errorf("%s: pages (-want +got):\n%s", name, diff)
+		}
+		if entry.Requests != len(tt.requests) || entry.Check([]store.AccountState{state}) != nil {
+			t.Errorf("%s: entry = %+v", name, entry)
+		}
+		if len(state.Paid) > 1 || state.Paid[one] != tt.paid {
+			t.Errorf("%s: decide changed the state: %v", name, state.Paid)
+		}
+	}
+}
+
 func TestRejectionDetails(t *testing.T) {
 	rules := Rules{UpgradeURL: "https://registry.example/upgrade"}
 	full := account(cola.TierFree, cola.Used{DetailViews: 200},

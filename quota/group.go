@@ -41,7 +41,7 @@ func newGroup(batch []*pending) *group {
 		outcomes: make([]outcome, len(batch)),
 	}
 	notDecided := cola.Unavailable() // the outcome if the store omits the account from the decision
-	seen := map[cola.Credential]bool{}
+	seen, pages := map[cola.Credential]bool{}, map[store.PageKey]bool{}
 	for i, p := range batch {
 		g.outcomes[i] = outcome{err: notDecided}
 		if p.arrived.Before(g.oldest) {
@@ -55,6 +55,10 @@ func newGroup(batch []*pending) *group {
 		if !seen[c.Credential] {
 			seen[c.Credential] = true
 			g.batch.Credentials = append(g.batch.Credentials, c.Credential)
+		}
+		if page, ok := p.request.page(); ok && !pages[page] {
+			pages[page] = true
+			g.batch.Pages = append(g.batch.Pages, page)
 		}
 	}
 	slices.Sort(g.batch.Accounts)

@@ -28,19 +28,18 @@ func (s *Service) BarcodeLimited(
 		return cola.BarcodeResult{}, state, err
 	}
 	start := time.Now()
-	found, ok := s.index.View().Barcode(value, maxBarcodeColas)
+	view := s.index.View()
+	found, ok := view.Barcode(value, maxBarcodeColas)
 	s.metrics.observeSearch(byBarcode, start)
 	if !ok {
 		state, err := s.Refuse(ctx, c, cola.Errorf(cola.CodeNotFound, "No label has the barcode %s.",
 			cola.Quoted(value)))
 		return cola.BarcodeResult{}, state, err
 	}
-	found.Colas, _ = limit.cut(found.Colas)
-	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Colas)))
+	charged, state, err := chargeRows(ctx, s, c, pageOf{"barcode", value, view}, found.Colas, false, limit)
 	if err != nil {
-		return cola.BarcodeResult{}, grant.State, err
+		return cola.BarcodeResult{}, state, err
 	}
-	found.TruncatedByQuota = grant.Units < len(found.Colas)
-	found.Colas = found.Colas[:grant.Units]
-	return found, grant.State, nil
+	found.Colas, found.TruncatedByQuota = charged.rows, charged.truncated
+	return found, state, nil
 }

@@ -45,7 +45,7 @@ func (s *Service) SearchBrandsLimited(
 	start, view := time.Now(), s.index.View()
 	found := view.Brands(q)
 	s.metrics.observeSearch(similarBrands, start)
-	page, state, err := chargeRows(ctx, s, c, found.Rows, found.HasMore, limit)
+	page, state, err := chargeRows(ctx, s, c, pageOf{"brands", p, view}, found.Rows, found.HasMore, limit)
 	if err != nil {
 		return BrandPage{}, state, err
 	}

@@ -1,8 +1,13 @@
 package registry
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -35,35 +40,46 @@ func (s *Service) SearchColas(
 func (s *Service) SearchColasLimited(
 	ctx context.Context, c cola.Caller, p cola.SearchParams, limit RowLimit[cola.ColaSummary],
 ) (ColaPage, cola.QuotaState, error) {
-	page, _, state, err := s.searchColas(ctx, c, p, limit)
-	return page, state, err
+	found, state, err := s.searchColas(ctx, c, p, 0, limit)
+	return found.ColaPage, state, err
 }
 
-// searchColas searches and charges. It returns the results with the view of the index that they
-// come from.
+// colaSearch is a charged page of labels with the search that found it.
+type colaSearch struct {
+	ColaPage
+	view  *search.View // of the index
+	query cola.ColaSearch
+}
+
+// searchColas searches and charges. perPage replaces the number of rows in p unless it is 0.
 func (s *Service) searchColas(
-	ctx context.Context, c cola.Caller, p cola.SearchParams, limit RowLimit[cola.ColaSummary],
-) (ColaPage, *search.View, cola.QuotaState, error) {
+	ctx context.Context, c cola.Caller, p cola.SearchParams, perPage int, limit RowLimit[cola.ColaSummary],
+) (colaSearch, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
-		return ColaPage{}, nil, state, err
+		return colaSearch{}, state, err
 	}
 	q, err := p.Normalize(s.now())
 	if err != nil {
 		state, err := s.Refuse(ctx, c, err)
-		return ColaPage{}, nil, state, err
+		return colaSearch{}, state, err
+	}
+	q.PerPage = cmp.Or(perPage, q.PerPage)
+	operation := "labels"
+	if perPage > 0 {
+		operation = "export"
 	}
 	start, view := time.Now(), s.index.View()
 	found := view.Search(q)
 	s.metrics.observeSearch(classifyQuery(&q.Query), start)
-	charged, state, err := chargeRows(ctx, s, c, found.Rows, found.HasMore, limit)
+	charged, state, err := chargeRows(ctx, s, c, pageOf{operation, p, view}, found.Rows, found.HasMore, limit)
 	if err != nil {
-		return ColaPage{}, nil, state, err
+		return colaSearch{}, state, err
 	}
 	page := colaPage(q, charged, found.Total)
 	page.DataAsOf = view.DataAsOf(s.today())
 	page.Advice = searchNotes(view, &p, &q, found.Total)
 	page.Notes = noteTexts(page.Advice)
-	return page, view, state, nil
+	return colaSearch{page, view, q}, state, nil
 }
 
 func colaPage(q cola.ColaSearch, charged chargedRows[cola.ColaSummary], total int) ColaPage {
@@ -177,17 +193,44 @@ type chargedRows[T any] struct {
 }
 
 // chargeRows charges for the rows of a page, one list record each. more reports whether more rows
-// follow the page.
+// follow the page. Reloading the page of a search of a view is free for a dashboard session (see
+// pageKey).
 func chargeRows[T any](
-	ctx context.Context, s *Service, c cola.Caller, rows []T, more bool, limit RowLimit[T],
+	ctx context.Context, s *Service, c cola.Caller, of pageOf, rows []T, more bool, limit RowLimit[T],
 ) (chargedRows[T], cola.QuotaState, error) {
 	rows, fewer := limit.cut(rows)
-	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(rows)))
+	request := quotaRequest(c, cola.MeterListRecords, len(rows))
+	var err error
+	if request.Page, err = pageKey(c, of, rows); err != nil {
+		return chargedRows[T]{}, cola.QuotaState{}, err
+	}
+	grant, err := s.ledger.Charge(ctx, request)
 	if err != nil {
 		return chargedRows[T]{}, grant.State, err
 	}
 	truncated := grant.Units < len(rows)
 	return chargedRows[T]{rows[:grant.Units], more || fewer || truncated, truncated}, grant.State, nil
+}
+
+// pageOf identifies a page of rows: what was searched, and in which view of the index.
+type pageOf struct {
+	operation string
+	params    any
+	view      *search.View
+}
+
+// pageKey returns the hash by which the ledger recognizes that a dashboard session reloads a page.
+// It covers everything that the rows depend on: the parameters, the revision of the index, and the
+// rows themselves. It is empty for other callers.
+func pageKey[T any](c cola.Caller, of pageOf, rows []T) (string, error) {
+	if c.Channel != cola.ChannelDashboard || c.Credential.Kind != cola.CredentialSignIn || len(rows) == 0 {
+		return "", nil
+	}
+	h := sha256.New()
+	if err := json.NewEncoder(h).Encode([]any{of.operation, of.params, of.view.Marks(), rows}); err != nil {
+		return "", fmt.Errorf("hash a page: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
 // pagination returns the position of the page in a list with total rows.

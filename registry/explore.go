@@ -19,6 +19,7 @@ type ExploreResult struct {
 	ColaPage
 	Facets []cola.Facet
 	Images map[cola.TTBID]string // main image by label; missing if it can't be read in time
+	WayOut []Note                // if no labels match: the filters whose removal finds some
 }
 
 // Explore is SearchColas with facets. It costs the same.
@@ -29,18 +30,41 @@ type ExploreResult struct {
 func (s *Service) Explore(
 	ctx context.Context, c cola.Caller, p cola.SearchParams,
 ) (ExploreResult, cola.QuotaState, error) {
-	page, view, state, err := s.searchColas(ctx, c, p, nil)
+	found, state, err := s.searchColas(ctx, c, p, 0, nil)
 	if err != nil {
 		return ExploreResult{}, state, err
 	}
+	result := ExploreResult{ColaPage: found.ColaPage}
 	start := time.Now()
 	facets, err := p.FacetSearch(s.now())
 	if err != nil {
 		return ExploreResult{}, state, fmt.Errorf("count facets: %w", err)
 	}
-	counted := view.Facets(facets)
+	result.Facets = found.view.Facets(facets)
 	s.metrics.observeSearch(facetCounts, start)
-	return ExploreResult{ColaPage: page, Facets: counted, Images: s.mainImages(ctx, page.Colas)}, state, nil
+	if found.Pagination.Total == 0 {
+		result.WayOut = removals(found.view, &p, &found.query)
+	}
+	result.Images = s.mainImages(ctx, found.Colas)
+	return result, state, nil
+}
+
+// MaxExport is the maximum number of labels that ExportColas returns.
+const MaxExport = 1000
+
+// ExportColas returns the first labels that match, up to MaxExport, for a file. It costs one list
+// record per label, like SearchColas. It is only for the dashboard: the API has pages.
+func (s *Service) ExportColas(
+	ctx context.Context, c cola.Caller, p cola.SearchParams,
+) (ColaPage, cola.QuotaState, error) {
+	if c.Channel != cola.ChannelDashboard {
+		state, err := s.Refuse(ctx, c, cola.Errorf(cola.CodeForbidden,
+			"Files of labels are available only in the dashboard. Read the pages of a search instead."))
+		return ColaPage{}, state, err
+	}
+	p.Page, p.PerPage, p.Cursor = cola.Opt[int]{}, cola.Opt[int]{}, ""
+	found, state, err := s.searchColas(ctx, c, p, MaxExport, nil)
+	return found.ColaPage, state, err
 }
 
 // mainImages returns the URLs of labels' main images. If they can't be read in time, it logs that

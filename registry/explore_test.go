@@ -83,7 +83,7 @@ func (w *world) checkFacets(t *testing.T, p cola.SearchParams, facets []cola.Fac
 	}
 	for _, f := range facets {
 		for _, v := range f.Values {
-			q, err := p.Choose(f.Name, v.Value).Normalize(w.now())
+			q, err := p.FixDates(w.now()).Choose(f.Name, v.Value).Normalize(w.now())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,6 +114,26 @@ func (w *world) checkImages(t *testing.T, got registry.ExploreResult) {
 	}
 }
 
+// TestExportColas checks that only the dashboard exports labels, with up to MaxExport in one charge.
+func TestExportColas(t *testing.T) {
+	w := mustWorld(t, 1_200)
+	c := w.mustHolder(t, "export@example.com", cola.TierFree)
+	p := cola.SearchParams{DateRange: cola.AllDates, Page: cola.Some(3), PerPage: cola.Some(10)}
+	page, state, err := w.ExportColas(t.Context(), c, p)
+	if err != nil || len(page.Colas) != registry.MaxExport || state.Charged != registry.MaxExport || !page.Pagination.HasMore {
+		t.Errorf("ExportColas: %d labels, %+v, %v", len(page.Colas), state, err)
+	}
+	first, _, err := w.Explore(t.Context(), c, cola.SearchParams{DateRange: cola.AllDates})
+	if err != nil || first.Colas[0] != page.Colas[0] {
+		t.Errorf("the file starts with %+v (error %v)", page.Colas[0], err)
+	}
+	rest := c
+	rest.Channel = cola.ChannelREST
+	if page, _, err := w.ExportColas(t.Context(), rest, p); code(err) != cola.CodeForbidden || page.Colas != nil {
+		t.Errorf("over REST: %d labels, %v", len(page.Colas), err)
+	}
+}
+
 func TestExploreErrors(t *testing.T) {
 	w, b := mustBlind(t, 800)
 	c := w.mustHolder(t, "refused@example.com", cola.TierFree)
@@ -128,10 +148,10 @@ func TestExploreErrors(t *testing.T) {
 	}
 	b.images.Store(false)
 	w.spend(t, c, cola.TierFree.Limits().ListRecords-23)
-	if page, _, err = w.Explore(t.Context(), c, cola.SearchParams{}); err != nil || len(page.Colas) != 3 || len(page.Images) > 3 || page.Pagination.NextCursor == "" {
+	if page, _, err = w.Explore(t.Context(), c, cola.SearchParams{Page: cola.Some(2)}); err != nil || len(page.Colas) != 3 || len(page.Images) > 3 || page.Pagination.NextCursor == "" {
 		t.Errorf("three list records left: %d rows, %d images, %+v, %v", len(page.Colas), len(page.Images), page.Pagination, err)
 	}
-	page, _, err = w.Explore(t.Context(), c, cola.SearchParams{})
+	page, _, err = w.Explore(t.Context(), c, cola.SearchParams{Page: cola.Some(3)})
 	if refusal, ok := errors.AsType[*cola.Error](err); !ok || refusal.Details["reason"] != "list_records" || page.Facets != nil || page.Images != nil {
 		t.Errorf("quota exhausted: %+v, %v, want quota_exceeded", page, err)
 	}

@@ -97,46 +97,59 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 const maxCombinationNotes = 3
 
 // combinationNotes returns notes on filters that can be removed to find labels, most labels first, or
-// a note on the only filter. It never suggests removing the keywords.
+// a note on the only filter.
 func combinationNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch) []Note {
-	type exclusion struct {
-		noun    string
-		filters []cola.Filter
-		labels  int
+	if given := givenFilters(q); len(given) == 1 {
+		return newNotes(fmt.Sprintf("No label matches the given %s.", given[0][0].Noun))
 	}
-	var all []exclusion
+	notes := removals(view, p, q)
+	return notes[:min(len(notes), maxCombinationNotes)]
+}
+
+// givenFilters returns the filters of a search, grouped by noun. It leaves out the dates of the
+// default window, and filters that only saved searches have.
+func givenFilters(q *cola.ColaSearch) (groups [][]cola.Filter) {
 	for _, f := range cola.Filters() {
-		if !f.Given(&q.Query) || q.DefaultWindow && strings.HasPrefix(f.Param, "approval_date_") {
+		if f.Param == "" || !f.Given(&q.Query) || q.DefaultWindow && strings.HasPrefix(f.Param, "approval_date_") {
 			continue
 		}
-		i := slices.IndexFunc(all, func(e exclusion) bool { return e.noun == f.Noun })
+		i := slices.IndexFunc(groups, func(g []cola.Filter) bool { return g[0].Noun == f.Noun })
 		if i < 0 {
-			i, all = len(all), append(all, exclusion{noun: f.Noun})
+			i, groups = len(groups), append(groups, nil)
 		}
-		all[i].filters = append(all[i].filters, f)
+		groups[i] = append(groups[i], f)
 	}
-	if len(all) == 1 {
-		return newNotes(fmt.Sprintf("No label matches the given %s.", all[0].noun))
+	return groups
+}
+
+// removals returns a note on each filter without which labels would match, most labels first. It
+// never suggests removing the keywords, or the only filter.
+func removals(view *search.View, p *cola.SearchParams, q *cola.ColaSearch) (notes []Note) {
+	groups := givenFilters(q)
+	if len(groups) == 1 {
+		return nil
 	}
-	for i := range all {
-		if all[i].filters[0].Param == "q" {
-			continue
-		}
+	found := map[string]int{}
+	for _, g := range groups {
 		without := q.Query
-		for _, f := range all[i].filters {
+		for _, f := range g {
 			f.Clear(&without)
 		}
-		all[i].labels = countMatches(view, without)
+		if g[0].Param != "q" {
+			found[g[0].Noun] = countMatches(view, without)
+		}
 	}
-	slices.SortStableFunc(all, func(a, b exclusion) int { return cmp.Compare(b.labels, a.labels) })
-	var notes []Note
-	for _, e := range all[:min(len(all), maxCombinationNotes)] {
-		if e.labels == 0 {
+	slices.SortStableFunc(groups, func(a, b []cola.Filter) int {
+		return cmp.Compare(found[b[0].Noun], found[a[0].Noun])
+	})
+	for _, g := range groups {
+		noun := g[0].Noun
+		if found[noun] == 0 {
 			break
 		}
-		n := newNote(fmt.Sprintf("%s every filter except %s.", labelsMatch(e.labels), e.noun))
-		n.suggest("Remove the "+e.noun+" filter", p, func(changed *cola.SearchParams) {
-			for _, f := range e.filters {
+		n := newNote(fmt.Sprintf("%s every filter except %s.", labelsMatch(found[noun]), noun))
+		n.suggest("Remove the "+noun+" filter", p, func(changed *cola.SearchParams) {
+			for _, f := range g {
 				f.Remove(changed)
 			}
 			if !changed.VolumeMin.OK && !changed.VolumeMax.OK {
@@ -185,10 +198,12 @@ func dateNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, tota
 		dated.From, dated.To = 1, 0 // any date
 		all, known := countMatches(view, always), countMatches(view, dated)
 		if n := known - total; n > 0 && q.DefaultWindow {
-			note := Note{Finding: fmt.Sprintf("%s outside the default window of %d days.", labelsMatch(n),
-				cola.DefaultWindowDays)}
-			note.Text = note.Finding + " To search all dates, set date_range to all."
-			note.suggest("Search all dates", p, allDates)
+			later := q.Query
+			later.From, later.To = q.To+1, 0
+			note := Note{Finding: otherMatches(n, countMatches(view, later) == 0)}
+			note.Text = fmt.Sprintf("%s outside the default window of %d days. To search all dates, set date_range to all.",
+				labelsMatch(n), cola.DefaultWindowDays)
+			note.suggest("show", p, allDates)
 			notes = append(notes, note)
 		}
 		if n := all - known; n > 0 {
@@ -216,6 +231,18 @@ func labels(n int) string {
 		return "1 label"
 	}
 	return fmt.Sprintf("%d labels", n)
+}
+
+// otherMatches introduces a link to n labels outside the default window.
+func otherMatches(n int, older bool) string {
+	noun := "matches"
+	if n == 1 {
+		noun = "match"
+	}
+	if older {
+		return fmt.Sprintf("%d older %s:", n, noun)
+	}
+	return fmt.Sprintf("%d %s on other dates:", n, noun)
 }
 
 // nonEmpty returns the notes that are not empty.

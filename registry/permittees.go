@@ -46,7 +46,7 @@ func (s *Service) SearchPermitteesLimited(
 	view := s.index.View()
 	found := view.Permittees(q)
 	s.metrics.observeSearch(permitteeSearch, start)
-	page, state, err := chargeRows(ctx, s, c, found.Rows, found.HasMore, limit)
+	page, state, err := chargeRows(ctx, s, c, pageOf{"permittees", p, view}, found.Rows, found.HasMore, limit)
 	if err != nil {
 		return PermitteePage{}, state, err
 	}

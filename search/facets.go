@@ -18,11 +18,11 @@ const (
 )
 
 // Facets counts the labels that a search finds, by the values of every facet. A value's count is
-// the number of results of the search that cola.SearchParams.Choose returns for it, including the
-// default date window and category aliases. Values with the most labels come first, except that
-// statuses have the order of vocabulary.Statuses and years are newest first.
+// the number of results of the search that cola.SearchParams.Choose returns for it, with the dates
+// of the search and category aliases. Values with the most labels come first, except that statuses
+// have the order of vocabulary.Statuses and years are newest first.
 func (v *View) Facets(s cola.FacetSearch) []cola.Facet {
-	c := &facetCounter{view: v, params: s.Params, query: s.Query, byFacet: map[facetKey]*facetQuery{}}
+	c := &facetCounter{view: v, params: s.Params, query: s.Query, byFacet: map[string]*facetQuery{}}
 	for _, q := range s.Queries {
 		c.request(q)
 	}
@@ -38,12 +38,8 @@ type facetCounter struct {
 	params  cola.SearchParams
 	query   cola.Query // of params
 	queries []*facetQuery
-	byFacet map[facetKey]*facetQuery
+	byFacet map[string]*facetQuery
 }
-
-// facetKey identifies a cola.FacetQuery: one per facet, except one per status for the status facet,
-// because the status determines the default dates.
-type facetKey struct{ facet, status string }
 
 // facetQuery is a query that one or more facets are counted with: the search without conditions on
 // these facets.
@@ -73,7 +69,7 @@ func (c *facetCounter) request(q cola.FacetQuery) {
 	}
 	base.request(q.Facet)
 	base.asText.request(q.Facet)
-	c.byFacet[facetKey{q.Facet, q.Status}] = base
+	c.byFacet[q.Facet] = base
 }
 
 // request adds a facet.
@@ -96,19 +92,16 @@ func (c *facetCounts) request(facet string) {
 
 // facets returns the facets in the order of cola.Facets.
 func (c *facetCounter) facets() []cola.Facet {
-	base := func(facet string) *facetQuery { return c.byFacet[facetKey{facet: facet}] }
-	types := func(value string) int { return base(cola.FacetProductType).countOf(colType, value) }
-	statuses := func(value string) int {
-		return c.byFacet[facetKey{cola.FacetStatus, value}].countOf(colStatus, value)
-	}
-	containers := func(value string) int { return base(cola.FacetContainer).countOf(colContainer, value) }
+	types := func(value string) int { return c.byFacet[cola.FacetProductType].countOf(colType, value) }
+	statuses := func(value string) int { return c.byFacet[cola.FacetStatus].countOf(colStatus, value) }
+	containers := func(value string) int { return c.byFacet[cola.FacetContainer].countOf(colContainer, value) }
 	return []cola.Facet{
 		c.fixedValues(cola.FacetProductType, vocabulary.ProductTypes(), types),
 		{Name: cola.FacetStatus, Values: c.valuesOf(cola.FacetStatus, vocabulary.Statuses(), statuses)},
-		c.categories(base(cola.FacetCategory).allPaths()),
-		c.origins(base(cola.FacetOrigin)),
+		c.categories(c.byFacet[cola.FacetCategory].allPaths()),
+		c.origins(c.byFacet[cola.FacetOrigin]),
 		c.fixedValues(cola.FacetContainer, cola.ContainerTypes(), containers),
-		c.years(base(cola.FacetYear).allYears()),
+		c.years(c.byFacet[cola.FacetYear].allYears()),
 	}
 }
 

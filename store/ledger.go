@@ -32,7 +32,8 @@ type Ledger interface {
 
 	// Void makes sure that a batch is not charged. A batch that was not committed never will be.
 	// For a committed batch, Void reverts its entries in the month's counters, the day's rows, and
-	// the windows that still have its grants; entries must be those that were written. Void waits
+	// the windows that still have its grants; entries must be those that were written. Units of
+	// pages that were reloaded since then stay charged, because their rows were shown. Void waits
 	// for an open transaction of the batch. Voiding again has no effect. If an error wraps
 	// ErrUnavailable, the outcome is unknown; void the batch again.
 	Void(ctx context.Context, id BatchID, entries []Entry) error
@@ -57,6 +58,24 @@ type Batch struct {
 	ID          BatchID
 	Accounts    []cola.AccountID  // distinct, ascending
 	Credentials []cola.Credential // distinct; checked, and recorded as used if valid
+	Pages       []PageKey         // distinct; pages that their sessions may have paid for
+}
+
+// PageRetention is how long a session can reload a page that it paid for.
+const PageRetention = 10 * time.Minute
+
+// PageKey identifies the rows of a page that a dashboard session pays for. Page is a hash of
+// everything that determines the rows.
+type PageKey struct {
+	SignIn int64 // ID of the session's credential
+	Page   string
+}
+
+// PagePayment is what an entry records about a page.
+type PagePayment struct {
+	PageKey
+	Units    int  // charged by the entry
+	Reloaded bool // the entry also grants rows that earlier batches were charged for
 }
 
 // AccountState is the ledger's view of an account at a point in time.
@@ -71,6 +90,8 @@ type AccountState struct {
 	Grants []Grant
 	// Valid contains the batch's credentials that belong to the account and are valid.
 	Valid map[cola.Credential]bool
+	// Paid contains the rows charged for the batch's pages within PageRetention, if any.
+	Paid map[PageKey]int
 }
 
 // Grant is a number of requests admitted at the same time.
@@ -84,6 +105,7 @@ type Entry struct {
 	Account  cola.AccountID
 	Requests int // granted; count toward the burst window
 	Units    []Units
+	Pages    []PagePayment // their units are included in Units, as list records of the session
 }
 
 // Units is the usage of one meter within an entry.
@@ -106,7 +128,7 @@ type DayUsage struct {
 }
 
 // Check fails for an entry that would corrupt the ledger, because its account is missing or not in
-// the batch, a number is negative, or units have no known meter.
+// the batch, a number is negative, units have no known meter, or a page's units are not charged.
 func (e Entry) Check(states []AccountState) error {
 	same := func(s AccountState) bool { return s.Exists && s.Account == e.Account }
 	if !slices.ContainsFunc(states, same) {
@@ -120,7 +142,43 @@ func (e Entry) Check(states []AccountState) error {
 			return err
 		}
 	}
+	for _, p := range e.Pages {
+		if p.SignIn == 0 || p.Page == "" || p.Units < 0 || p.Units > e.listRecords(p.SignIn) {
+			return fmt.Errorf("invalid page of session %d with %d units", p.SignIn, p.Units)
+		}
+	}
 	return nil
+}
+
+// listRecords returns the list records that the entry charges to a session.
+func (e Entry) listRecords(signIn int64) (n int) {
+	for _, u := range e.Units {
+		if u.Credential == (cola.Credential{Kind: cola.CredentialSignIn, ID: signIn}) && u.Meter == cola.MeterListRecords {
+			n += u.Units
+		}
+	}
+	return n
+}
+
+// KeepPages returns the entry without the units of pages that keep selects, so that they are not
+// reverted.
+func (e Entry) KeepPages(keep func(PagePayment) bool) Entry {
+	e.Units = slices.Clone(e.Units)
+	for _, p := range e.Pages {
+		if !keep(p) {
+			continue
+		}
+		left := p.Units
+		for i := range e.Units {
+			u := &e.Units[i]
+			if u.Credential == (cola.Credential{Kind: cola.CredentialSignIn, ID: p.SignIn}) && u.Meter == cola.MeterListRecords {
+				n := min(left, u.Units)
+				u.Units, left = u.Units-n, left-n
+			}
+		}
+	}
+	e.Pages = nil
+	return e
 }
 
 func (u Units) check() error {

@@ -24,8 +24,7 @@ func TestEmbeddedPages(t *testing.T) {
 		pages := s.pages(a.Key.Reveal())
 		before := s.used(a)
 		for _, page := range pages {
-			free := page == "/explore" || page == "/explore/suggestions"
-			charged := strings.HasPrefix(page, "/explore") && !free || strings.Contains(page, "/explain?")
+			charged := strings.HasPrefix(page, "/explore") && !freeExplorePage.MatchString(page) || strings.Contains(page, "/explain?")
 			for i, header := range embedding() {
 				if i > 1 && !charged {
 					break // all combinations would exceed the page rate limit
@@ -78,8 +77,12 @@ func (s *site) pages(key string) (pages []string) {
 			pages = append(pages, page+"?ttb_id="+label["ttb_id"].(string))
 		}
 	}
-	return append(pages, "/explore?q=red")
+	return append(pages, "/explore?q=red", "/explore/permittees?q=a", "/explore/barcodes?barcode_value=1")
 }
+
+// freeExplorePage matches the forms and the lists of reference data.
+var freeExplorePage = regexp.MustCompile(
+	`^/explore(/suggestions|/permittees|/barcodes|/avas|/production-reports|/processing-times(/formula|/registration)?)?$`)
 
 var variable = regexp.MustCompile(`\{[a-z_]+\}`)
 

@@ -90,7 +90,7 @@ func walkUsage(t *testing.T, p *server, b *tab, key string) {
 	b.open(p.base + "/usage")
 	b.shows("7 of 1,000,000", "1 of 10,000", "Walker <script>")
 	b.open(p.base + "/explore?brand_name=a&product_type=wine")
-	b.shows("Used 20 list records")
+	b.shows("20 list records")
 	b.open(p.base + "/usage")
 	b.shows("27 of 1,000,000")
 }

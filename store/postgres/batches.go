@@ -123,7 +123,7 @@ func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entr
 			_, err := tx.Exec(ctx, voidUnknown, [16]byte(id), s.clock())
 			return err
 		}
-		if err := revertEntries(ctx, tx, entries, b.settledAt); err != nil {
+		if err := revertEntries(ctx, tx, id, entries, b.settledAt); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, voidKnown, [16]byte(id))
@@ -132,17 +132,21 @@ func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entr
 }
 
 // revertEntries undoes the entries of a batch that was settled at the given time.
-func revertEntries(ctx context.Context, tx pgx.Tx, entries []store.Entry, at time.Time) error {
-	l, err := sqlstore.NewReversal(entries, at)
-	if err != nil {
-		return err
-	}
+func revertEntries(ctx context.Context, tx pgx.Tx, id store.BatchID, entries []store.Entry, at time.Time) error {
 	accounts := make([]cola.AccountID, len(entries))
 	for i, e := range entries {
 		accounts[i] = e.Account
 	}
 	slices.Sort(accounts)
 	if _, err := tx.Exec(ctx, lockAccounts, accountIDs(accounts)); err != nil {
+		return err
+	}
+	entries, err := voidPages(ctx, tx, id, entries)
+	if err != nil {
+		return err
+	}
+	l, err := sqlstore.NewReversal(entries, at)
+	if err != nil {
 		return err
 	}
 	b := &pgx.Batch{}

@@ -111,6 +111,7 @@ func commitBatch(ctx context.Context, conn *pgxpool.Conn, id store.BatchID, l *s
 	b := &pgx.Batch{}
 	queueWindows(b, l)
 	queueUsage(b, l)
+	queuePages(b, id, l)
 	queueUses(b, l, cola.CredentialKey, updateKeyUses)
 	queueUses(b, l, cola.CredentialLink, updateLinkUses)
 	queueUses(b, l, cola.CredentialSignIn, updateSignInUses)
@@ -154,6 +155,36 @@ func queueUsage(b *pgx.Batch, l *sqlstore.Settlement) {
 		meters[i], units[i], requests[i] = string(k.Meter), int64(count.Units), int64(count.Requests)
 	}
 	b.Queue(upsertDays, accounts, cola.DateOf(l.Now).Time(), channels, kinds, credentials, meters, units, requests)
+}
+
+// queuePages queues the payments for pages.
+func queuePages(b *pgx.Batch, batch store.BatchID, l *sqlstore.Settlement) {
+	for _, p := range l.Pages {
+		if p.Reloaded {
+			b.Queue(sqlstore.MarkReloaded, p.SignIn, p.Page, l.Now.Add(-store.PageRetention))
+		}
+		if p.Units > 0 {
+			b.Queue(sqlstore.InsertPaidPage, p.SignIn, p.Page, [16]byte(batch), int64(p.Account), p.Units, l.Now)
+		}
+	}
+}
+
+// voidPages deletes a batch's payments for pages, and returns the entries without the charges for
+// pages that were reloaded. The accounts must be locked, so that no reload is missed.
+func voidPages(ctx context.Context, tx pgx.Tx, batch store.BatchID, entries []store.Entry) ([]store.Entry, error) {
+	var kept []store.Entry
+	for _, e := range entries {
+		reloaded := map[store.PageKey]bool{}
+		for _, p := range e.Pages {
+			done, err := tx.Exec(ctx, sqlstore.DeletePaidPage, p.SignIn, p.Page, [16]byte(batch))
+			if err != nil {
+				return nil, err
+			}
+			reloaded[p.PageKey] = done.RowsAffected() == 0
+		}
+		kept = append(kept, e.KeepPages(func(p store.PagePayment) bool { return reloaded[p.PageKey] }))
+	}
+	return kept, nil
 }
 
 // queueWindows queues the updates of the windows of accounts with new grants or with grants ahead

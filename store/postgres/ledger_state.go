@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,6 +24,10 @@ const (
 		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = to_char(clock.now AT TIME ZONE 'UTC', 'YYYY-MM')
 		LEFT JOIN burst_windows w ON w.account_id = a.id`
 )
+
+// selectPaidPages is sqlstore.SelectPaidPages with the database's clock, unless $3 is set.
+var selectPaidPages = strings.ReplaceAll(sqlstore.SelectPaidPages, "$3",
+	"coalesce($3::timestamptz, clock_timestamp()) - make_interval(secs => $4)")
 
 func accountIDs(ids []cola.AccountID) []int64 {
 	list := make([]int64, len(ids))
@@ -81,6 +86,10 @@ func queueStates(b *pgx.Batch, batch store.Batch, at *time.Time) {
 	b.Queue(selectStates, accountIDs(batch.Accounts), at)
 	keys, links, signIns := sqlstore.CredentialIDs(batch.Credentials)
 	b.Queue(sqlstore.SelectCredentials, keys, links, signIns)
+	if len(batch.Pages) > 0 {
+		ids, hashes := sqlstore.PageColumns(batch.Pages)
+		b.Queue(selectPaidPages, ids, hashes, at, store.PageRetention.Seconds())
+	}
 }
 
 // lockStates begins the transaction of a batch, takes its locks and reads the states of its
@@ -128,5 +137,12 @@ func readStates(results pgx.BatchResults, batch store.Batch) (*sqlstore.Settleme
 	if err != nil {
 		return nil, err
 	}
-	return sqlstore.NewSettlement(batch, now, accounts, credentials), nil
+	l := sqlstore.NewSettlement(batch, now, accounts, credentials)
+	if len(batch.Pages) == 0 {
+		return l, nil
+	}
+	rows, err = results.Query()
+	paid, err := collect(rows, err, func(p *sqlstore.PaidPageRow) fields { return p.Columns() })
+	l.AddPaid(paid)
+	return l, err
 }

@@ -44,6 +44,10 @@ func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entr
 		case !b.known:
 			return s.ledger.exec(ctx, insertBatch, id[:], s.currentTime().UnixMicro(), true)
 		}
+		entries, err := s.voidPages(ctx, id, entries)
+		if err != nil {
+			return err
+		}
 		if err := s.revert(ctx, entries, b.settledAt); err != nil {
 			return err
 		}

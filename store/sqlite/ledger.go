@@ -67,6 +67,9 @@ func (s *Store) Settle(
 		if err := s.writeUsage(ctx, l); err != nil {
 			return err
 		}
+		if err := s.writePages(ctx, batch.ID, l); err != nil {
+			return err
+		}
 		return s.writeUses(ctx, l)
 	})
 }
@@ -162,6 +165,49 @@ func (s *Store) writeUsage(ctx context.Context, l *sqlstore.Settlement) error {
 		}
 	}
 	return s.execRows(ctx, upsertDays, days, cola.DateOf(l.Now).String())
+}
+
+// writePages records the payments for pages, and deletes a few old ones: more than it adds, so that
+// they don't pile up.
+func (s *Store) writePages(ctx context.Context, batch store.BatchID, l *sqlstore.Settlement) error {
+	for _, p := range l.Pages {
+		if p.Reloaded {
+			err := s.ledger.exec(ctx, sqlstore.MarkReloaded, p.SignIn, p.Page, l.Now.Add(-store.PageRetention).UnixMicro())
+			if err != nil {
+				return err
+			}
+		}
+		if p.Units == 0 {
+			continue
+		}
+		err := s.ledger.exec(ctx, sqlstore.InsertPaidPage, p.SignIn, p.Page, batch[:], p.Account, p.Units, l.Now.UnixMicro())
+		if err != nil {
+			return err
+		}
+	}
+	if len(l.Pages) == 0 {
+		return nil
+	}
+	return s.ledger.exec(ctx, sqlstore.DeleteOldPaidPages, l.Now.Add(-sqlstore.BatchRetention).UnixMicro(),
+		deletedWithWrites*len(l.Pages))
+}
+
+// voidPages deletes a batch's payments for pages, and returns the entries without the charges for
+// pages that were reloaded.
+func (s *Store) voidPages(ctx context.Context, batch store.BatchID, entries []store.Entry) ([]store.Entry, error) {
+	var kept []store.Entry
+	for _, e := range entries {
+		reloaded := map[store.PageKey]bool{}
+		for _, p := range e.Pages {
+			n, err := s.ledger.affect(ctx, sqlstore.DeletePaidPage, p.SignIn, p.Page, batch[:])
+			if err != nil {
+				return nil, err
+			}
+			reloaded[p.PageKey] = n == 0
+		}
+		kept = append(kept, e.KeepPages(func(p store.PagePayment) bool { return reloaded[p.PageKey] }))
+	}
+	return kept, nil
 }
 
 // writeUses records the last use of credentials.

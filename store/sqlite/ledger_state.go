@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -35,7 +37,22 @@ func (s *Store) readSettlement(
 	if err != nil {
 		return nil, err
 	}
-	return sqlstore.NewSettlement(batch, now, accounts, credentials), nil
+	l := sqlstore.NewSettlement(batch, now, accounts, credentials)
+	if len(batch.Pages) == 0 {
+		return l, nil
+	}
+	signIns, hashes := sqlstore.PageColumns(batch.Pages)
+	list, err := json.Marshal(hashes)
+	if err != nil {
+		return nil, fmt.Errorf("encode pages: %w", err)
+	}
+	rows, err = s.ledger.query(ctx, sqlstore.SelectPaidPages, idList(signIns), string(list),
+		now.Add(-store.PageRetention).UnixMicro())
+	paid, err := collect(rows, err, func(r scanner) (p sqlstore.PaidPageRow, err error) {
+		return p, scanInto(r, p.Columns())
+	})
+	l.AddPaid(paid)
+	return l, err
 }
 
 // readAccounts reads the rows of accounts and their windows, sorted by account.

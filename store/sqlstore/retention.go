@@ -71,7 +71,16 @@ var (
 		query:    deleteOldest("request_log_gaps", "account_id, hour", "expires_at <= $1"),
 		perWrite: store.RequestBatch,
 	}
+	oldPaidPages = expiring{
+		name:     "paid pages",
+		query:    DeleteOldPaidPages,
+		age:      BatchRetention,
+		perWrite: 1,
+	}
 )
+
+// DeleteOldPaidPages deletes up to $2 payments for pages made by $1, oldest first.
+var DeleteOldPaidPages = deleteOldest("paid_pages", "sign_in_id, page, batch_id", "paid_at <= $1")
 
 // deleteOldest returns the statement that deletes up to $2 rows of a table that match a condition
 // on one column, oldest first. It skips locked rows. The selection is materialized, because
@@ -94,7 +103,7 @@ func DeleteExpired(ctx context.Context, s *Store) error {
 	var errs []error
 	for _, o := range []expiring{
 		expiredSessions, expiredSignInLinks, oldEmailedLinks, expiredCreations, expiredConfirmations,
-		expiredAllowances, expiredPreviews, expiredRequests, expiredRequestGaps,
+		expiredAllowances, expiredPreviews, expiredRequests, expiredRequestGaps, oldPaidPages,
 	} {
 		errs = append(errs, s.deleteAllExpired(ctx, o))
 	}

@@ -108,6 +108,7 @@ type Settlement struct {
 	Months   Sums[cola.AccountID, cola.Used]
 	Days     Sums[DayKey, DayCount]
 	Requests Sums[cola.AccountID, int] // granted; all positive, or all negative in a reversal
+	Pages    []PagePayment             // not in a reversal
 
 	credentials map[cola.Credential]*CredentialRow
 }
@@ -189,6 +190,9 @@ func (s *Settlement) add(e store.Entry, sign int) error {
 				c.Requests += sign * u.Requests
 			})
 		}
+	}
+	for _, p := range e.Pages {
+		s.Pages = append(s.Pages, PagePayment{e.Account, p})
 	}
 	if used != (cola.Used{}) {
 		s.Months.Change(e.Account, func(m *cola.Used) {

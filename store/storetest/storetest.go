@@ -79,6 +79,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Allowances", testAllowances},
 		{"Ledger", testLedger},
 		{"Batches", testBatches},
+		{"PaidPages", testPaidPages},
 		{"BurstWindow", testBurstWindow},
 		{"Usage", testUsage},
 		{"Copy", testCopy},

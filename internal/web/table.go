@@ -1,4 +1,4 @@
-package httpapi
+package web
 
 import (
 	"bytes"
@@ -9,13 +9,12 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// table contains the rows of a list and the names of the members to send.
-type table struct {
-	rows   any      // slice of structs
-	fields []string // names of the members; nil for all
+// Table contains the rows of a list and the names of the members to send.
+type Table struct {
+	Rows   any      // slice of structs
+	Fields []string // names of the members; nil for all
 }
 
 // column is a member of a row. In CSV, it may also be a member of an object in the row.
@@ -28,15 +27,24 @@ type column struct {
 
 // columns returns the members to send: fields in their order, or all in the order in which
 // encoding/json writes them.
-func (t table) columns() (columns []column) {
-	all := columnsOf(reflect.TypeOf(t.rows).Elem())
-	if t.fields == nil {
+func (t Table) columns() (columns []column) {
+	all := columnsOf(reflect.TypeOf(t.Rows).Elem())
+	if t.Fields == nil {
 		return all
 	}
-	for _, name := range t.fields {
+	for _, name := range t.Fields {
 		columns = append(columns, all[slices.IndexFunc(all, func(c column) bool { return c.name == name })])
 	}
 	return columns
+}
+
+// MemberNames returns the names of the members of a row type, in the order in which encoding/json
+// writes them.
+func MemberNames(row reflect.Type) (names []string) {
+	for _, c := range columnsOf(row) {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 // columnsOf returns the members of a row type, in the order in which encoding/json writes them.
@@ -51,10 +59,18 @@ func columnsOf(row reflect.Type) (columns []column) {
 	return columns
 }
 
+// CSVHeader returns the names of the columns of AppendCSV.
+func (t Table) CSVHeader() (names []string) {
+	for _, c := range t.csvColumns() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
 // csvColumns returns the columns to send as CSV. An object, or a list of objects, has one column
 // per member of the object.
-func (t table) csvColumns() (columns []column) {
-	row := reflect.TypeOf(t.rows).Elem()
+func (t Table) csvColumns() (columns []column) {
+	row := reflect.TypeOf(t.Rows).Elem()
 	for _, c := range t.columns() {
 		switch value := row.FieldByIndex(c.index).Type; {
 		case isObject(value):
@@ -78,24 +94,24 @@ func isObject(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !t.Implements(reflect.TypeFor[json.Marshaler]())
 }
 
-// appendArray appends the rows as a JSON array.
-func (t table) appendArray(b []byte) ([]byte, error) {
+// AppendArray appends the rows as a JSON array.
+func (t Table) AppendArray(b []byte) ([]byte, error) {
 	b, err := t.appendRows(append(b, '['), ",")
 	return append(bytes.TrimSuffix(b, []byte(",")), ']'), err
 }
 
-// appendNDJSON appends the rows as JSON objects, one per line.
-func (t table) appendNDJSON(b []byte) ([]byte, error) { return t.appendRows(b, "\n") }
+// AppendNDJSON appends the rows as JSON objects, one per line.
+func (t Table) AppendNDJSON(b []byte) ([]byte, error) { return t.appendRows(b, "\n") }
 
 // appendRows appends the rows as JSON objects, each followed by end.
-func (t table) appendRows(b []byte, end string) ([]byte, error) {
-	rows, columns := reflect.ValueOf(t.rows), []column(nil)
-	if t.fields != nil {
+func (t Table) appendRows(b []byte, end string) ([]byte, error) {
+	rows, columns := reflect.ValueOf(t.Rows), []column(nil)
+	if t.Fields != nil {
 		columns = t.columns()
 	}
 	for i := range rows.Len() {
 		row, err := rows.Index(i), error(nil)
-		if t.fields != nil {
+		if t.Fields != nil {
 			b, err = appendMembers(b, row, columns)
 		} else if fast, ok := row.Addr().Interface().(interface{ AppendJSON([]byte) []byte }); ok {
 			b = fast.AppendJSON(b)
@@ -131,11 +147,11 @@ func appendMembers(b []byte, row reflect.Value, columns []column) ([]byte, error
 	return append(b, '}'), nil
 }
 
-// appendCSV appends the rows as CSV (RFC 4180) with a header row.
-func (t table) appendCSV(b []byte) ([]byte, error) {
-	rows, columns := reflect.ValueOf(t.rows), t.csvColumns()
-	for i, c := range columns {
-		b = appendCell(b, c.name, i)
+// AppendCSV appends the rows as CSV (RFC 4180) with a header row.
+func (t Table) AppendCSV(b []byte) ([]byte, error) {
+	rows, columns := reflect.ValueOf(t.Rows), t.csvColumns()
+	for i, name := range t.CSVHeader() {
+		b = appendCell(b, name, i)
 	}
 	b = append(b, "\r\n"...)
 	for i := range rows.Len() {
@@ -179,7 +195,7 @@ func (c column) text(row reflect.Value) (text string, err error) {
 	default:
 		text, err = cellText(value)
 	}
-	return web.InertCell(text), err
+	return InertCell(text), err
 }
 
 // listText joins the values of a member in a list of objects. A null becomes an empty value, so

@@ -1,0 +1,60 @@
+package sqlstore
+
+import (
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Statements on the pages that sessions paid for. There is a row for each page and batch that
+// charged for it, so that voiding a batch removes its own rows only. Rows are stored as long as
+// batches.
+const (
+	// SelectPaidPages reads payments by the lists of PageColumns. Its columns are those of
+	// PaidPageRow.Columns. $3 is the time before which a payment has expired.
+	SelectPaidPages = `SELECT account_id, sign_in_id, page, units FROM paid_pages
+		WHERE sign_in_id = ANY($1) AND page = ANY($2) AND paid_at > $3`
+	// MarkReloaded records that a page was shown again. Run it before InsertPaidPage.
+	MarkReloaded = `UPDATE paid_pages SET reloaded = TRUE WHERE sign_in_id = $1 AND page = $2 AND paid_at > $3`
+	// InsertPaidPage records the units that a batch charged for a page.
+	InsertPaidPage = `INSERT INTO paid_pages (sign_in_id, page, batch_id, account_id, units, paid_at) VALUES ($1, $2, $3, $4, $5, $6)`
+	// DeletePaidPage deletes a voided batch's row of a page, unless the page was reloaded.
+	DeletePaidPage = `DELETE FROM paid_pages WHERE sign_in_id = $1 AND page = $2 AND batch_id = $3 AND NOT reloaded`
+)
+
+// PaidPageRow is a payment for a page.
+type PaidPageRow struct {
+	store.PageKey
+	Account cola.AccountID
+	Units   int
+}
+
+// Columns returns pointers to the fields in the order of SelectPaidPages.
+func (r *PaidPageRow) Columns() []any { return []any{&r.Account, &r.SignIn, &r.Page, &r.Units} }
+
+// PageColumns returns the sign-in IDs and the hashes of pages.
+func PageColumns(pages []store.PageKey) (signIns []int64, hashes []string) {
+	for _, p := range pages {
+		signIns, hashes = append(signIns, p.SignIn), append(hashes, p.Page)
+	}
+	return signIns, hashes
+}
+
+// AddPaid adds the payments for the batch's pages to the states of their accounts.
+func (s *Settlement) AddPaid(rows []PaidPageRow) {
+	for _, r := range rows {
+		for i := range s.States {
+			if state := &s.States[i]; state.Account == r.Account {
+				if state.Paid == nil {
+					state.Paid = map[store.PageKey]int{}
+				}
+				state.Paid[r.PageKey] += r.Units
+			}
+		}
+	}
+}
+
+// PagePayment is a payment of an account.
+type PagePayment struct {
+	Account cola.AccountID
+	store.PagePayment
+}
