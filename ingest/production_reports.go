@@ -18,11 +18,11 @@ import (
 // may belong to it.
 type productionWork struct {
 	pipeline[cola.ProductionReport]
-	st          Target
-	reports     map[cola.ReportKey]*report
-	order       []cola.ReportKey // by first occurrence
+	st           Target
+	reports      map[cola.ReportKey]*report
+	order        []cola.ReportKey // by first occurrence
 	rejectedRows rejectedReportRows
-	truncated   map[string]bool // sources that ended early
+	truncated    map[string]bool // sources that ended early
 }
 
 // report is one report of the input.
