@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // recordLinks turns URLs in records into links and images. The URLs come from third parties, so
@@ -135,29 +136,22 @@ type picture struct {
 // Known reports whether the record has an image URL.
 func (p picture) Known() bool { return p.Text != "" }
 
-// codedFact is a name with its code.
-func codedFact(name string, value, code cola.Text) fact {
-	switch {
-	case value == "" && code != "":
-		return wordsFact(name, "code "+string(code))
-	case code != "":
-		return wordsFact(name, string(value)+" (code "+string(code)+")")
-	}
-	return textFact(name, value)
-}
-
 // fact is a property of a record. Without a value, it is unknown; see Known.
 type fact struct {
 	Name     string
 	Values   []string
-	Lines    bool      // the values are sentences, one per line
-	More     int       // number of omitted values
-	Day      cola.Date // instead of Values
-	Estimate cola.Date // of an unknown approval date, instead of Values
-	Href     string    // link; may be empty
-	External bool      // the link is to another site
-	Derived  bool      // extracted from the images by a model
+	Lines    bool         // the values are sentences, one per line
+	More     int          // number of omitted values
+	Day      cola.Date    // instead of Values
+	Estimate cola.Date    // of an unknown approval date, instead of Values
+	Href     string       // link; may be empty
+	External bool         // the link is to another site
+	Related  *relatedLink // link after the values; may be nil
+	Derived  bool         // extracted from the images by a model
 }
+
+// relatedLink is a link with its text.
+type relatedLink struct{ Text, Href string }
 
 // factGroup is a list of facts with a heading.
 type factGroup struct {
@@ -237,6 +231,9 @@ func boolFact(name string, b cola.Opt[bool]) fact {
 // linkedTo adds a link to a fact.
 func (f fact) linkedTo(href string) fact { f.Href = href; return f }
 
+// with adds a related link to a fact.
+func (f fact) with(related relatedLink) fact { f.Related = &related; return f }
+
 // derived marks a fact as extracted by a model.
 func (f fact) derived() fact { f.Derived = true; return f }
 
@@ -260,4 +257,13 @@ func linkFact(name string, address cola.Text, links recordLinks) fact {
 	f.Href = links.href(string(address))
 	f.External = f.Href != "" && f.Href[0] != '/'
 	return f
+}
+
+// Short describes the cost of the page briefly, such as "1 detail view · 1,971 left".
+func (c pageCost) Short() string {
+	spent := "Free"
+	if c.Charged > 0 {
+		spent = plural(c.Charged, c.One, c.Many)
+	}
+	return spent + " · " + web.Thousands(c.Left) + " left"
 }
