@@ -63,9 +63,10 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const step = { "+": 1, "=": 1, "-": -1, "0": -scales.length }[event.key];
     if (step) zoom(scale + step);
-    const turn = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (turn && scale === 0 && links.length > 1) show(at + turn);
-    if (step || turn && scale === 0) event.preventDefault();
+    const [x, y] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] ?? [0, 0];
+    if (scale > 0) stage.scrollBy(80 * x, 80 * y);
+    else if (x && links.length > 1) show(at + x);
+    if (step || x || y) event.preventDefault();
   });
 
   addEventListener("resize", () => { if (dialog.open) zoom(scale); });

@@ -50,11 +50,16 @@ func TestLabelImages(t *testing.T) {
 		t.Errorf("dialog shows %q, want the first image", first)
 	}
 	b.accessible("label images", mustAxe(t))
-	b.do(chromedp.KeyEvent("+"), chromedp.KeyEvent("+"))
+	b.do(chromedp.KeyEvent("+"), chromedp.KeyEvent("+")) // to 2
 	if zoomed := width(); zoomed < 1.9*fit || zoomed > 2.1*fit {
 		t.Errorf("zoomed to a width of %v, want twice %v", zoomed, fit)
 	}
-	b.do(chromedp.KeyEvent(kb.ArrowRight)) // scrolls a zoomed image
+	const top = `document.querySelector(".zoom-stage").scrollTop`
+	before := ask(b, chromedp.Evaluate[float64](top))
+	b.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowRight)) // scroll a zoomed image
+	if after := ask(b, chromedp.Evaluate[float64](top)); after <= before {
+		t.Errorf("arrow key scrolls a zoomed image from %v to %v", before, after)
+	}
 	if got := shown(); got != first {
 		t.Errorf("arrow key in a zoomed image shows %q, want %q", got, first)
 	}
