@@ -23,24 +23,24 @@ const (
 // labelPage is the full record of a label.
 type labelPage struct {
 	Row          labelRow
-	Main         picture
-	Groups       []factGroup
+	Facts        []fact // the most important ones
+	Timeline     []moment
+	Groups       []factGroup // other facts
 	Images       []labelImage
 	MoreImages   int
+	ImageFacts   []fact
 	Barcodes     []labelBarcode
 	MoreBarcodes int
-	Holder       *permitteeLink
-	Permit       string
-	PermitSearch string // URL of a search for the permit's labels
+	Holder       []fact // the permittee; empty if unknown
 	Chain        []chainLink
+	WatchURL     string // form for a saved search for the brand; empty if no search can express the brand
+	TTBURL       string // the label's page on TTB's site
 	Cost         pageCost
 }
 
-// HasDerived reports whether the page shows facts that were extracted from the images.
-func (p labelPage) HasDerived() bool {
-	return slices.ContainsFunc(p.Groups, func(g factGroup) bool {
-		return slices.ContainsFunc(g.Facts, func(f fact) bool { return f.Derived })
-	})
+// HasDerived reports whether the group has facts that were extracted from the images.
+func (g factGroup) HasDerived() bool {
+	return slices.ContainsFunc(g.Facts, func(f fact) bool { return f.Derived })
 }
 
 // labelImage is one image of a label with its facts.
@@ -48,6 +48,7 @@ type labelImage struct {
 	Number  int // from 1
 	Picture picture
 	Title   string
+	Size    string // on the container, in inches; may be empty
 	Facts   []fact
 }
 
@@ -92,23 +93,24 @@ func (req *request) label() error {
 
 // labelPage prepares a label for the page.
 func (req *request) labelPage(l *registry.LabelPage) labelPage {
-	c := &l.Label
+	c, links := &l.Label, req.recordLinks()
 	p := labelPage{
-		Row: req.newLabelRow(&c.ColaSummary, string(c.MainImageURL)), Groups: factGroups(c, req.recordLinks()),
-		Permit: singleLine(c.PermitNumber), Cost: detailCost(req.quota),
-		PermitSearch: allHistory("permit_number", c.PermitNumber),
+		Row:   req.newLabelRow(&c.ColaSummary, string(c.MainImageURL)),
+		Facts: keyFacts(l), Timeline: timeline(c, cola.DateOf(req.now())), Groups: factGroups(c),
+		ImageFacts: imageFacts(c, links), WatchURL: watchBrandURL(c.BrandName), TTBURL: c.TTBID.PageURL(),
+		Cost: detailCost(req.quota),
 	}
 	images := c.Images[:min(len(c.Images), maxImages)]
 	barcodes := c.Barcodes[:min(len(c.Barcodes), maxBarcodes)]
 	p.MoreImages, p.MoreBarcodes = len(c.Images)-len(images), len(c.Barcodes)-len(barcodes)
 	for i := range images {
-		p.Images = append(p.Images, newLabelImage(&images[i], i+1, p.Row, req.recordLinks()))
+		p.Images = append(p.Images, newLabelImage(&images[i], i+1, p.Row, links))
 	}
 	for i := range barcodes {
 		p.Barcodes = append(p.Barcodes, newLabelBarcode(&barcodes[i], images))
 	}
 	if l.Permittee != nil {
-		p.Holder = newPermitteeLink(l.Permittee)
+		p.Holder = permitteeFacts(l.Permittee)
 	}
 	for _, link := range l.Chain {
 		one := chainLink{ID: link.TTBID.String(), Here: link.TTBID == c.TTBID}
@@ -121,6 +123,15 @@ func (req *request) labelPage(l *registry.LabelPage) labelPage {
 	return p
 }
 
+// watchBrandURL returns the URL of the form for a saved search, filled in for a brand, or "".
+func watchBrandURL(brand string) string {
+	value, ok := cola.QuoteBrand(brand)
+	if !ok {
+		return ""
+	}
+	return newSearchURL(url.Values{"brand_name": {value}, "name": {"Brand " + truncate(singleLine(brand), maxShownName)}})
+}
+
 func newLabelImage(img *cola.Image, number int, of labelRow, links recordLinks) labelImage {
 	position := truncate(singleLine(string(img.ContainerPosition)), maxShownName)
 	title := "Image"
@@ -128,7 +139,8 @@ func newLabelImage(img *cola.Image, number int, of labelRow, links recordLinks) 
 		first, size := utf8.DecodeRuneInString(position)
 		title = string(unicode.ToUpper(first)) + position[size:] + " image"
 	}
-	one := labelImage{Number: number, Picture: links.picture(string(img.ImageURL), labelPicture), Title: title}
+	inches := dimensions(img.WidthInches, img.HeightInches, " × ")
+	one := labelImage{Number: number, Size: inches, Picture: links.picture(string(img.ImageURL), labelPicture), Title: title}
 	one.Picture.Alt = title + " of " + strings.TrimSpace(of.Brand+" "+of.Product)
 	if w, h := img.WidthPixels.V, img.HeightPixels.V; w > 0 && h > 0 && w <= maxSide && h <= maxSide {
 		one.Picture.Width, one.Picture.Height = w, h
@@ -137,7 +149,7 @@ func newLabelImage(img *cola.Image, number int, of labelRow, links recordLinks) 
 		textFact("Position", img.ContainerPosition), intFact("Index", cola.Some(img.ImageIndex)),
 		textFact("File type", img.ExtensionType), textFact("File name", img.FileName),
 		wordsFact("Size (px)", dimensions(img.WidthPixels, img.HeightPixels, " × ")),
-		wordsFact("Size (in)", dimensions(img.WidthInches, img.HeightInches, " × ")),
+		wordsFact("Size (in)", inches),
 		decimalFact("File size (MB)", img.FileSizeMB), intFact("Barcodes", img.BarcodeCount),
 		intFact("QR codes", img.QRCodeCount),
 		textFact("Image ID", cola.Text(img.TTBImageID)),
@@ -175,42 +187,43 @@ func allHistory(name, value string) string {
 	return exploreURL(url.Values{name: {value}, "date_range": {cola.AllDates}})
 }
 
-// factGroups returns all facts of a label except its images and the barcodes in them.
-func factGroups(c *cola.Cola, links recordLinks) []factGroup {
-	all := []factGroup{
-		{Title: "Label", Facts: labelFacts(c, links)},
-		{Title: "Product", Facts: productFacts(c)},
-		{Title: "Dates", Facts: facts(
-			dateFact("Applied", c.ApplicationDate), approvedFact(&c.ColaSummary),
-			dateFact("Expires", c.ExpirationDate),
-			dateFact("Last updated", c.LatestUpdateDate))},
-		{Title: "Applicant", Facts: facts(
-			wordsFact("Permit number", c.PermitNumber), textFact("Recipient", c.AddressRecipient),
-			textFact("Trade name", c.TradeName),
-			textFact("State", c.AddressState), textFact("ZIP code", c.AddressZipCode))},
-		{Title: "Wine", Facts: facts(
-			listFact("Grapes", c.GrapeVarietals), intFact("Vintage", c.WineVintageYear),
-			textFact("Appellation", c.WineAppellation),
-			textFact("Designation", c.LLMWineDesignation).derived())},
-		{Title: "Beer", Facts: facts(textFact("Bitterness (IBU)", c.LLMBeerIBU).derived(),
-			listFact("Hops", c.LLMBeerHopsVarieties).derived())},
-		{Title: "Spirits", Facts: facts(
-			agedFact(c.LLMLiquorAgedYears).derived(), textFact("Finish", c.LLMLiquorFinishing).derived(),
-			listFact("Grains", c.LLMLiquorGrains).derived())},
-		{Title: "Extracted from images", Facts: facts(
-			textFact("Description", c.LLMProductDescription).derived(),
-			listFact("Tasting notes", c.LLMTastingNoteFlavors).derived(),
-			textFact("Container", c.LLMContainerType).derived(),
-			intFact("Brand established", c.LLMBrandEstablishedYear).derived(),
-			textFact("Artwork credit", c.LLMArtworkCredit).derived())},
-		{Title: "Conditions and resubmission", Facts: facts(
-			textFact("For sale only in", c.ForExemptionState),
-			linesFact("Qualifications", c.Qualifications),
-			boolFact("Resubmission", c.IsResubmission), resubmissionFact(c.ForResubmissionTTBID))},
-		{Title: "Image and barcode data", Facts: pictureFacts(c, links)},
+// keyFacts returns the facts that identify a label. The brand and the permittee come with a link to
+// all their labels.
+func keyFacts(l *registry.LabelPage) []fact {
+	c := &l.Label
+	brand := wordsFact("Brand", c.BrandName)
+	if value, ok := cola.QuoteBrand(c.BrandName); ok && l.BrandLabels > 1 {
+		brand = brand.with(labelsLink(l.BrandLabels, allHistory("brand_name", value)))
 	}
+	strength := decimalFact("Alcohol by volume", c.ABV)
+	if c.ABV.OK {
+		strength.Values[0] += "%"
+	}
+	contents := textFact("Net contents unit", c.VolumeUnit)
+	if c.Volume.OK {
+		contents = wordsFact("Net contents", strings.TrimSpace(formatDecimal(c.Volume.V)+" "+string(c.VolumeUnit)))
+	}
+	ofPermit := allHistory("permit_number", c.PermitNumber)
+	holder := wordsFact("Permittee", c.PermitNumber).with(relatedLink{"All labels", ofPermit})
+	if p := l.Permittee; p != nil {
+		holder = wordsFact("Permittee", permitteeName(p)).linkedTo(permitHref(p.PermitNumber)).
+			with(labelsLink(p.Colas, ofPermit))
+	}
+	return facts(
+		brand, textFact("Product name", c.ProductName), textFact("Class/type", c.ClassName), textFact("Origin", c.OriginName),
+		strength, contents, holder, approvedFact(&c.ColaSummary),
+	)
+}
+
+// labelsLink links to a search for a known number of labels.
+func labelsLink(n int, href string) relatedLink {
+	return relatedLink{plural(n, "label", "labels"), href}
+}
+
+// factGroups returns the other facts of a label, except those about its images.
+func factGroups(c *cola.Cola) []factGroup {
 	var known []factGroup
-	for _, g := range all {
+	for _, g := range []factGroup{{"Product details", productFacts(c)}, {"Application", applicationFacts(c)}} {
 		if len(g.Facts) > 0 {
 			known = append(known, g)
 		}
@@ -218,47 +231,48 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 	return known
 }
 
-func labelFacts(c *cola.Cola, links recordLinks) []fact {
+func productFacts(c *cola.Cola) []fact {
+	path := textFact("Category", c.LLMCategoryPath).linkedTo(
+		allHistory("derived_subcategory", string(c.LLMCategoryPath)))
+	path.Derived = c.LLMCategory != "" // otherwise TTB's class implies it
+	return facts(
+		textFact("Domestic or imported", c.DomesticOrImported),
+		path, textFact("Category name", c.LLMCategory).derived(),
+		listFact("Grapes", c.GrapeVarietals), intFact("Vintage", c.WineVintageYear),
+		textFact("Appellation", c.WineAppellation), textFact("Designation", c.LLMWineDesignation).derived(),
+		textFact("Bitterness (IBU)", c.LLMBeerIBU).derived(), listFact("Hops", c.LLMBeerHopsVarieties).derived(),
+		agedFact(c.LLMLiquorAgedYears).derived(), textFact("Finish", c.LLMLiquorFinishing).derived(),
+		listFact("Grains", c.LLMLiquorGrains).derived(),
+		textFact("Description", c.LLMProductDescription).derived(),
+		listFact("Tasting notes", c.LLMTastingNoteFlavors).derived(),
+		textFact("Container", c.LLMContainerType).derived(),
+		intFact("Brand established", c.LLMBrandEstablishedYear).derived(),
+		textFact("Artwork credit", c.LLMArtworkCredit).derived(),
+	)
+}
+
+func applicationFacts(c *cola.Cola) []fact {
+	return facts(
+		textFact("Type", c.ApplicationType), textFact("Serial number", c.SerialNumber), textFact("Formula", c.Formula),
+		textFact("Class code", c.ClassID), textFact("Origin code", c.OriginID),
+		boolFact("Distinctive container", c.IsDistinctiveContainer),
+		textFact("Container capacity", c.ForDistinctiveCapacity),
+		wordsFact("Permit number", c.PermitNumber), textFact("Recipient", c.AddressRecipient),
+		textFact("Trade name", c.TradeName), textFact("State", c.AddressState), textFact("ZIP code", c.AddressZipCode),
+		textFact("For sale only in", c.ForExemptionState), linesFact("Qualifications", c.Qualifications),
+		boolFact("Resubmission", c.IsResubmission), resubmissionFact(c.ForResubmissionTTBID),
+	)
+}
+
+// imageFacts returns the facts about images and barcodes in the record.
+func imageFacts(c *cola.Cola, links recordLinks) []fact {
 	barcode := wordsFact("Main barcode", string(c.BarcodeValue)).linkedTo(barcodeHref(string(c.BarcodeValue)))
 	if c.BarcodeValue == "" && c.HasBarcode {
 		barcode = wordsFact("Main barcode", "Unknown")
 	}
 	return facts(
-		wordsFact("TTB ID", c.TTBID.String()), wordsFact("Brand", c.BrandName), textFact("Product name", c.ProductName),
-		textFact("Status", c.ApplicationStatus),
-		textFact("Application", c.ApplicationType), textFact("Serial number", c.SerialNumber),
-		textFact("Formula", c.Formula), boolFact("Distinctive container", c.IsDistinctiveContainer),
-		textFact("Container capacity", c.ForDistinctiveCapacity),
-		barcode, textFact("Barcode type", c.BarcodeType), linkFact("QR code", c.QRCodeURL, links),
-	)
-}
-
-func productFacts(c *cola.Cola) []fact {
-	path := textFact("Category", c.LLMCategoryPath).linkedTo(
-		allHistory("derived_subcategory", string(c.LLMCategoryPath)))
-	path.Derived = c.LLMCategory != "" // otherwise TTB's class implies it
-	name := textFact("Category name", c.LLMCategory).derived()
-	strength := decimalFact("Alcohol by volume", c.ABV)
-	if c.ABV.OK {
-		strength.Values[0] += "%"
-	}
-	contents := decimalFact("Net contents", c.Volume)
-	if c.Volume.OK {
-		contents = wordsFact("Net contents", contents.Values[0]+" "+string(c.VolumeUnit))
-	} else {
-		contents = textFact("Net contents unit", c.VolumeUnit)
-	}
-	return facts(
-		wordsFact("Product type", string(c.ProductType)), codedFact("Class/type", c.ClassName, c.ClassID),
-		codedFact("Origin", c.OriginName, c.OriginID),
-		textFact("Domestic or imported", c.DomesticOrImported), path, name, strength, contents,
-	)
-}
-
-// pictureFacts returns the facts about images and barcodes in the record.
-func pictureFacts(c *cola.Cola, links recordLinks) []fact {
-	return facts(
-		wordsFact("Barcode", map[bool]string{true: "Yes", false: "No"}[c.HasBarcode]),
+		wordsFact("Barcode", map[bool]string{true: "Yes", false: "No"}[c.HasBarcode]), barcode,
+		textFact("Barcode type", c.BarcodeType), linkFact("QR code", c.QRCodeURL, links),
 		intFact("Images", cola.Opt[int]{V: c.ImageCount, OK: c.ImageCount > 0}),
 		boolFact("Front image", c.HasFrontImage), boolFact("Back image", c.HasBackImage),
 		boolFact("Neck image", c.HasNeckImage), boolFact("Strip image", c.HasStripImage),

@@ -2,14 +2,18 @@ package dashboard
 
 import (
 	"context"
+	"html"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
@@ -308,6 +312,130 @@ func TestChains(t *testing.T) {
 	}
 }
 
+// formLink returns the URL of the page's link to the form for a saved search.
+func (a response) formLink(t *testing.T) string {
+	t.Helper()
+	found := regexp.MustCompile(`href="(/saved-searches/new\?[^"]*)"`).FindStringSubmatch(a.body)
+	if found == nil {
+		t.Fatalf("no link to the form:\n%s", a.body)
+	}
+	return html.UnescapeString(found[1])
+}
+
+// TestLabelActions checks that a label links to its brand, its permittee, TTB's page and a form to
+// watch the brand, with exact counts, and that the links themselves are free.
+func TestLabelActions(t *testing.T) {
+	s := mustSite(t)
+	label := func(id cola.TTBID, brand string) cola.Cola {
+		return cola.Cola{ColaSummary: cola.ColaSummary{
+			TTBID: id, BrandName: brand, ProductType: vocabulary.Wine, PermitNumber: "NJ-I-721",
+			ApprovalDate: cola.NewDate(2015, time.November, 1),
+		}}
+	}
+	const odd = `L'Été & "Fils" <b>` // stays one brand through HTML, URL and search syntax
+	s.registry.AddLabels(t, label(15_101_001_000_901, odd), label(15_102_001_000_902, odd), label(15_103_001_000_903, "ALONE 77"))
+	before := s.used()
+	page := s.get("/explore/15101001000901")
+	s.costs(before, 0, 1)
+	page.checkHTML(t)
+	ofBrand := allHistory("brand_name", `"`+odd+`"`)
+	page.shows(t, http.StatusOK, `href="`+cola.TTBID(15_101_001_000_901).PageURL()+`"`, `href="#api-call"`, `id="api-call"`,
+		"<code>15101001000901</code>", `href="`+ofBrand+`">2 labels</a>`, `href="`+allHistory("permit_number", "NJ-I-721")+`">`)
+	if n := s.get(ofBrand).total(t); n != 2 {
+		t.Errorf("link to the brand finds %d labels, want 2", n)
+	}
+	before = s.used()
+	form := s.get(page.formLink(t))
+	s.costs(before, 0, 0)
+	form.checkHTML(t)
+	form.shows(t, http.StatusOK, `name="filters.brand_name" value=""`+odd+`""`, `name="name" value="Brand `+odd+`"`)
+	form.lacks(t, "except for")
+
+	alone := s.get("/explore/15103001000903")
+	alone.lacks(t, "brand_name=%22ALONE+77%22&date_range") // no other labels
+	alone.formLink(t)
+}
+
+// TestUnsearchableBrands checks that a brand that no search can express gets no links, and that a
+// linked form escapes its values.
+func TestUnsearchableBrands(t *testing.T) {
+	_, show := mustShowLabel(t)
+	for _, brand := range []string{"", "\xff", "A\x00B", strings.Repeat("long ", 2_000)} {
+		page := show(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: 11_054_001_000_049, BrandName: brand}})
+		page.checkHTML(t)
+		if strings.Contains(page.body, "/saved-searches/new?") != (watchBrandURL(brand) != "") {
+			t.Errorf("%.20q: link to the form:\n%s", brand, page.body)
+		}
+		if strings.Contains(page.body, "brand_name=") && watchBrandURL(brand) == "" {
+			t.Errorf("%.20q: link to a search:\n%s", brand, page.body)
+		}
+	}
+	s := mustSite(t)
+	form := s.get(newSearchURL(url.Values{
+		"name": {`"><script>alert(1)</script>`}, "filters.permit_number_text": {"X\u202e\n\"><img src=x onerror=alert(1)>"},
+		"schedule.cadence": {"never"}, "holder": {"x"}, "filters.query": {"not linkable"},
+	}))
+	form.checkHTML(t)
+	form.lacks(t, "not linkable", "never", "\u202e")
+	for _, bad := range []string{"<script>alert", "<img src=x"} {
+		if strings.Contains(form.body, bad) {
+			t.Errorf("form contains %q:\n%s", bad, form.body)
+		}
+	}
+}
+
+func TestTimeline(t *testing.T) {
+	today := cola.NewDate(2026, time.November, 20)
+	day := func(n int) cola.Date { return cola.NewDate(2026, time.January, n) }
+	for name, test := range map[string]struct {
+		label cola.Cola
+		want  []moment
+	}{
+		"nothing known": {cola.Cola{}, nil},
+		"every date": {
+			cola.Cola{
+				ColaSummary:     cola.ColaSummary{TTBID: 26_002_001_000_001, ApprovalDate: day(12)},
+				ApplicationDate: day(1), LatestUpdateDate: day(13), ExpirationDate: cola.NewDate(2026, time.December, 13),
+			},
+			[]moment{
+				{Name: "Applied", Day: day(1)}, {Name: "Received", Day: day(2), After: "1 day later"},
+				{Name: "Approved", Day: day(12), After: "10 days later"}, {Name: "Last changed", Day: day(13), After: "1 day later"},
+				{Name: "Expires", Day: cola.NewDate(2026, time.December, 13), After: "334 days later"},
+			},
+		},
+		"all on one day": {
+			cola.Cola{
+				ColaSummary:     cola.ColaSummary{TTBID: 26_002_001_000_001, ApprovalDate: day(2)},
+				ApplicationDate: day(2), LatestUpdateDate: day(2), ExpirationDate: day(2),
+			},
+			[]moment{{Name: "Applied, received, approved, last changed and expired", Day: day(2)}},
+		},
+		"estimated": {
+			cola.Cola{
+				ColaSummary:      cola.ColaSummary{TTBID: 26_002_001_000_001, ApprovalDateEstimate: day(9)},
+				LatestUpdateDate: day(9),
+			},
+			[]moment{
+				{Name: "Received", Day: day(2)}, {Name: "Approved", Estimate: day(9), After: "about 7 days later"},
+				{Name: "Last changed", Day: day(9), After: "same day"},
+			},
+		},
+		"out of order, from an ID without a date": {
+			cola.Cola{
+				ColaSummary:     cola.ColaSummary{TTBID: 26_999_001_000_001, ApprovalDate: 1},
+				ApplicationDate: cola.NewDate(9999, time.December, 31),
+			},
+			[]moment{
+				{Name: "Approved", Day: 1}, {Name: "Applied", Day: cola.NewDate(9999, time.December, 31), After: "3,652,058 days later"},
+			},
+		},
+	} {
+		if diff := cmp.Diff(test.want, timeline(&test.label, today)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestBarcodeLinks(t *testing.T) {
 	for value, want := range map[string]string{
 		"036000291452":    "/explore?date_range=all&q=036000291452",
@@ -338,7 +466,15 @@ func TestPermittees(t *testing.T) {
 		page.checkHTML(t)
 		s.costs(before, 0, 1)
 	}
+	permit := s.somePermit()
+	busy := s.get(permitHref(permit))
+	busy.checkHTML(t)
+	busy.shows(t, http.StatusOK, `src="/images/`, `href="#api-call"`, "/trends?date_range=all&group_by=brand&permit_number=")
 	before := s.used()
+	form := s.get(busy.formLink(t))
+	form.shows(t, http.StatusOK, `name="filters.permit_number_text" value="`+permit+`"`)
+	form.lacks(t, "except for")
+	s.costs(before, 0, 0)
 	for _, number := range []string{"NO-SUCH-1", "%3Cscript%3E", "%00", "", "a/b/c"} {
 		page := s.get("/explore/permittees/" + number)
 		page.shows(t, http.StatusNotFound, `id="sought"`)

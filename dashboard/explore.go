@@ -23,9 +23,9 @@ type exploreService interface {
 	Rows([]cola.ColaSummary) []cola.ColaRow
 	LabelPage(ctx context.Context, c cola.Caller, id string) (registry.LabelPage, cola.QuotaState, error)
 	Suggest(context.Context, cola.Caller, cola.SuggestParams) (registry.Suggestions, cola.QuotaState, error)
-	Permittee(
-		ctx context.Context, c cola.Caller, number, ifNoneMatch string,
-	) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
+	PermitteeProfile(
+		ctx context.Context, c cola.Caller, number string,
+	) (registry.PermitteeProfile, cola.QuotaState, error)
 }
 
 const permitteesPath = explorePath + "/permittees/"

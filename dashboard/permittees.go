@@ -13,11 +13,17 @@ import (
 
 // permitteePage is a permittee with its latest labels.
 type permitteePage struct {
-	Facts  []fact
-	Recent []labelRow
-	Labels int    // total
-	Search string // URL of a search for all of them
-	Cost   pageCost
+	Name       string
+	Number     string
+	Active     bool
+	Facts      []fact
+	Recent     []labelRow
+	Labels     int    // total
+	SearchURL  string // search for all of them
+	BrandsURL  string // ranking of their brands
+	HistoryURL string // chart of them by year
+	WatchURL   string // form for a saved search for the permit
+	Cost       pageCost
 }
 
 // permitteeList lists permittees.
@@ -66,7 +72,7 @@ func (req *request) permittee() error {
 		return err
 	}
 	number := req.path("*")
-	tagged, state, err := req.svc.Permittee(req.ctx(), req.caller, number, "")
+	found, state, err := req.svc.PermitteeProfile(req.ctx(), req.caller, number)
 	req.recordQuota(state)
 	if cola.CodeOf(err) == cola.CodeNotFound {
 		return req.showNotFound(err, "Permittee not found", number)
@@ -75,18 +81,31 @@ func (req *request) permittee() error {
 		return err
 	}
 	req.allowBackCache()
-	d := &tagged.Value
+	call := req.call("GET", "/permittees/"+url.PathEscape(found.PermitNumber),
+		"Costs one detail view, latest labels included; free if the permittee doesn’t exist.").
+		forTool("get_permittee", map[string]any{"permit_number": found.PermitNumber})
+	p := req.permitteePage(&found)
+	return req.show(http.StatusOK, "permittee", page{Title: p.Name, Data: p, Call: call})
+}
+
+// permitteePage prepares a permittee for the page.
+func (req *request) permitteePage(found *registry.PermitteeProfile) permitteePage {
+	d, name := &found.PermitteeDetail, permitteeName(&found.PermitteeSummary)
+	counted := func(by string) string {
+		return trendsURL(url.Values{"group_by": {by}, "permit_number": {d.PermitNumber}, "date_range": {cola.AllDates}})
+	}
 	p := permitteePage{
-		Facts: permitteeFacts(&d.PermitteeSummary), Labels: d.Colas,
-		Search: allHistory("permit_number", d.PermitNumber), Cost: detailCost(req.quota),
+		Name: name, Number: singleLine(d.PermitNumber), Active: d.IsActive, Facts: permitteeFacts(&d.PermitteeSummary), Labels: d.Colas,
+		SearchURL: allHistory("permit_number", d.PermitNumber),
+		BrandsURL: counted(cola.ByBrand), HistoryURL: counted(cola.ByYear),
+		WatchURL: newSearchURL(url.Values{"filters.permit_number_text": {d.PermitNumber}, "name": {"Labels of " + name}}),
+		Cost:     detailCost(req.quota),
 	}
 	for i := range d.RecentColas {
-		p.Recent = append(p.Recent, req.newLabelRow(&d.RecentColas[i], ""))
+		label := &d.RecentColas[i]
+		p.Recent = append(p.Recent, req.newLabelRow(label, found.Images[label.TTBID]))
 	}
-	call := req.call("GET", "/permittees/"+url.PathEscape(d.PermitNumber),
-		"Costs one detail view, latest labels included; free if the permittee doesn’t exist.").
-		forTool("get_permittee", map[string]any{"permit_number": d.PermitNumber})
-	return req.show(http.StatusOK, "permittee", page{Title: permitteeName(&d.PermitteeSummary), Data: p, Call: call})
+	return p
 }
 
 // permitteeName returns the name of a permittee, or its number.
@@ -105,23 +124,12 @@ func permitteeFacts(p *cola.PermitteeSummary) []fact {
 		active = strings.TrimSuffix("Yes: "+singleLine(string(p.ActiveReason)), ": ")
 	}
 	return facts(
-		wordsFact("Permit number", p.PermitNumber), textFact("Company", p.CompanyName),
+		textFact("Company", p.CompanyName),
 		textFact("Trade name", p.OperatingName), textFact("Type", p.PermitteeType),
 		textFact("State", p.CompanyState), textFact("ZIP code", p.CompanyZipCode), wordsFact("Active", active),
 		wordsFact("Labels", fmt.Sprintf("%s (%s approved)", web.Thousands(p.Colas), web.Thousands(p.ColasApproved))),
 		dateFact("Latest application", p.LastColaApplicationDate),
 	)
-}
-
-// newPermitteeLink prepares a permittee for the page of a label.
-func newPermitteeLink(p *cola.PermitteeSummary) *permitteeLink {
-	return &permitteeLink{Name: permitteeName(p), Href: permitHref(p.PermitNumber), Facts: permitteeFacts(p)}
-}
-
-// permitteeLink is a permittee with the URL of its page.
-type permitteeLink struct {
-	Name, Href string
-	Facts      []fact
 }
 
 // permitHref returns the URL of a permittee's page.

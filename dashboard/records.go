@@ -136,29 +136,22 @@ type picture struct {
 // Known reports whether the record has an image URL.
 func (p picture) Known() bool { return p.Text != "" }
 
-// codedFact is a name with its code.
-func codedFact(name string, value, code cola.Text) fact {
-	switch {
-	case value == "" && code != "":
-		return wordsFact(name, "code "+string(code))
-	case code != "":
-		return wordsFact(name, string(value)+" (code "+string(code)+")")
-	}
-	return textFact(name, value)
-}
-
 // fact is a property of a record. Without a value, it is unknown; see Known.
 type fact struct {
 	Name     string
 	Values   []string
-	Lines    bool      // the values are sentences, one per line
-	More     int       // number of omitted values
-	Day      cola.Date // instead of Values
-	Estimate cola.Date // of an unknown approval date, instead of Values
-	Href     string    // link; may be empty
-	External bool      // the link is to another site
-	Derived  bool      // extracted from the images by a model
+	Lines    bool         // the values are sentences, one per line
+	More     int          // number of omitted values
+	Day      cola.Date    // instead of Values
+	Estimate cola.Date    // of an unknown approval date, instead of Values
+	Href     string       // link; may be empty
+	External bool         // the link is to another site
+	Related  *relatedLink // link after the values; may be nil
+	Derived  bool         // extracted from the images by a model
 }
+
+// relatedLink is a link with its text.
+type relatedLink struct{ Text, Href string }
 
 // factGroup is a list of facts with a heading.
 type factGroup struct {
@@ -237,6 +230,9 @@ func boolFact(name string, b cola.Opt[bool]) fact {
 
 // linkedTo adds a link to a fact.
 func (f fact) linkedTo(href string) fact { f.Href = href; return f }
+
+// with adds a related link to a fact.
+func (f fact) with(related relatedLink) fact { f.Related = &related; return f }
 
 // derived marks a fact as extracted by a model.
 func (f fact) derived() fact { f.Derived = true; return f }

@@ -21,18 +21,31 @@ const (
 	fingerprintField = "was"     // see formFingerprint
 )
 
+// linkedFields are the form fields that links from other pages fill in, besides the parameters of a
+// search.
+func linkedFields() []string { return []string{"name", "filters.permit_number_text"} }
+
+// newSearchURL returns the URL of the form, filled in.
+func newSearchURL(values url.Values) string { return searchesPath + "/new?" + values.Encode() }
+
 var (
 	newSearchReader    = params.New[cola.SavedSearchParams]("this form")
 	changeSearchReader = params.New[cola.SavedSearchChangeParams]("this form")
 )
 
-// newSearch shows an empty form, or one filled from the query of a search in Explore or GET /colas.
+// newSearch shows an empty form, or one filled from the query of a search in Explore or GET /colas,
+// or by a link.
 func (req *request) newSearch() error {
 	f := &searchForm{
 		Values:         url.Values{"schedule.cadence": {cola.CadenceDaily}, "schedule.active": {"true"}},
 		IdempotencyKey: rand.Text(),
 	}
 	f.fillFromSearch(req.query())
+	for _, name := range linkedFields() {
+		if value := req.query().Get(name); value != "" {
+			f.Values.Set(name, singleLine(value))
+		}
+	}
 	return req.showSearchForm(http.StatusOK, f, nil)
 }
 

@@ -95,9 +95,10 @@ func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (im
 
 // LabelPage is a label with related records.
 type LabelPage struct {
-	Label     cola.Cola
-	Permittee *cola.PermitteeSummary // nil if unknown
-	Chain     []ChainLink            // resubmissions, oldest first, including this label; empty if none
+	Label       cola.Cola
+	Permittee   *cola.PermitteeSummary // nil if unknown
+	BrandLabels int                    // labels of the brand, across all dates, including this one
+	Chain       []ChainLink            // resubmissions, oldest first, including this label; empty if none
 }
 
 // ChainLink is a label in a chain of resubmissions.
@@ -106,8 +107,8 @@ type ChainLink struct {
 	Summary *cola.ColaSummary // nil if the registry does not have it
 }
 
-// LabelPage returns a label with its permittee and its chain of resubmissions. It costs a detail
-// view, like Cola; an unknown label is free.
+// LabelPage returns a label with its permittee, the size of its brand and its chain of
+// resubmissions. It costs a detail view, like Cola; an unknown label is free.
 func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (LabelPage, cola.QuotaState, error) {
 	var checked cola.QuotaState
 	tagged, state, err := lookup(ctx, s, c, cola.MeterDetailViews, "", func() (LabelPage, error) {
@@ -120,7 +121,7 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 			return LabelPage{}, err
 		}
 		view := s.index.View()
-		page := LabelPage{Label: label}
+		page := LabelPage{Label: label, BrandLabels: s.brandLabels(view, label.BrandName)}
 		if permittee, ok := view.Permittee(vocabulary.NormalizePermit(label.PermitNumber), s.today(), 0); ok {
 			page.Permittee = &permittee.PermitteeSummary
 		}
@@ -131,6 +132,38 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 		state = checked
 	}
 	return tagged.Value, state, err
+}
+
+// brandLabels counts the labels of a brand across all dates, like a search for it. It returns 0 for
+// a brand that no search can express. The count needs no charge of its own: suggestions, which are
+// free, include it, too.
+func (s *Service) brandLabels(view *search.View, brand string) int {
+	value, ok := cola.QuoteBrand(brand)
+	if !ok {
+		return 0
+	}
+	q, err := cola.SearchParams{BrandName: value, DateRange: cola.AllDates, PerPage: cola.Some(1)}.Normalize(s.now())
+	if err != nil {
+		return 0
+	}
+	return view.Search(q).Total
+}
+
+// PermitteeProfile is a permittee with the images of its latest labels.
+type PermitteeProfile struct {
+	cola.PermitteeDetail
+	Images map[cola.TTBID]string // main image by label; missing if it can't be read in time
+}
+
+// PermitteeProfile is Permittee with images. It costs the same.
+func (s *Service) PermitteeProfile(
+	ctx context.Context, c cola.Caller, number string,
+) (PermitteeProfile, cola.QuotaState, error) {
+	found, state, err := s.Permittee(ctx, c, number, "")
+	if err != nil {
+		return PermitteeProfile{}, state, err
+	}
+	return PermitteeProfile{found.Value, s.mainImages(ctx, found.Value.RecentColas)}, state, nil
 }
 
 // maxChain limits a chain to the labels closest to the requested one.

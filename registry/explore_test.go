@@ -238,6 +238,12 @@ func TestLabelPage(t *testing.T) {
 	if diff := cmp.Diff(&permittee.Value.PermitteeSummary, page.Permittee); diff != "" || err != nil {
 		t.Errorf("permittee: %v (-permittee +page):\n%s", err, diff)
 	}
+	ofBrand, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{
+		BrandName: `"` + page.Label.BrandName + `"`, DateRange: cola.AllDates, PerPage: cola.Some(1),
+	})
+	if err != nil || page.BrandLabels < 1 || page.BrandLabels != ofBrand.Pagination.Total {
+		t.Errorf("%d labels of the brand, %v, want %d, as in a search", page.BrandLabels, err, ofBrand.Pagination.Total)
+	}
 	for _, missing := range []string{"", "99999999999999", "x", "<script>", "\x00", strings.Repeat("9", 5_000)} {
 		page, state, err := w.LabelPage(t.Context(), c, missing)
 		if code(err) != cola.CodeNotFound || state.Used.DetailViews != 3 || page.Permittee != nil {

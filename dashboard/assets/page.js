@@ -74,6 +74,29 @@
     document.activeElement.closest(".when")?.blur();
   });
 
+  // Link a label to its neighbors in the list that it was opened from: the last list of labels in this tab. It holds
+  // only labels that a page has shown. Pages without a session, such as sign-in, delete it.
+  const listKey = "labels", steps = document.querySelector("[data-steps]");
+  function rememberList() {
+    const paths = [...document.querySelectorAll("main :is(h3, th) > a")].map((a) => a.pathname);
+    const labels = paths.filter((path) => /^\/explore\/\d{14}$/.test(path));
+    if (labels.length > 1) sessionStorage.setItem(listKey, JSON.stringify(labels));
+  }
+  function showSteps() {
+    const labels = JSON.parse(sessionStorage.getItem(listKey)) ?? [], at = labels.indexOf(location.pathname);
+    if (at < 0) return;
+    const linkTo = (n, text, rel) => n in labels ? [Object.assign(document.createElement("a"), { textContent: text, rel, href: labels[n] })] : [];
+    steps.replaceChildren(...linkTo(at - 1, "‹ Previous", "prev"), `${at + 1} of ${labels.length}`, ...linkTo(at + 1, "Next ›", "next"));
+    steps.hidden = false;
+  }
+  addEventListener("pageshow", () => {
+    try {
+      if (document.body.classList.contains("alone")) sessionStorage.removeItem(listKey);
+      else if (steps) showSteps();
+      else rememberList();
+    } catch { /* storage is blocked */ }
+  });
+
   // Submit a data-once form only once. Allow it again after ten seconds, or when the user comes back to the page.
   document.addEventListener("submit", (event) => {
     const form = event.target;

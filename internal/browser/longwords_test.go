@@ -57,6 +57,7 @@ func TestLongWords(t *testing.T) {
 		for _, width := range []int64{wide, narrow} {
 			b.setSize(width, "light")
 			b.open(registrytest.PublicURL + path)
+			b.do(until(`[...document.querySelectorAll("details.fold")].every(d => d.open = true)`))
 			for _, part := range []string{"html", within} {
 				if over := ask(b,
 					chromedp.Evaluate[int](`(e => e.scrollWidth - e.clientWidth)(document.querySelector("`+part+`"))`)); over > 0 {
