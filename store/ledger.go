@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -105,13 +103,9 @@ type DayUsage struct {
 	Requests   int
 }
 
-// Check fails for an entry that would corrupt the ledger, because its account is missing or not in
-// the batch, a number is negative, or units have no known meter.
-func (e Entry) Check(states []AccountState) error {
-	same := func(s AccountState) bool { return s.Exists && s.Account == e.Account }
-	if !slices.ContainsFunc(states, same) {
-		return errors.New("account not in the batch")
-	}
+// Check fails for an entry that would corrupt the ledger, because a number is negative, or units
+// have no known meter.
+func (e Entry) Check() error {
 	if e.Requests < 0 {
 		return fmt.Errorf("negative requests: %d", e.Requests)
 	}

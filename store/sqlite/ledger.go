@@ -14,13 +14,6 @@ import (
 // Each statement writes the rows of all accounts in a batch. Lists of rows are JSON arrays of
 // arrays.
 const (
-	dropExpired = `DELETE FROM burst_grants WHERE account_id IN (SELECT value FROM json_each(?1)) AND granted_at <= ?2`
-	dropAhead   = `DELETE FROM burst_grants WHERE account_id IN (SELECT value FROM json_each(?1)) AND granted_at > ?2`
-	dropEmpty   = `DELETE FROM burst_grants
-		WHERE account_id IN (SELECT value FROM json_each(?1)) AND granted_at = ?2 AND requests <= 0`
-	upsertGrants = `INSERT INTO burst_grants (account_id, granted_at, requests)
-		SELECT value ->> 0, ?2, value ->> 1 FROM json_each(?1) WHERE TRUE
-		ON CONFLICT (account_id, granted_at) DO UPDATE SET requests = requests + excluded.requests`
 	upsertMonths = `INSERT INTO usage_months (account_id, period, detail_views, list_records)
 		SELECT value ->> 0, ?2, value ->> 1, value ->> 2 FROM json_each(?1) WHERE TRUE
 		ON CONFLICT (account_id, period) DO UPDATE
@@ -61,7 +54,11 @@ func (s *Store) Settle(
 		if err := l.Add(decide(now, l.States)); err != nil {
 			return err
 		}
-		if err := s.writeGrants(ctx, l); err != nil {
+		var windows []sqlstore.AccountRow
+		for i, grants := range l.Windows() {
+			windows = append(windows, sqlstore.AccountRow{Account: store.Account{ID: l.States[i].Account}, Grants: grants})
+		}
+		if err := s.writeWindows(ctx, windows); err != nil {
 			return err
 		}
 		if err := s.writeUsage(ctx, l); err != nil {
@@ -113,35 +110,6 @@ func (s *Store) execRows(ctx context.Context, query string, rows [][]any, args .
 		return err
 	}
 	return s.ledger.exec(ctx, query, append([]any{list}, args...)...)
-}
-
-// writeGrants adds grants to the windows. It drops expired grants of the same accounts, and moves
-// grants that are ahead of the clock to now.
-func (s *Store) writeGrants(ctx context.Context, l *sqlstore.Settlement) error {
-	var rows [][]any
-	var granted, ahead []cola.AccountID
-	for i := range l.States {
-		account := l.States[i].Account
-		n := l.Requests.Values[account]
-		if n+l.Ahead[i] == 0 {
-			continue
-		}
-		rows, granted = append(rows, []any{account, n + l.Ahead[i]}), append(granted, account)
-		if l.Ahead[i] > 0 {
-			ahead = append(ahead, account)
-		}
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	err := s.ledger.exec(ctx, dropExpired, idList(granted), l.Now.Add(-sqlstore.Window).UnixMicro())
-	if err == nil && len(ahead) > 0 {
-		err = s.ledger.exec(ctx, dropAhead, idList(ahead), l.Now.UnixMicro())
-	}
-	if err != nil {
-		return err
-	}
-	return s.execRows(ctx, upsertGrants, rows, l.Now.UnixMicro())
 }
 
 // writeUsage adds the usage to the month's counters and the day's rows.
