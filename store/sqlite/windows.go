@@ -13,15 +13,15 @@ import (
 
 const (
 	selectWindows = `SELECT account_id, grants FROM burst_windows WHERE account_id IN (SELECT value FROM json_each(?1))`
-	upsertWindows = `INSERT INTO burst_windows (account_id, grants)
-		SELECT value ->> 0, value ->> 1 FROM json_each(?1) WHERE TRUE
-		ON CONFLICT (account_id) DO UPDATE SET grants = excluded.grants`
 	// insertGrant adds a later grant to a window.
 	insertGrant = `INSERT INTO burst_windows (account_id, grants) VALUES (?1, json_array(json_array(?2, ?3)))
 		ON CONFLICT (account_id) DO UPDATE SET grants = json_insert(grants, '$[#]', json_array(?2, ?3))`
 	// grants is a subquery with a row for each grant.
 	grants = `(SELECT account_id, g.value ->> 0 AS granted_at, g.value ->> 1 AS requests FROM burst_windows, json_each(grants) g)`
 )
+
+var setWindows = newRowWrite(`burst_windows (account_id, grants)`, 2, `new.column1, new.column2`,
+	`(account_id) DO UPDATE SET grants = excluded.grants`)
 
 // formatGrants returns the stored form of a window: a JSON array of [granted_at, requests].
 func formatGrants(grants []store.Grant) string {
@@ -91,9 +91,9 @@ func (s *Store) readWindows(ctx context.Context, accounts []cola.AccountID) ([]s
 
 // writeWindows writes the windows of accounts.
 func (s *Store) writeWindows(ctx context.Context, windows []sqlstore.AccountRow) error {
-	rows := make([][]any, len(windows))
-	for i, w := range windows {
-		rows[i] = []any{w.Account.ID, formatGrants(w.Grants)}
+	rows := make([]any, 0, len(windows)*setWindows.columns)
+	for _, w := range windows {
+		rows = append(rows, int64(w.Account.ID), formatGrants(w.Grants))
 	}
-	return s.execRows(ctx, upsertWindows, rows)
+	return setWindows.exec(ctx, s.ledger, nil, rows)
 }
