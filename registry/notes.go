@@ -150,7 +150,10 @@ func combinationNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearc
 
 // valueNotes returns a note on each filter whose value no label has.
 func valueNotes(view *search.View, p *cola.SearchParams) (notes []Note) {
-	words := vocabularyOf(view)
+	var words Vocabulary
+	if p.Origin != "" || p.DerivedSubcategory != "" { // listing the values takes longer than the search
+		words = vocabularyOf(view)
+	}
 	add := func(finding, near string, change func(changed *cola.SearchParams)) {
 		if finding != "" {
 			n := newNote(finding)

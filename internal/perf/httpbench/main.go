@@ -84,8 +84,8 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	fmt.Printf("%d labels, %d accounts, %s\n\n", o.labels, o.accounts, measure.Machine())
-	fmt.Println("| clients | server | requests/s | ratio | p50 | p99 | CPU per request | refused | memory |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|")
+	fmt.Println("| clients | server | requests/s | ratio | p50 | p99 | CPU per request | allocated per request | refused | memory |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
 	for _, clients := range o.clients {
 		if err := step(ctx, o, targets, clients); err != nil {
 			return err

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +36,7 @@ type target struct {
 type result struct {
 	measure.Searches
 	took, cpu time.Duration
+	allocated float64 // bytes on the heap
 }
 
 func (t *target) stop() {
@@ -54,27 +55,50 @@ func (t *target) measure(ctx context.Context, d time.Duration, clients int, prof
 	} else {
 		go func() { profiled <- saveProfile(ctx, t.admin, d, profile) }()
 	}
+	allocated, err := t.allocated(ctx)
+	if err != nil {
+		return err
+	}
 	before, started := t.server.CPU(), time.Now()
 	found, err := measure.Search(measure.Timeout(ctx, d), t.server.Address, t.keys, clients)
 	t.result.took += time.Since(started)
 	t.result.cpu += t.server.CPU() - before
 	t.result.Add(found)
-	return errors.Join(err, <-profiled, t.result.Check())
+	after, failed := t.allocated(ctx)
+	t.result.allocated += after - allocated
+	return errors.Join(err, failed, <-profiled, t.result.Check())
+}
+
+// allocated returns the number of bytes that the server has allocated on the heap, or zero without
+// an admin listener.
+func (t *target) allocated(ctx context.Context) (float64, error) {
+	if t.admin == "" {
+		return 0, nil
+	}
+	const name = "\ngo_memstats_alloc_bytes_total "
+	metrics, err := get(ctx, "http://"+t.admin+"/metrics")
+	_, rest, ok := strings.Cut(string(metrics), name)
+	if err != nil || !ok {
+		return 0, errors.Join(err, errors.New("no metric"+name))
+	}
+	value, _, _ := strings.Cut(rest, "\n")
+	return strconv.ParseFloat(value, 64)
+}
+
+// get returns the body of a response.
+func get(ctx context.Context, url string) ([]byte, error) {
+	var body bytes.Buffer
+	status, _, err := measure.Get(ctx, http.DefaultClient, url, "", &body)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%s returned status %d", url, status)
+	}
+	return body.Bytes(), err
 }
 
 // saveProfile writes a CPU profile of d to a file.
 func saveProfile(ctx context.Context, admin string, d time.Duration, path string) error {
 	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", admin, max(1, int(d.Seconds())))
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
+	b, err := get(ctx, url)
 	if err != nil {
 		return err
 	}
@@ -90,9 +114,9 @@ func (t *target) print(clients int, bare float64) {
 	r := t.result
 	requests := len(r.Latencies)
 	memory, _ := t.server.Memory()
-	fmt.Printf("| %d | %s | %.0f | %.3f | %s | %s | %.0f µs | %.1f%% | %d MiB |\n", clients, t.name, t.rate(), t.rate()/bare,
+	fmt.Printf("| %d | %s | %.0f | %.3f | %s | %s | %.0f µs | %.1f KiB | %.1f%% | %d MiB |\n", clients, t.name, t.rate(), t.rate()/bare,
 		measure.Milliseconds(r.Latencies.At(0.5)), measure.Milliseconds(r.Latencies.At(0.99)),
-		r.cpu.Seconds()*1e6/float64(requests), 100*float64(r.Refused())/float64(requests), memory)
+		r.cpu.Seconds()*1e6/float64(requests), r.allocated/1024/float64(requests), 100*float64(r.Refused())/float64(requests), memory)
 }
 
 // start starts the bare handler and a server on each database. If it fails, the caller must stop
