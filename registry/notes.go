@@ -251,8 +251,11 @@ func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
 				other.Clear(&lifted)
 			}
 		}
+		if !conditions {
+			continue
+		}
 		known := f.Known(lifted)
-		if !conditions || known == nil {
+		if known == nil {
 			continue
 		}
 		n := countMatches(view, lifted)

@@ -52,7 +52,7 @@ func (s *Store) Settle(
 		if err := l.Add(decide(now, l.States)); err != nil {
 			return err
 		}
-		var windows []sqlstore.AccountRow
+		windows := make([]sqlstore.AccountRow, 0, len(l.States))
 		for i, grants := range l.Windows() {
 			windows = append(windows, sqlstore.AccountRow{Account: store.Account{ID: l.States[i].Account}, Grants: grants})
 		}

@@ -26,8 +26,11 @@ func (s *Store) readSettlement(
 	}
 	keys, links, signIns := sqlstore.CredentialIDs(batch.Credentials)
 	rows, err := s.ledger.query(ctx, sqlstore.SelectCredentials, idList(keys), idList(links), idList(signIns))
-	credentials, err := collect(rows, err, func(r scanner) (c sqlstore.CredentialRow, err error) {
-		return c, scanInto(r, c.Columns())
+	var c sqlstore.CredentialRow // scanning overwrites every column
+	into := scanTargets(c.Columns()...)
+	credentials, err := collect(rows, err, func(r scanner) (sqlstore.CredentialRow, error) {
+		err := r.Scan(into...)
+		return c, err
 	})
 	if err != nil {
 		return nil, err
@@ -40,24 +43,25 @@ func readAccounts(
 	ctx context.Context, q querier, ids []cola.AccountID, now time.Time,
 ) ([]sqlstore.AccountRow, error) {
 	rows, err := q.query(ctx, selectAccounts, idList(ids), cola.PeriodOf(now).String())
-	return collect(rows, err, func(r scanner) (a sqlstore.AccountRow, err error) {
-		var grants string
-		err = scanInto(r, []any{
-			&a.Account.ID, &a.Account.Tier, &a.Account.SuspendedAt, &a.Account.SuspendedReason,
-			&a.Used.DetailViews, &a.Used.ListRecords, &grants,
-		})
-		if err == nil {
+	var a sqlstore.AccountRow // scanning overwrites every column
+	var grants string
+	into := scanTargets(
+		&a.Account.ID, &a.Account.Tier, &a.Account.SuspendedAt, &a.Account.SuspendedReason,
+		&a.Used.DetailViews, &a.Used.ListRecords, &grants,
+	)
+	return collect(rows, err, func(r scanner) (_ sqlstore.AccountRow, err error) {
+		if err = r.Scan(into...); err == nil {
 			a.Grants, err = parseGrants(grants)
 		}
 		return a, err
 	})
 }
 
-// scanInto scans a row into fields.
-func scanInto(r scanner, fields []any) error {
+// scanTargets returns the scan targets of fields.
+func scanTargets(fields ...any) []any {
 	into := make([]any, len(fields))
 	for i, f := range fields {
 		into[i] = target{f}
 	}
-	return r.Scan(into...)
+	return into
 }

@@ -242,7 +242,8 @@ func (s *Settlement) Windows() iter.Seq2[int, []store.Grant] {
 				continue
 			}
 			if n > 0 {
-				grants = store.AddGrant(slices.Clone(grants), store.Grant{At: s.Now, Requests: n})
+				grants = append(make([]store.Grant, 0, len(grants)+1), grants...)
+				grants = store.AddGrant(grants, store.Grant{At: s.Now, Requests: n})
 			}
 			if !yield(i, grants) {
 				return

@@ -47,8 +47,8 @@ func main() {
 	databases := flag.String("databases", "sqlite,postgres", "databases to measure")
 	clients := flag.String("clients", "1,8,64", "numbers of concurrent clients, one step each")
 	flag.DurationVar(&o.duration, "duration", 30*time.Second, "duration of a step, for each server")
-	flag.StringVar(&o.baseline, "baseline", "", "another build of colaregistry, to compare with in the same run")
-	flag.StringVar(&o.profiles, "profiles", "", "folder for a CPU profile of each step and server")
+	flag.StringVar(&o.baseline, "baseline", "", "another build of colaregistry with the same schema, to compare with in the same run")
+	flag.StringVar(&o.profiles, "profiles", "", "folder for CPU and allocation profiles of each step and server")
 	flag.Parse()
 	o.databases = strings.Split(*databases, ",")
 	for _, text := range strings.Split(*clients, ",") {
@@ -105,11 +105,11 @@ func step(ctx context.Context, o options, targets []*target, clients int) error 
 	slices := max(1, int(o.duration/sliceDuration))
 	for n := range slices {
 		for _, t := range targets {
-			profile := ""
+			profiles := ""
 			if n == 0 && o.profiles != "" && t.admin != "" {
-				profile = fmt.Sprintf("%s/%s-%d.pprof", o.profiles, t.name, clients)
+				profiles = fmt.Sprintf("%s/%s-%d", o.profiles, t.name, clients)
 			}
-			if err := t.measure(ctx, o.duration/time.Duration(slices), clients, profile); err != nil {
+			if err := t.measure(ctx, o.duration/time.Duration(slices), clients, profiles); err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
 			}
 		}

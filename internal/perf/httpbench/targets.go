@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/perf/measure"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
@@ -48,12 +50,12 @@ func (t *target) stop() {
 	}
 }
 
-func (t *target) measure(ctx context.Context, d time.Duration, clients int, profile string) error {
-	profiled := make(chan error, 1)
-	if profile == "" {
-		profiled <- nil
-	} else {
-		go func() { profiled <- saveProfile(ctx, t.admin, d, profile) }()
+func (t *target) measure(ctx context.Context, d time.Duration, clients int, profiles string) error {
+	var profiling errgroup.Group
+	if profiles != "" {
+		for _, kind := range []string{"profile", "allocs"} {
+			profiling.Go(func() error { return saveProfile(ctx, t.admin, kind, d, profiles+"."+kind) })
+		}
 	}
 	allocated, err := t.allocated(ctx)
 	if err != nil {
@@ -66,7 +68,7 @@ func (t *target) measure(ctx context.Context, d time.Duration, clients int, prof
 	t.result.Add(found)
 	after, failed := t.allocated(ctx)
 	t.result.allocated += after - allocated
-	return errors.Join(err, failed, <-profiled, t.result.Check())
+	return errors.Join(err, failed, profiling.Wait(), t.result.Check())
 }
 
 // allocated returns the number of bytes that the server has allocated on the heap, or zero without
@@ -95,9 +97,9 @@ func get(ctx context.Context, url string) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// saveProfile writes a CPU profile of d to a file.
-func saveProfile(ctx context.Context, admin string, d time.Duration, path string) error {
-	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", admin, max(1, int(d.Seconds())))
+// saveProfile writes a profile of d to a file.
+func saveProfile(ctx context.Context, admin, kind string, d time.Duration, path string) error {
+	url := fmt.Sprintf("http://%s/debug/pprof/%s?seconds=%d", admin, kind, max(1, int(d.Seconds())))
 	b, err := get(ctx, url)
 	if err != nil {
 		return err
