@@ -74,6 +74,9 @@ func processor() string {
 	return "unknown processor"
 }
 
+// OwnCPUTime returns the CPU time that this process has used, or zero if it is not available.
+func OwnCPUTime() time.Duration { return cpuTime(os.Getpid()) }
+
 // cpuTime returns the CPU time that a process has used, or zero if it is not available.
 func cpuTime(pid int) time.Duration {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
