@@ -14,7 +14,7 @@ RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANS
               $(foreach p,$(SERIAL),-gcflags='$(p)=-race=false')
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint openapi-lint vuln vuln-strict fuzz bench perf cluster-test collect-test conformance clients lighthouse eval-tools screenshots generate run tools
+.PHONY: help test race lint openapi-lint vuln vuln-strict fuzz bench perf perf-http cluster-test collect-test conformance clients lighthouse eval-tools screenshots generate run tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ bench: ## run all benchmarks, with an index of 200,000 labels
 
 perf: ## measure the numbers in docs/PERFORMANCE.md with 3,000,000 labels (15 minutes, 6 GB of disk)
 	@./scripts/perf
+
+perf-http: ## measure charged searches over HTTP beside a bare handler (PERF_HTTP="-duration 5s")
+	go run ./internal/perf/httpbench $(PERF_HTTP)
 
 generate: ## update generated files: OpenAPI document, tool schemas and tools.md
 	go test ./httpapi ./mcp -run Golden -update

@@ -91,19 +91,6 @@ func (c Caller) Lacks(s Scope) *Error {
 	return refusal
 }
 
-type callerKey struct{}
-
-// WithCaller returns a context with the caller.
-func WithCaller(ctx context.Context, c Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
-}
-
-// CallerFrom returns the caller in a context; ok is false if the request is not authenticated.
-func CallerFrom(ctx context.Context) (c Caller, ok bool) {
-	c, ok = ctx.Value(callerKey{}).(Caller)
-	return c, ok
-}
-
 type clientKey struct{}
 
 // WithClient returns a context with the client address of a request.

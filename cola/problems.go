@@ -127,6 +127,9 @@ func (p *Problems) Choice(name, value string, allowed []string) string {
 // Choices normalizes a list of allowed words: without duplicates and blank values, in the order of
 // allowed.
 func (p *Problems) Choices(name string, values, allowed []string) []string {
+	if len(values) == 0 {
+		return nil
+	}
 	chosen := make(map[string]bool, len(allowed))
 	rejected := 0
 	for _, value := range values {

@@ -70,9 +70,11 @@ func colaOperations(svc Service) []operation {
 func renderColas(svc Service, p registry.ColaPage, fields []string) result {
 	next := nextPage{cursor: p.Pagination.NextCursor}
 	page := colaPage{Data: p.Colas, Pagination: p.Pagination, DefaultsApplied: p.Defaults, Notes: p.Notes, fields: fields}
-	summary := web.MemberNames(reflect.TypeFor[cola.ColaSummary]())
-	if slices.ContainsFunc(fields, func(name string) bool { return !slices.Contains(summary, name) }) {
-		page.extended = svc.Rows(p.Colas)
+	if len(fields) > 0 {
+		summary := web.MemberNames(reflect.TypeFor[cola.ColaSummary]())
+		if slices.ContainsFunc(fields, func(name string) bool { return !slices.Contains(summary, name) }) {
+			page.extended = svc.Rows(p.Colas)
+		}
 	}
 	return result{
 		body: page,

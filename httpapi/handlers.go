@@ -31,7 +31,6 @@ func (a *api) authenticate(next http.Handler) http.Handler {
 			return
 		}
 		event.Caller = caller
-		r = r.WithContext(cola.WithCaller(r.Context(), caller))
 		if r.ContentLength > maxBodyBytes {
 			a.refuse(w, r, cola.Errorf(cola.CodePayloadTooLarge,
 				"The body is %d bytes; the limit is %d.", r.ContentLength, maxBodyBytes))
@@ -52,10 +51,9 @@ func (a *api) serve(op *operation) http.HandlerFunc {
 				return
 			}
 		}
-		caller, _ := cola.CallerFrom(r.Context())
 		event := web.EventOf(r.Context())
 		event.Meter = op.Meter
-		res, state, err := op.call(r, caller)
+		res, state, err := op.call(r, event.Caller)
 		event.Units = state.Charged
 		web.SetQuota(w.Header(), state)
 		if err != nil {
@@ -69,8 +67,7 @@ func (a *api) serve(op *operation) http.HandlerFunc {
 // refuse rejects an authenticated request before any operation runs. The request counts toward the
 // rate limit.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, refusal error) {
-	caller, _ := cola.CallerFrom(r.Context())
-	state, err := a.svc.Refuse(r.Context(), caller, refusal)
+	state, err := a.svc.Refuse(r.Context(), web.EventOf(r.Context()).Caller, refusal)
 	web.SetQuota(w.Header(), state)
 	web.Fail(w, r, err)
 }
@@ -191,6 +188,9 @@ func canonicalPath(next http.Handler) http.Handler {
 }
 
 func canonicalRoutePath(r *http.Request) string {
+	if path := r.URL.Path; r.URL.RawPath == "" && isPlainPath(path) {
+		return path
+	}
 	segments := strings.Split(r.URL.EscapedPath(), "/")
 	for i, s := range segments {
 		if plain, err := url.PathUnescape(s); err == nil {
@@ -201,6 +201,13 @@ func canonicalRoutePath(r *http.Request) string {
 		return path
 	}
 	return "/" // OPTIONS *
+}
+
+// isPlainPath reports whether a path consists of letters, digits, and characters that need no escape.
+func isPlainPath(path string) bool {
+	return strings.HasPrefix(path, "/") && !strings.ContainsFunc(path, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("/-_.~", c)
+	})
 }
 
 // healthBody is the body of /healthz and /readyz.

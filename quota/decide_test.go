@@ -177,7 +177,7 @@ func TestDecidePages(t *testing.T) {
 		if diff := cmp.Diff(tt.pages, entry.Pages); diff != "" {
 			t.Errorf("%s: pages (-want +got):\n%s", name, diff)
 		}
-		if entry.Requests != len(tt.requests) || entry.Check([]store.AccountState{state}) != nil {
+		if entry.Requests != len(tt.requests) || entry.Check() != nil {
 			t.Errorf("%s: entry = %+v", name, entry)
 		}
 		if len(state.Paid) > 1 || state.Paid[one] != tt.paid {

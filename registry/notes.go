@@ -163,7 +163,10 @@ func removals(view *search.View, p *cola.SearchParams, q *cola.ColaSearch) (note
 
 // valueNotes returns a note on each filter whose value no label has.
 func valueNotes(view *search.View, p *cola.SearchParams) (notes []Note) {
-	words := vocabularyOf(view)
+	var words Vocabulary
+	if p.Origin != "" || p.DerivedSubcategory != "" { // listing the values takes longer than the search
+		words = vocabularyOf(view)
+	}
 	add := func(finding, near string, change func(changed *cola.SearchParams)) {
 		if finding != "" {
 			n := newNote(finding)
@@ -275,8 +278,11 @@ func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
 				other.Clear(&lifted)
 			}
 		}
+		if !conditions {
+			continue
+		}
 		known := f.Known(lifted)
-		if !conditions || known == nil {
+		if known == nil {
 			continue
 		}
 		n := countMatches(view, lifted)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -127,13 +126,9 @@ type DayUsage struct {
 	Requests   int
 }
 
-// Check fails for an entry that would corrupt the ledger, because its account is missing or not in
-// the batch, a number is negative, units have no known meter, or a page's units are not charged.
-func (e Entry) Check(states []AccountState) error {
-	same := func(s AccountState) bool { return s.Exists && s.Account == e.Account }
-	if !slices.ContainsFunc(states, same) {
-		return errors.New("account not in the batch")
-	}
+// Check fails for an entry that would corrupt the ledger, because a number is negative, units have
+// no known meter, or a page's units are not charged.
+func (e Entry) Check() error {
 	if e.Requests < 0 {
 		return fmt.Errorf("negative requests: %d", e.Requests)
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -43,7 +42,6 @@ type serveCommand struct {
 
 const (
 	drainTimeout = 30 * time.Second // limit for in-flight requests after a signal
-	gcPercent    = 20               // the index is large and long-lived; the default would let the heap double
 	// Merging or building the index keeps a thread busy for seconds. Without a spare thread, a
 	// request waits 10 ms until the runtime preempts the busy one; with a spare thread, the
 	// operating system runs the request immediately.
@@ -152,9 +150,7 @@ func (c *serveCommand) servedImages(env *environment, processors int) (*images.S
 // tune configures the runtime for a large index and short requests, unless the environment already
 // does. It returns the number of processors of the machine or container; GOMAXPROCS may be larger.
 func tune() (processors int) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	tuneMemory()
 	processors = runtime.GOMAXPROCS(0)
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(processors + spareThreads)

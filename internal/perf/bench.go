@@ -210,18 +210,19 @@ func (b *bench) searching(ctx context.Context, load time.Duration) error {
 	}
 	fmt.Printf("| metered searches over HTTP, with exact totals | requests/s | p50 | p99 | memory |\n|---|---|---|---|---|\n")
 	for _, clients := range []int{1, 8, 64} {
-		if _, _, err := b.search(measure.Timeout(ctx, 2*time.Second), clients); err != nil {
+		if _, err := measure.Search(measure.Timeout(ctx, 2*time.Second), s.Address, b.keys, clients); err != nil {
 			return err
 		}
-		l, statuses, err := b.search(measure.Timeout(ctx, load), clients)
+		found, err := measure.Search(measure.Timeout(ctx, load), s.Address, b.keys, clients)
 		if err != nil {
 			return err
 		}
 		now, _ := s.Memory()
+		l := found.Latencies
 		fmt.Printf("| %d clients | %.0f | %s | %s | %d MiB |\n", clients, float64(len(l))/load.Seconds(),
 			measure.Milliseconds(l.At(0.5)), measure.Milliseconds(l.At(0.99)), now)
-		if len(statuses) != 1 || statuses[http.StatusOK] == 0 {
-			fmt.Printf("\nresponses by status: %v\n", statuses)
+		if len(found.Statuses) != 1 || found.Statuses[http.StatusOK] == 0 {
+			fmt.Printf("\nresponses by status: %v\n", found.Statuses)
 		}
 	}
 	fmt.Println()

@@ -70,7 +70,7 @@ func WithChallenge(resource auth.Resource) func(http.Handler) http.Handler {
 // validRequestID reports whether a client's request ID is safe for logs and headers. It rejects
 // anything that could be a key.
 func validRequestID(s string) bool {
-	return requestIDPattern.MatchString(s) && !strings.Contains(s, auth.KeyPrefix)
+	return s != "" && requestIDPattern.MatchString(s) && !strings.Contains(s, auth.KeyPrefix)
 }
 
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
@@ -138,14 +138,14 @@ func (rec *Recorder) Record(next http.Handler) http.Handler {
 
 func (rec *Recorder) logEvent(r *http.Request, route string, o outcome, took time.Duration, bytes int) {
 	e := EventOf(r.Context())
-	attrs := []slog.Attr{
+	attrs := append(make([]slog.Attr, 0, 16), // enough for most requests, on the stack
 		slog.String("request_id", e.RequestID),
 		slog.String("method", o.method),
 		slog.String("route", route),
 		slog.Int("status", o.status),
 		slog.Duration("duration", took),
 		slog.Int("bytes", bytes),
-	}
+	)
 	if client := cola.ClientFrom(r.Context()); client.IsValid() {
 		attrs = append(attrs, slog.String("client", client.String()))
 	}

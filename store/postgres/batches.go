@@ -34,8 +34,6 @@ const (
 	insertBatch   = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES ($1, $2, $3)`
 	voidUnknown   = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES ($1, coalesce($2, clock_timestamp()), TRUE)`
 	voidKnown     = `UPDATE ledger_batches SET voided = TRUE WHERE id = $1`
-	selectWindows = `SELECT account_id, granted_at, requests FROM burst_windows WHERE account_id = ANY($1)`
-	updateWindow  = `UPDATE burst_windows SET granted_at = $2, requests = $3 WHERE account_id = $1`
 	deleteBatches = `WITH old AS MATERIALIZED (SELECT id FROM ledger_batches
 			WHERE settled_at < coalesce($1, clock_timestamp()) - make_interval(secs => $2)
 			ORDER BY settled_at LIMIT $3 FOR UPDATE SKIP LOCKED)
@@ -157,32 +155,6 @@ func revertEntries(ctx context.Context, tx pgx.Tx, id store.BatchID, entries []s
 		}
 	}
 	return revertGrants(ctx, tx, l)
-}
-
-// revertGrants subtracts the batch's requests from its grants that are still in the accounts'
-// windows.
-func revertGrants(ctx context.Context, tx pgx.Tx, l *sqlstore.Settlement) error {
-	if len(l.Requests.Keys) == 0 {
-		return nil
-	}
-	rows, err := tx.Query(ctx, selectWindows, accountIDs(l.Requests.Keys))
-	windows, err := collect(rows, err, func(r *sqlstore.AccountRow) fields { return fields{&r.Account.ID, &r.At, &r.Requests} })
-	if err != nil {
-		return err
-	}
-	for _, w := range windows {
-		i := slices.IndexFunc(w.At, l.Now.Equal)
-		if i < 0 {
-			continue
-		}
-		if w.Requests[i] += l.Requests.Values[w.Account.ID]; w.Requests[i] <= 0 {
-			w.At, w.Requests = slices.Delete(w.At, i, i+1), slices.Delete(w.Requests, i, i+1)
-		}
-		if _, err := tx.Exec(ctx, updateWindow, int64(w.Account.ID), w.At, w.Requests); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // deleteOldBatches deletes old batches in chunks.

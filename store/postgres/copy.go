@@ -90,7 +90,7 @@ type filler struct {
 	tx      pgx.Tx
 	tables  []*filledTable // ordered by foreign keys
 	waiting int            // buffered rows
-	windows sqlstore.Sums[cola.AccountID, sqlstore.AccountRow]
+	windows sqlstore.Sums[cola.AccountID, window]
 	known   cola.Revision // highest revision of the items
 
 	byKind                          map[store.ItemKind]*filledTable
@@ -133,8 +133,8 @@ func (f *filler) fill(i *store.Item) error {
 	f.known = max(f.known, i.Search.Mark.Revision, i.Arrival.At)
 	switch i.Kind {
 	case store.ItemGrant:
-		f.windows.Change(i.Grant.Account, func(w *sqlstore.AccountRow) {
-			w.At, w.Requests = append(w.At, i.Grant.At), append(w.Requests, i.Grant.Requests)
+		f.windows.Change(i.Grant.Account, func(w *window) {
+			w.add(i.Grant.Grant)
 		})
 	case store.ItemReferences:
 		_, err := tx{reader{f.tx}, f.tx}.ExecAll(f.ctx, sqlstore.FillReferences(i.References)...)
@@ -198,7 +198,7 @@ func (f *filler) flush() error {
 func (f *filler) finish(rev cola.Revision) error {
 	for _, id := range f.windows.Keys {
 		w := f.windows.Values[id]
-		f.add(f.bursts, int64(id), w.At, w.Requests)
+		f.add(f.bursts, int64(id), w.at, w.requests)
 	}
 	if err := f.flush(); err != nil {
 		return err

@@ -49,10 +49,6 @@ const (
 			AS u (account, channel, kind, credential, meter, units, requests)
 		ON CONFLICT (account_id, day, channel, credential_kind, credential_id, meter) DO UPDATE
 		SET units = d.units + excluded.units, requests = d.requests + excluded.requests`
-	upsertWindows = `INSERT INTO burst_windows (account_id, granted_at, requests)
-		SELECT account, array_agg(at ORDER BY at), array_agg(requests ORDER BY at)
-		FROM unnest($1::bigint[], $2::timestamptz[], $3::integer[]) AS u (account, at, requests) GROUP BY account
-		ON CONFLICT (account_id) DO UPDATE SET granted_at = excluded.granted_at, requests = excluded.requests`
 	updateKeyUses    = `UPDATE api_keys c` + setLastUses
 	updateLinkUses   = `UPDATE links c` + setLastUses
 	updateSignInUses = `UPDATE sign_ins c` + setLastUses
@@ -185,30 +181,6 @@ func voidPages(ctx context.Context, tx pgx.Tx, batch store.BatchID, entries []st
 		kept = append(kept, e.KeepPages(func(p store.PagePayment) bool { return reloaded[p.PageKey] }))
 	}
 	return kept, nil
-}
-
-// queueWindows queues the updates of the windows of accounts with new grants or with grants ahead
-// of the clock. It drops expired grants, and moves those ahead of the clock to now.
-func queueWindows(b *pgx.Batch, l *sqlstore.Settlement) {
-	var accounts, requests []int64
-	var at []time.Time
-	for i, state := range l.States {
-		n := l.Requests.Values[state.Account]
-		if n == 0 && l.Ahead[i] == 0 {
-			continue
-		}
-		grants := slices.Clone(state.Grants)
-		if n > 0 {
-			grants = store.AddGrant(grants, store.Grant{At: l.Now, Requests: n})
-		}
-		for _, g := range grants {
-			accounts, at = append(accounts, int64(state.Account)), append(at, g.At)
-			requests = append(requests, int64(g.Requests))
-		}
-	}
-	if len(accounts) > 0 {
-		b.Queue(upsertWindows, accounts, at, requests)
-	}
 }
 
 // queueUses queues an update of the last use of the credentials of one kind.

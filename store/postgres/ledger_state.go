@@ -42,11 +42,12 @@ func readAccounts(rows pgx.Rows, err error) (now time.Time, list []sqlstore.Acco
 	type row struct {
 		now time.Time
 		sqlstore.AccountRow
+		window window
 	}
 	all, err := collect(rows, err, func(r *row) fields {
 		return fields{
 			&r.now, &r.Account.ID, &r.Account.Tier, &r.Account.SuspendedAt, &r.Account.SuspendedReason,
-			&r.Used.DetailViews, &r.Used.ListRecords, &r.At, &r.Requests,
+			&r.Used.DetailViews, &r.Used.ListRecords, &r.window.at, &r.window.requests,
 		}
 	})
 	if err != nil {
@@ -57,6 +58,7 @@ func readAccounts(rows pgx.Rows, err error) (now time.Time, list []sqlstore.Acco
 	}
 	for _, r := range all {
 		if r.Account.ID != 0 {
+			r.Grants = r.window.grants()
 			list = append(list, r.AccountRow)
 		}
 	}

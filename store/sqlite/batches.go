@@ -82,13 +82,15 @@ func (s *Store) revert(ctx context.Context, entries []store.Entry, at time.Time)
 	if err := s.writeUsage(ctx, l); err != nil {
 		return err
 	}
-	grants := make([][]any, len(l.Requests.Keys))
-	for i, id := range l.Requests.Keys {
-		grants[i] = []any{id, l.Requests.Values[id]}
-	}
-	if err := s.execRows(ctx, upsertGrants, grants, at.UnixMicro()); err != nil {
+	windows, err := s.readWindows(ctx, l.Requests.Keys)
+	if err != nil {
 		return err
 	}
-	// A grant that is no longer in the window was inserted with a negative number.
-	return s.ledger.exec(ctx, dropEmpty, idList(l.Requests.Keys), at.UnixMicro())
+	var reverted []sqlstore.AccountRow
+	for _, w := range windows {
+		if w.Revert(at, -l.Requests.Values[w.Account.ID]) {
+			reverted = append(reverted, w)
+		}
+	}
+	return s.writeWindows(ctx, reverted)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/perf/measure"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
@@ -98,7 +99,7 @@ func BenchmarkCola(b *testing.B) {
 func BenchmarkSettle(b *testing.B) {
 	storetest.BenchmarkSettle(b, func(b *testing.B) store.Store {
 		return mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})
-	})
+	}, measure.OwnCPUTime)
 }
 
 // BenchmarkSettleDuringImport commits batches of one charge each, first on an idle database, then

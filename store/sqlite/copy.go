@@ -139,7 +139,11 @@ type filledTable struct {
 var filled = func() map[store.ItemKind]filledTable {
 	tables := map[store.ItemKind]filledTable{}
 	for _, t := range sqlstore.Tables(grants) {
-		tables[t.Kind] = filledTable{t, t.Insert()}
+		insert := t.Insert()
+		if t.Kind == store.ItemGrant {
+			insert = insertGrant
+		}
+		tables[t.Kind] = filledTable{t, insert}
 	}
 	return tables
 }()

@@ -19,8 +19,6 @@ const (
 	// maxRows is the maximum number of searches or deliveries that one transaction claims, releases
 	// or deletes, so that a charge waits no longer than it does for an import.
 	maxRows = 100
-	// grants is the table of grants in the last minute.
-	grants = "burst_grants"
 )
 
 // database runs the statements of the control plane. It runs durable transactions on the ledger's

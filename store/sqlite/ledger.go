@@ -11,29 +11,20 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// Each statement writes the rows of all accounts in a batch. Lists of rows are JSON arrays of
-// arrays.
-const (
-	dropExpired = `DELETE FROM burst_grants WHERE account_id IN (SELECT value FROM json_each(?1)) AND granted_at <= ?2`
-	dropAhead   = `DELETE FROM burst_grants WHERE account_id IN (SELECT value FROM json_each(?1)) AND granted_at > ?2`
-	dropEmpty   = `DELETE FROM burst_grants
-		WHERE account_id IN (SELECT value FROM json_each(?1)) AND granted_at = ?2 AND requests <= 0`
-	upsertGrants = `INSERT INTO burst_grants (account_id, granted_at, requests)
-		SELECT value ->> 0, ?2, value ->> 1 FROM json_each(?1) WHERE TRUE
-		ON CONFLICT (account_id, granted_at) DO UPDATE SET requests = requests + excluded.requests`
-	upsertMonths = `INSERT INTO usage_months (account_id, period, detail_views, list_records)
-		SELECT value ->> 0, ?2, value ->> 1, value ->> 2 FROM json_each(?1) WHERE TRUE
-		ON CONFLICT (account_id, period) DO UPDATE
-		SET detail_views = detail_views + excluded.detail_views, list_records = list_records + excluded.list_records`
-	upsertDays = `INSERT INTO usage_days (account_id, day, channel, credential_kind, credential_id, meter, units, requests)
-		SELECT value ->> 0, ?2, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
-		FROM json_each(?1) WHERE TRUE
-		ON CONFLICT (account_id, day, channel, credential_kind, credential_id, meter) DO UPDATE
-		SET units = units + excluded.units, requests = requests + excluded.requests`
-	setLastUses = ` AS c SET last_used_at = ?2 FROM json_each(?1)
-		WHERE c.id = json_each.value ->> 0 AND c.account_id = json_each.value ->> 1
-		AND (c.last_used_at IS NULL OR c.last_used_at <= ?3 OR c.last_used_at > ?2)`
+// Each statement writes the rows of all accounts in a batch.
+var (
+	addMonths = newRowWrite(`usage_months (account_id, period, detail_views, list_records)`, 3,
+		`new.column1, ?, new.column2, new.column3`, `(account_id, period) DO UPDATE
+		SET detail_views = detail_views + excluded.detail_views, list_records = list_records + excluded.list_records`)
+	addDays = newRowWrite(`usage_days (account_id, day, channel, credential_kind, credential_id, meter, units, requests)`, 7,
+		`new.column1, ?, new.column2, new.column3, new.column4, new.column5, new.column6, new.column7`,
+		`(account_id, day, channel, credential_kind, credential_id, meter) DO UPDATE
+		SET units = units + excluded.units, requests = requests + excluded.requests`)
 )
+
+const setLastUses = ` AS c SET last_used_at = ?2 FROM json_each(?1)
+	WHERE c.id = json_each.value ->> 0 AND c.account_id = json_each.value ->> 1
+	AND (c.last_used_at IS NULL OR c.last_used_at <= ?3 OR c.last_used_at > ?2)`
 
 // lastUses lists the statements that record the uses of each kind of credential.
 var lastUses = []struct {
@@ -61,7 +52,11 @@ func (s *Store) Settle(
 		if err := l.Add(decide(now, l.States)); err != nil {
 			return err
 		}
-		if err := s.writeGrants(ctx, l); err != nil {
+		windows := make([]sqlstore.AccountRow, 0, len(l.States))
+		for i, grants := range l.Windows() {
+			windows = append(windows, sqlstore.AccountRow{Account: store.Account{ID: l.States[i].Account}, Grants: grants})
+		}
+		if err := s.writeWindows(ctx, windows); err != nil {
 			return err
 		}
 		if err := s.writeUsage(ctx, l); err != nil {
@@ -97,74 +92,23 @@ func (s *Store) AccountUsage(ctx context.Context, id cola.AccountID) (store.Acco
 	return state, failed(operation, err)
 }
 
-// rowList returns rows as a JSON array of arrays, for json_each.
-func rowList(rows [][]any) (string, error) {
-	b, err := json.Marshal(rows)
-	if err != nil {
-		return "", fmt.Errorf("encode rows: %w", err)
-	}
-	return string(b), nil
-}
-
-// execRows runs a statement with rows as its first argument, unless there are none.
-func (s *Store) execRows(ctx context.Context, query string, rows [][]any, args ...any) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	list, err := rowList(rows)
-	if err != nil {
-		return err
-	}
-	return s.ledger.exec(ctx, query, append([]any{list}, args...)...)
-}
-
-// writeGrants adds grants to the windows. It drops expired grants of the same accounts, and moves
-// grants that are ahead of the clock to now.
-func (s *Store) writeGrants(ctx context.Context, l *sqlstore.Settlement) error {
-	var rows [][]any
-	var granted, ahead []cola.AccountID
-	for i := range l.States {
-		account := l.States[i].Account
-		n := l.Requests.Values[account]
-		if n+l.Ahead[i] == 0 {
-			continue
-		}
-		rows, granted = append(rows, []any{account, n + l.Ahead[i]}), append(granted, account)
-		if l.Ahead[i] > 0 {
-			ahead = append(ahead, account)
-		}
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	err := s.ledger.exec(ctx, dropExpired, idList(granted), l.Now.Add(-sqlstore.Window).UnixMicro())
-	if err == nil && len(ahead) > 0 {
-		err = s.ledger.exec(ctx, dropAhead, idList(ahead), l.Now.UnixMicro())
-	}
-	if err != nil {
-		return err
-	}
-	return s.execRows(ctx, upsertGrants, rows, l.Now.UnixMicro())
-}
-
 // writeUsage adds the usage to the month's counters and the day's rows.
 func (s *Store) writeUsage(ctx context.Context, l *sqlstore.Settlement) error {
-	months := make([][]any, len(l.Months.Keys))
-	for i, id := range l.Months.Keys {
+	months := make([]any, 0, len(l.Months.Keys)*addMonths.columns)
+	for _, id := range l.Months.Keys {
 		used := l.Months.Values[id]
-		months[i] = []any{id, used.DetailViews, used.ListRecords}
+		months = append(months, int64(id), used.DetailViews, used.ListRecords)
 	}
-	if err := s.execRows(ctx, upsertMonths, months, cola.PeriodOf(l.Now).String()); err != nil {
+	if err := addMonths.exec(ctx, s.ledger, []any{cola.PeriodOf(l.Now).String()}, months); err != nil {
 		return err
 	}
-	days := make([][]any, len(l.Days.Keys))
-	for i, k := range l.Days.Keys {
+	days := make([]any, 0, len(l.Days.Keys)*addDays.columns)
+	for _, k := range l.Days.Keys {
 		count := l.Days.Values[k]
-		days[i] = []any{
-			k.Account, k.Channel, k.Credential.Kind, k.Credential.ID, k.Meter, count.Units, count.Requests,
-		}
+		days = append(days, int64(k.Account), string(k.Channel), string(k.Credential.Kind), k.Credential.ID,
+			string(k.Meter), count.Units, count.Requests)
 	}
-	return s.execRows(ctx, upsertDays, days, cola.DateOf(l.Now).String())
+	return addDays.exec(ctx, s.ledger, []any{cola.DateOf(l.Now).String()}, days)
 }
 
 // writePages records the payments for pages, and deletes a few old ones: more than it adds, so that
@@ -214,12 +158,19 @@ func (s *Store) voidPages(ctx context.Context, batch store.BatchID, entries []st
 func (s *Store) writeUses(ctx context.Context, l *sqlstore.Settlement) error {
 	for _, of := range lastUses {
 		ids, accounts := l.DueUses(of.kind)
-		rows := make([][]any, len(ids))
+		if len(ids) == 0 {
+			continue
+		}
+		rows := make([][2]int64, len(ids))
 		for i := range ids {
-			rows[i] = []any{ids[i], accounts[i]}
+			rows[i] = [2]int64{ids[i], int64(accounts[i])}
+		}
+		list, err := json.Marshal(rows)
+		if err != nil {
+			return fmt.Errorf("encode uses: %w", err)
 		}
 		at, due := l.Now.UnixMicro(), l.Now.Add(-sqlstore.UseInterval).UnixMicro()
-		if err := s.execRows(ctx, of.update, rows, at, due); err != nil {
+		if err := s.ledger.exec(ctx, of.update, string(list), at, due); err != nil {
 			return err
 		}
 	}

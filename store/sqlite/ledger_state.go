@@ -11,14 +11,11 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-const (
-	selectAccounts = `SELECT a.id, a.tier, a.suspended_at, a.suspended_because,
-			coalesce(m.detail_views, 0), coalesce(m.list_records, 0)
-		FROM accounts a LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = ?2
-		WHERE a.id IN (SELECT value FROM json_each(?1)) ORDER BY a.id`
-	selectGrants = `SELECT account_id, granted_at, requests FROM burst_grants
-		WHERE account_id IN (SELECT value FROM json_each(?1)) AND granted_at > ?2 ORDER BY account_id, granted_at`
-)
+const selectAccounts = `SELECT a.id, a.tier, a.suspended_at, a.suspended_because,
+		coalesce(m.detail_views, 0), coalesce(m.list_records, 0), coalesce(w.grants, '')
+	FROM accounts a LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = ?2
+	LEFT JOIN burst_windows w ON w.account_id = a.id
+	WHERE a.id IN (SELECT value FROM json_each(?1)) ORDER BY a.id`
 
 // readSettlement reads the states of a batch's accounts within its transaction. SQLite's write lock
 // covers the accounts, too.
@@ -31,8 +28,11 @@ func (s *Store) readSettlement(
 	}
 	keys, links, signIns := sqlstore.CredentialIDs(batch.Credentials)
 	rows, err := s.ledger.query(ctx, sqlstore.SelectCredentials, idList(keys), idList(links), idList(signIns))
-	credentials, err := collect(rows, err, func(r scanner) (c sqlstore.CredentialRow, err error) {
-		return c, scanInto(r, c.Columns())
+	var c sqlstore.CredentialRow // scanning overwrites every column
+	into := scanTargets(c.Columns()...)
+	credentials, err := collect(rows, err, func(r scanner) (sqlstore.CredentialRow, error) {
+		err := r.Scan(into...)
+		return c, err
 	})
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (s *Store) readSettlement(
 	rows, err = s.ledger.query(ctx, sqlstore.SelectPaidPages, idList(signIns), string(list),
 		now.Add(-store.PageRetention).UnixMicro())
 	paid, err := collect(rows, err, func(r scanner) (p sqlstore.PaidPageRow, err error) {
-		return p, scanInto(r, p.Columns())
+		return p, r.Scan(scanTargets(p.Columns()...)...)
 	})
 	l.AddPaid(paid)
 	return l, err
@@ -59,42 +59,26 @@ func (s *Store) readSettlement(
 func readAccounts(
 	ctx context.Context, q querier, ids []cola.AccountID, now time.Time,
 ) ([]sqlstore.AccountRow, error) {
-	list := idList(ids)
-	rows, err := q.query(ctx, selectAccounts, list, cola.PeriodOf(now).String())
-	accounts, err := collect(rows, err, func(r scanner) (a sqlstore.AccountRow, err error) {
-		return a, scanInto(r, []any{
-			&a.Account.ID, &a.Account.Tier, &a.Account.SuspendedAt, &a.Account.SuspendedReason,
-			&a.Used.DetailViews, &a.Used.ListRecords,
-		})
+	rows, err := q.query(ctx, selectAccounts, idList(ids), cola.PeriodOf(now).String())
+	var a sqlstore.AccountRow // scanning overwrites every column
+	var grants string
+	into := scanTargets(
+		&a.Account.ID, &a.Account.Tier, &a.Account.SuspendedAt, &a.Account.SuspendedReason,
+		&a.Used.DetailViews, &a.Used.ListRecords, &grants,
+	)
+	return collect(rows, err, func(r scanner) (_ sqlstore.AccountRow, err error) {
+		if err = r.Scan(into...); err == nil {
+			a.Grants, err = parseGrants(grants)
+		}
+		return a, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	rows, err = q.query(ctx, selectGrants, list, now.Add(-sqlstore.Window).UnixMicro())
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for i := 0; rows.Next(); {
-		var id cola.AccountID
-		var at time.Time
-		var requests int
-		if err := scanInto(rows, []any{&id, &at, &requests}); err != nil {
-			return nil, err
-		}
-		for accounts[i].Account.ID != id { // a grant always has an account
-			i++
-		}
-		accounts[i].At, accounts[i].Requests = append(accounts[i].At, at), append(accounts[i].Requests, requests)
-	}
-	return accounts, rows.Err()
 }
 
-// scanInto scans a row into fields.
-func scanInto(r scanner, fields []any) error {
+// scanTargets returns the scan targets of fields.
+func scanTargets(fields ...any) []any {
 	into := make([]any, len(fields))
 	for i, f := range fields {
 		into[i] = target{f}
 	}
-	return r.Scan(into...)
+	return into
 }

@@ -78,7 +78,7 @@ func explain(t *testing.T, s *Store, query string) (steps []string) {
 var cheapScans = map[string][]string{
 	"": {
 		"SCAN json_each", "SCAN old", "SCAN due", "SCAN changed", "SCAN arrived",
-		"SCAN CONSTANT ROW", "SCAN meta", "SCAN avas", "SCAN category_aliases",
+		"SCAN new", "SCAN 4-ROW VALUES", "SCAN 16-ROW VALUES", "SCAN 64-ROW VALUES", "SCAN CONSTANT ROW", "SCAN meta", "SCAN avas", "SCAN category_aliases",
 		"SCAN processing_times", "SCAN formula_processing_times", "SCAN registration_processing_times",
 	},
 	"DELETE FROM ledger_batches": {"SCAN ledger_batches", "SCAN (subquery-"}, // the oldest few

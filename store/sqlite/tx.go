@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/colaregistry/colaregistry/internal/filelock"
@@ -115,6 +116,56 @@ func (w *writer) close() error {
 		errs = append(errs, stmt.Close())
 	}
 	return errors.Join(append(errs, w.conn.Close(), w.db.Close(), w.gate.Close())...)
+}
+
+// rowWrite is a statement that writes any number of rows, 1 to 64 at a time. Its rows are
+// parameters, which SQLite reads several times faster than a JSON array.
+type rowWrite struct {
+	columns    int
+	statements [len(rowCounts)]string
+}
+
+// rowCounts are the numbers of rows that a statement may have. Unused rows are NULL.
+var rowCounts = [...]int{1, 4, 16, 64}
+
+// newRowWrite returns a statement that inserts rows. into is the table with its columns. The values
+// of each row come from the columns of new, a table with columns column1, column2, and so on. A row
+// must have a first column.
+func newRowWrite(into string, columns int, values, conflict string) *rowWrite {
+	w := &rowWrite{columns: columns}
+	row := "(" + placeholders(columns) + ")"
+	for i, n := range rowCounts {
+		rows := strings.TrimSuffix(strings.Repeat(row+", ", n), ", ")
+		w.statements[i] = "INSERT INTO " + into + " SELECT " + values + " FROM (VALUES " + rows + ") AS new" +
+			" WHERE new.column1 IS NOT NULL ON CONFLICT " + conflict
+	}
+	return w
+}
+
+// split returns the statement for the first of n rows, and how many rows it has.
+func (w *rowWrite) split(n int) (statement string, rows int) {
+	for i, count := range rowCounts {
+		last := i == len(rowCounts)-1
+		if last || count >= n && count <= 2*n || rowCounts[i+1] > 2*n {
+			return w.statements[i], count
+		}
+	}
+	panic("unreachable")
+}
+
+// exec writes rows within transact. Common are the parameters in the statement's values, which come
+// before those of the rows.
+func (w *rowWrite) exec(ctx context.Context, to *writer, common, values []any) error {
+	for len(values) > 0 {
+		statement, rows := w.split(len(values) / w.columns)
+		args := make([]any, len(common)+rows*w.columns)
+		n := copy(args[copy(args, common):], values)
+		if err := to.exec(ctx, statement, args...); err != nil {
+			return err
+		}
+		values = values[n:]
+	}
+	return nil
 }
 
 // readers is the pool of reading connections. Readers and writers never wait for each other.

@@ -1,7 +1,10 @@
 package sqlstore
 
 import (
+	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -28,10 +31,9 @@ const SelectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, acco
 
 // AccountRow is an account's row with its window.
 type AccountRow struct {
-	Account  store.Account // only ID, tier and suspension
-	Used     cola.Used     // in the current month
-	At       []time.Time   // of the grants in the window, ascending; may include expired ones
-	Requests []int         // in each grant
+	Account store.Account // only ID, tier and suspension
+	Used    cola.Used     // in the current month
+	Grants  []store.Grant // in the window, oldest first; may include expired ones
 }
 
 // State returns the ledger's state of an account at the given time, and the number of requests
@@ -39,6 +41,8 @@ type AccountRow struct {
 // server whose clock is behind. They count as granted now: if their times were kept, they would
 // fill the window until the clock catches up, which may take hours; if they were dropped, the
 // account could exceed its limit.
+//
+// The state's grants share memory with the row.
 func (r *AccountRow) State(now time.Time) (state store.AccountState, ahead int) {
 	state = store.AccountState{
 		Account:   r.Account.ID,
@@ -47,18 +51,33 @@ func (r *AccountRow) State(now time.Time) (state store.AccountState, ahead int) 
 		Tier:      r.Account.Tier,
 		Used:      r.Used,
 	}
-	for i, at := range r.At {
-		switch {
-		case at.After(now):
-			ahead += r.Requests[i]
-		case at.After(now.Add(-Window)):
-			state.Grants = append(state.Grants, store.Grant{At: at, Requests: r.Requests[i]})
-		}
+	first, end := 0, len(r.Grants)
+	for start := now.Add(-Window); first < end && !r.Grants[first].At.After(start); {
+		first++
+	}
+	for ; end > first && r.Grants[end-1].At.After(now); end-- {
+		ahead += r.Grants[end-1].Requests
+	}
+	if first < end {
+		state.Grants = r.Grants[first:end:end]
 	}
 	if ahead > 0 {
 		state.Grants = store.AddGrant(state.Grants, store.Grant{At: now, Requests: ahead})
 	}
 	return state, ahead
+}
+
+// Revert subtracts requests that were granted at the given time from the window. It reports whether
+// the window still has that grant.
+func (r *AccountRow) Revert(at time.Time, requests int) bool {
+	i := slices.IndexFunc(r.Grants, func(g store.Grant) bool { return g.At.Equal(at) })
+	if i < 0 {
+		return false
+	}
+	if r.Grants[i].Requests -= requests; r.Grants[i].Requests <= 0 {
+		r.Grants = slices.Delete(r.Grants, i, i+1)
+	}
+	return true
 }
 
 // CredentialRow is the part of a key, link or sign-in that a settlement needs.
@@ -104,12 +123,14 @@ type Settlement struct {
 	Now    time.Time
 	States []store.AccountState // in the order of the batch's accounts
 	Ahead  []int                // for each state, the requests granted after Now
+	Stored []int                // for each state, the number of grants in its row, including expired ones
 
 	Months   Sums[cola.AccountID, cola.Used]
 	Days     Sums[DayKey, DayCount]
 	Requests Sums[cola.AccountID, int] // granted; all positive, or all negative in a reversal
 	Pages    []PagePayment             // not in a reversal
 
+	place       map[cola.AccountID]int // index into States
 	credentials map[cola.Credential]*CredentialRow
 }
 
@@ -129,14 +150,20 @@ func NewSettlement(
 	batch store.Batch, now time.Time, accounts []AccountRow, credentials []CredentialRow,
 ) *Settlement {
 	n := len(batch.Accounts)
-	s := &Settlement{Now: now, States: make([]store.AccountState, n), Ahead: make([]int, n)}
-	place := make(map[cola.AccountID]int, n)
+	s := &Settlement{
+		Now:    now,
+		States: make([]store.AccountState, n),
+		Ahead:  make([]int, n),
+		Stored: make([]int, n),
+		place:  make(map[cola.AccountID]int, n),
+	}
 	for i, id := range batch.Accounts {
-		s.States[i].Account, place[id] = id, i
+		s.States[i].Account, s.place[id] = id, i
 	}
 	for i := range accounts {
-		at := place[accounts[i].Account.ID]
+		at := s.place[accounts[i].Account.ID]
 		s.States[at], s.Ahead[at] = accounts[i].State(now)
+		s.Stored[at] = len(accounts[i].Grants)
 	}
 	for i := range s.States {
 		s.States[i].Valid = map[cola.Credential]bool{}
@@ -145,7 +172,7 @@ func NewSettlement(
 	for i := range credentials {
 		c := &credentials[i]
 		s.credentials[c.Credential] = c
-		if at, requested := place[c.Account]; requested && c.valid(now) {
+		if at, requested := s.place[c.Account]; requested && c.valid(now) {
 			s.States[at].Valid[c.Credential] = true
 		}
 	}
@@ -154,9 +181,10 @@ func NewSettlement(
 
 // NewReversal returns the sums that undo the entries of a batch that was settled at the given time.
 func NewReversal(entries []store.Entry, settled time.Time) (*Settlement, error) {
-	s := &Settlement{Now: settled}
-	for _, e := range entries {
+	s := &Settlement{Now: settled, place: map[cola.AccountID]int{}}
+	for i, e := range entries {
 		s.States = append(s.States, store.AccountState{Account: e.Account, Exists: true})
+		s.place[e.Account] = i
 	}
 	return s, s.addAll(entries, -1)
 }
@@ -175,7 +203,11 @@ func (s *Settlement) addAll(entries []store.Entry, sign int) error {
 
 // add adds an entry to the sums, or subtracts it if sign is -1.
 func (s *Settlement) add(e store.Entry, sign int) error {
-	if err := e.Check(s.States); err != nil {
+	i, ok := s.place[e.Account]
+	if !ok || !s.States[i].Exists {
+		return errors.New("account not in the batch")
+	}
+	if err := e.Check(); err != nil {
 		return err
 	}
 	if e.Requests > 0 {
@@ -201,6 +233,27 @@ func (s *Settlement) add(e store.Entry, sign int) error {
 		})
 	}
 	return nil
+}
+
+// Windows returns the new window of each account that has new grants or grants ahead of the clock,
+// by index into States. Expired grants are dropped, and grants ahead of the clock count as granted
+// now.
+func (s *Settlement) Windows() iter.Seq2[int, []store.Grant] {
+	return func(yield func(int, []store.Grant) bool) {
+		for i := range s.States {
+			n, grants := s.Requests.Values[s.States[i].Account], s.States[i].Grants
+			if n == 0 && s.Ahead[i] == 0 {
+				continue
+			}
+			if n > 0 {
+				grants = append(make([]store.Grant, 0, len(grants)+1), grants...)
+				grants = store.AddGrant(grants, store.Grant{At: s.Now, Requests: n})
+			}
+			if !yield(i, grants) {
+				return
+			}
+		}
+	}
 }
 
 // DueUses returns the credentials of one kind whose use must be recorded, with their accounts. It

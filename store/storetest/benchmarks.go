@@ -48,12 +48,14 @@ func BenchmarkHotPaths(b *testing.B, st store.Store) {
 }
 
 // BenchmarkSettle measures sequential batches that charge 1, 24 or 100 accounts each. open returns
-// an empty store.
-func BenchmarkSettle(b *testing.B, open func(b *testing.B) store.Store) {
+// an empty store. cpuTime returns the CPU time of this process; on a busy machine, only that is
+// comparable.
+func BenchmarkSettle(b *testing.B, open func(b *testing.B) store.Store, cpuTime func() time.Duration) {
 	for _, each := range []int{1, 24, 100} {
 		b.Run(fmt.Sprint("accounts=", each), func(b *testing.B) {
 			st := open(b)
 			accounts := SampleAccounts(b, st, 1200)
+			before := cpuTime()
 			for n := 0; b.Loop(); n++ {
 				from := n * each % len(accounts)
 				if err := ChargeAll(b.Context(), st, accounts[from:from+each]); err != nil {
@@ -61,6 +63,7 @@ func BenchmarkSettle(b *testing.B, open func(b *testing.B) store.Store) {
 				}
 			}
 			b.ReportMetric(float64(b.N*each)/b.Elapsed().Seconds(), "charges/s")
+			b.ReportMetric((cpuTime()-before).Seconds()*1e6/float64(b.N*each), "cpu-µs/charge")
 		})
 	}
 }

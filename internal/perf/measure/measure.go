@@ -74,6 +74,25 @@ func processor() string {
 	return "unknown processor"
 }
 
+// OwnCPUTime returns the CPU time that this process has used, or zero if it is not available.
+func OwnCPUTime() time.Duration { return cpuTime(os.Getpid()) }
+
+// cpuTime returns the CPU time that a process has used, or zero if it is not available.
+func cpuTime(pid int) time.Duration {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(b), ") ") // after the program's name, which may contain spaces
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * (time.Second / 100) // the kernel reports hundredths
+}
+
 // status returns a size from /proc/PID/status in MiB, or zero if it is not available.
 func status(pid int, field string) int {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))

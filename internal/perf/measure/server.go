@@ -29,7 +29,7 @@ type Server struct {
 // Serve starts the server and waits until it is ready. It appends the log to a file. flags select
 // the database.
 func Serve(ctx context.Context, program, log string, flags ...string) (*Server, error) {
-	address, err := freeAddress()
+	address, err := FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func (s *Server) waitReady(started time.Time) error {
 	return nil
 }
 
-// freeAddress returns a loopback address without a listener.
-func freeAddress() (string, error) {
+// FreeAddress returns a loopback address without a listener.
+func FreeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
@@ -108,3 +108,6 @@ func (s *Server) Stop() error {
 func (s *Server) Memory() (now, peak int) {
 	return status(s.cmd.Process.Pid, "VmRSS"), status(s.cmd.Process.Pid, "VmHWM")
 }
+
+// CPU returns the CPU time that the server has used.
+func (s *Server) CPU() time.Duration { return cpuTime(s.cmd.Process.Pid) }

@@ -1,0 +1,141 @@
+// Command httpbench measures charged searches over HTTP on SQLite and PostgreSQL, and a bare
+// net/http handler beside them that writes a page of the same size from memory. Clients and servers
+// share the machine, so compare the ratios, and the CPU time per request, which other processes
+// hardly affect.
+//
+// Started as "serve", the program is the bare handler.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/colaregistry/colaregistry/internal/perf/measure"
+)
+
+// options are the program's flags.
+type options struct {
+	labels    int
+	accounts  int
+	databases []string
+	clients   []int
+	duration  time.Duration // per step and server
+	baseline  string        // another build of colaregistry to compare with, or empty
+	profiles  string        // folder, or empty
+}
+
+// sliceDuration is how long a step measures one server before it turns to the next one, so that
+// other load on the machine affects all of them.
+const sliceDuration = 5 * time.Second
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "serve" {
+		fail(serveBare(os.Args[2:]))
+		return
+	}
+	var o options
+	flag.IntVar(&o.labels, "labels", 20_000, "number of labels")
+	flag.IntVar(&o.accounts, "accounts", 10_000, "number of accounts; each may make 120 requests per minute")
+	databases := flag.String("databases", "sqlite,postgres", "databases to measure")
+	clients := flag.String("clients", "1,8,64", "numbers of concurrent clients, one step each")
+	flag.DurationVar(&o.duration, "duration", 30*time.Second, "duration of a step, for each server")
+	flag.StringVar(&o.baseline, "baseline", "", "another build of colaregistry with the same schema, to compare with in the same run")
+	flag.StringVar(&o.profiles, "profiles", "", "folder for CPU and allocation profiles of each step and server")
+	flag.Parse()
+	o.databases = strings.Split(*databases, ",")
+	for _, text := range strings.Split(*clients, ",") {
+		n, err := strconv.Atoi(text)
+		fail(err)
+		o.clients = append(o.clients, n)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	fail(run(ctx, o))
+}
+
+func fail(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "httpbench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) (err error) {
+	dir, err := os.MkdirTemp("", "colaregistry-httpbench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	targets, err := start(ctx, o, dir)
+	defer func() {
+		for _, t := range targets {
+			t.stop()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d labels, %d accounts, %s\n\n", o.labels, o.accounts, measure.Machine())
+	fmt.Println("| clients | server | requests/s | ratio | p50 | p99 | CPU per request | allocated per request | refused | memory |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
+	for _, clients := range o.clients {
+		if err := step(ctx, o, targets, clients); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step measures all servers with a number of clients, and prints a row for each.
+func step(ctx context.Context, o options, targets []*target, clients int) error {
+	for _, t := range targets {
+		t.result = result{}
+		if _, err := measure.Search(measure.Timeout(ctx, time.Second), t.server.Address, t.keys, clients); err != nil {
+			return err
+		}
+	}
+	slices := max(1, int(o.duration/sliceDuration))
+	for n := range slices {
+		for _, t := range targets {
+			profiles := ""
+			if n == 0 && o.profiles != "" && t.admin != "" {
+				profiles = fmt.Sprintf("%s/%s-%d", o.profiles, t.name, clients)
+			}
+			if err := t.measure(ctx, o.duration/time.Duration(slices), clients, profiles); err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
+			}
+		}
+	}
+	for _, t := range targets {
+		t.print(clients, targets[0].rate())
+	}
+	return ctx.Err()
+}
+
+// serveBare serves the content of a file at every path. It takes the flags of measure.Serve.
+func serveBare(args []string) error {
+	flags := flag.NewFlagSet("serve", flag.ExitOnError)
+	address := flags.String("listen", "", "address")
+	_ = flags.String("demo", "", "ignored")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	page, err := os.ReadFile(flags.Arg(0))
+	if err != nil {
+		return err
+	}
+	length := strconv.Itoa(len(page))
+	return http.ListenAndServe(*address, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", length)
+		_, _ = w.Write(page) // fails only if the client disconnected
+	}))
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/colaregistry/colaregistry/internal/keyring"
+	"github.com/colaregistry/colaregistry/internal/perf/measure"
+	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/postgres"
+	"github.com/colaregistry/colaregistry/store/sqlite"
+)
+
+// target is a running server to measure.
+type target struct {
+	name     string
+	database string          // sqlite or postgres
+	program  string          // colaregistry
+	server   *measure.Server // nil until it runs
+	admin    string          // address of the admin listener, or empty
+	keys     []string
+	postgres *pgtest.Server // or nil
+	result   result
+}
+
+// result is what a step has measured so far.
+type result struct {
+	measure.Searches
+	took, cpu time.Duration
+	allocated float64 // bytes on the heap
+}
+
+func (t *target) stop() {
+	if t.server != nil {
+		_ = t.server.Stop() // the bare handler exits by the signal
+	}
+	if t.postgres != nil {
+		_ = t.postgres.Close()
+	}
+}
+
+func (t *target) measure(ctx context.Context, d time.Duration, clients int, profiles string) error {
+	var profiling errgroup.Group
+	if profiles != "" {
+		for _, kind := range []string{"profile", "allocs"} {
+			profiling.Go(func() error { return saveProfile(ctx, t.admin, kind, d, profiles+"."+kind) })
+		}
+	}
+	allocated, err := t.allocated(ctx)
+	if err != nil {
+		return err
+	}
+	before, started := t.server.CPU(), time.Now()
+	found, err := measure.Search(measure.Timeout(ctx, d), t.server.Address, t.keys, clients)
+	t.result.took += time.Since(started)
+	t.result.cpu += t.server.CPU() - before
+	t.result.Add(found)
+	after, failed := t.allocated(ctx)
+	t.result.allocated += after - allocated
+	return errors.Join(err, failed, profiling.Wait(), t.result.Check())
+}
+
+// allocated returns the number of bytes that the server has allocated on the heap, or zero without
+// an admin listener.
+func (t *target) allocated(ctx context.Context) (float64, error) {
+	if t.admin == "" {
+		return 0, nil
+	}
+	const name = "\ngo_memstats_alloc_bytes_total "
+	metrics, err := get(ctx, "http://"+t.admin+"/metrics")
+	_, rest, ok := strings.Cut(string(metrics), name)
+	if err != nil || !ok {
+		return 0, errors.Join(err, errors.New("no metric"+name))
+	}
+	value, _, _ := strings.Cut(rest, "\n")
+	return strconv.ParseFloat(value, 64)
+}
+
+// get returns the body of a response.
+func get(ctx context.Context, url string) ([]byte, error) {
+	var body bytes.Buffer
+	status, _, err := measure.Get(ctx, http.DefaultClient, url, "", &body)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%s returned status %d", url, status)
+	}
+	return body.Bytes(), err
+}
+
+// saveProfile writes a profile of d to a file.
+func saveProfile(ctx context.Context, admin, kind string, d time.Duration, path string) error {
+	url := fmt.Sprintf("http://%s/debug/pprof/%s?seconds=%d", admin, kind, max(1, int(d.Seconds())))
+	b, err := get(ctx, url)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, b, 0o600)
+}
+
+// rate returns the number of successful requests per second.
+func (t *target) rate() float64 {
+	return float64(t.result.Statuses[http.StatusOK]) / t.result.took.Seconds()
+}
+
+func (t *target) print(clients int, bare float64) {
+	r := t.result
+	requests := len(r.Latencies)
+	memory, _ := t.server.Memory()
+	fmt.Printf("| %d | %s | %.0f | %.3f | %s | %s | %.0f µs | %.1f KiB | %.1f%% | %d MiB |\n", clients, t.name, t.rate(), t.rate()/bare,
+		measure.Milliseconds(r.Latencies.At(0.5)), measure.Milliseconds(r.Latencies.At(0.99)),
+		r.cpu.Seconds()*1e6/float64(requests), r.allocated/1024/float64(requests), 100*float64(r.Refused())/float64(requests), memory)
+}
+
+// start starts the bare handler and a server on each database. If it fails, the caller must stop
+// those that it returns.
+func start(ctx context.Context, o options, dir string) (targets []*target, err error) {
+	program, err := measure.Build(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	bare := &target{name: "bare handler", keys: []string{"none"}}
+	targets = []*target{bare}
+	for _, database := range o.databases {
+		if o.baseline != "" {
+			targets = append(targets, &target{database: database, name: database + " baseline", program: o.baseline})
+		}
+		targets = append(targets, &target{database: database, name: database, program: program})
+	}
+	for _, t := range targets[1:] {
+		if err := t.start(ctx, o, filepath.Join(dir, strings.ReplaceAll(t.name, " ", "-"))); err != nil {
+			return targets, fmt.Errorf("%s: %w", t.name, err)
+		}
+	}
+	var page bytes.Buffer
+	sample := targets[len(targets)-1]
+	if _, _, err := measure.Get(ctx, http.DefaultClient, sample.server.URL("/colas?per_page=20"), sample.keys[0], &page); err != nil {
+		return targets, err
+	}
+	file := filepath.Join(dir, "page")
+	if err := os.WriteFile(file, page.Bytes(), 0o600); err != nil {
+		return targets, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return targets, err
+	}
+	bare.server, err = measure.Serve(ctx, self, filepath.Join(dir, "bare.log"), file)
+	return targets, err
+}
+
+// start creates a database, fills it, and starts a server on it.
+func (t *target) start(ctx context.Context, o options, dir string) (err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	flags := []string{"--data-dir", dir}
+	var serveFlags []string
+	var st store.Store
+	if t.database == "postgres" {
+		if t.postgres, err = pgtest.Start(ctx, pgtest.Options{Durable: true}); err != nil {
+			return err
+		}
+		url, err := t.postgres.CreateDatabase(ctx)
+		if err != nil {
+			return err
+		}
+		keyFile := filepath.Join(dir, "secret.key")
+		if _, err := keyring.LoadOrCreate(keyFile); err != nil {
+			return err
+		}
+		flags = append(flags, "--database-url", url)
+		serveFlags = []string{"--secret-key-file", keyFile}
+		if st, err = postgres.Open(ctx, url, postgres.Options{}); err != nil {
+			return err
+		}
+	} else if st, err = sqlite.Open(ctx, filepath.Join(dir, "registry.db"), sqlite.Options{}); err != nil {
+		return err
+	}
+	t.keys, err = measure.Accounts(ctx, st, o.accounts)
+	if err = errors.Join(err, st.Close()); err != nil {
+		return err
+	}
+	if err := measure.Import(ctx, t.program, o.labels, flags...); err != nil {
+		return err
+	}
+	if t.admin, err = measure.FreeAddress(); err != nil {
+		return err
+	}
+	serveFlags = append(append(serveFlags, "--admin-listen", t.admin), flags...)
+	t.server, err = measure.Serve(ctx, t.program, dir+".log", serveFlags...)
+	return err
+}
