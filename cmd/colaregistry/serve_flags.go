@@ -35,7 +35,7 @@ func (f *networkFlags) check() error {
 		return err
 	}
 	if f.MaxConnections < 1 {
-		return errors.New("--max-connections must be at least 1")
+		return usageErrorf("--max-connections must be at least 1")
 	}
 	return nil
 }
@@ -49,10 +49,10 @@ func (f *networkFlags) proxies() (web.Proxies, error) {
 			network, err = netip.PrefixFrom(address, address.BitLen()), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--trusted-proxy: %q is not an IP address or a network such as 10.0.0.0/8", value)
+			return nil, usageErrorf("--trusted-proxy: %q is not an IP address or a network such as 10.0.0.0/8", value)
 		}
 		if network.Bits() == 0 {
-			return nil, fmt.Errorf("--trusted-proxy: %s includes every address, so any client could spoof its IP; "+
+			return nil, usageErrorf("--trusted-proxy: %s includes every address, so any client could spoof its IP; "+
 				"list only your proxies' networks", value)
 		}
 		networks = append(networks, network.Masked())
@@ -134,13 +134,13 @@ func (f *dashboardFlags) signInIssuers(tokenIssuers []string) ([]auth.SignInIssu
 		urls = tokenIssuers
 	}
 	if len(f.SignInClients) != len(urls) {
-		return nil, fmt.Errorf("--sign-in-client-id: %d given for %d sign-in issuers; "+
+		return nil, usageErrorf("--sign-in-client-id: %d given for %d sign-in issuers; "+
 			"give one per issuer, in the same order", len(f.SignInClients), len(urls))
 	}
 	optional := map[string][]string{"--sign-in-client-secret": f.SignInSecrets, "--sign-in-name": f.SignInNames}
 	for flag, values := range optional {
 		if len(values) != 0 && len(values) != len(urls) {
-			return nil, fmt.Errorf("%s: %d given for %d sign-in issuers; "+
+			return nil, usageErrorf("%s: %d given for %d sign-in issuers; "+
 				"give one per issuer, in the same order, or omit the flag", flag, len(values), len(urls))
 		}
 	}
@@ -168,7 +168,7 @@ type discoveryFlags struct {
 // checkContact validates the contact, which becomes a link.
 func (f *discoveryFlags) checkContact() error {
 	if f.Contact != "" && !isContact(f.Contact) {
-		return fmt.Errorf("--contact: %q is neither an email address nor an http or https URL", f.Contact)
+		return usageErrorf("--contact: %q is neither an email address nor an http or https URL", f.Contact)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ type deliveryFlags struct {
 // check validates the flags without opening the database or connecting to the mail server.
 func (f *deliveryFlags) check() error {
 	if (f.SMTP == "") != (f.MailFrom == "") {
-		return errors.New("--smtp (or --smtp-file) and --mail-from must be set together")
+		return usageErrorf("--smtp (or --smtp-file) and --mail-from must be set together")
 	}
 	_, err := f.mailer(nil, "http://localhost", slog.New(slog.DiscardHandler))
 	return err
