@@ -3,7 +3,9 @@ package dashboard
 import (
 	"net/http"
 	"strings"
+	"time"
 
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -118,4 +120,44 @@ func (req *request) endOtherSignIns() error {
 		return err
 	}
 	return req.redirect(accountPath, plural(ended, "other session", "other sessions")+" signed out.")
+}
+
+// exportWriteTimeout is the time that a client has to receive each part of an export.
+const exportWriteTimeout = 30 * time.Second
+
+// download is a response with a file. It sets the headers with the first part, so that an earlier
+// error can still be shown as a page.
+type download struct {
+	http.ResponseWriter
+	name, kind string
+	control    *http.ResponseController
+	started    bool
+}
+
+// Write implements io.Writer. It extends the write deadline: a download may take longer than a page.
+func (d *download) Write(p []byte) (int, error) {
+	if !d.started {
+		d.started = true
+		d.Header().Set("Content-Type", d.kind)
+		d.Header().Set("Content-Disposition", `attachment; filename="`+d.name+`"`)
+	}
+	_ = d.control.SetWriteDeadline(time.Now().Add(exportWriteTimeout)) // fails in tests without a connection
+	return d.ResponseWriter.Write(p)
+}
+
+// exportAccount sends all data of the account as a file.
+func (req *request) exportAccount() error {
+	d := &download{
+		ResponseWriter: req.w, control: http.NewResponseController(req.w), kind: "application/json",
+		name: "account-" + req.now().UTC().Format(time.DateOnly) + ".json",
+	}
+	state, err := req.svc.ExportAccount(req.ctx(), req.caller, d)
+	if err != nil && d.started {
+		web.EventOf(req.ctx()).Fault = err
+		panic(http.ErrAbortHandler) // so that the browser doesn't take the file for complete
+	}
+	if !d.started {
+		req.recordQuota(state)
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 
@@ -18,6 +19,7 @@ type accessService interface {
 	SignIns(context.Context, cola.Caller) ([]registry.SignIn, cola.QuotaState, error)
 	EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error)
 	EndOtherSignIns(context.Context, cola.Caller) (int, cola.QuotaState, error)
+	ExportAccount(context.Context, cola.Caller, io.Writer) (cola.QuotaState, error)
 }
 
 func accessRoutes() []route {
@@ -28,6 +30,7 @@ func accessRoutes() []route {
 		get(appsPath+"/{id}/restore", (*request).confirmRestoreApp),
 		post(appsPath+"/{id}/restore", (*request).restoreApp),
 		get(accountPath, (*request).accountPage),
+		get(accountPath+"/export", (*request).exportAccount),
 		post(accountPath+"/sign-ins/{id}/end", (*request).endSignIn),
 		post(accountPath+"/sign-ins/end-others", (*request).endOtherSignIns),
 	}

@@ -23,6 +23,7 @@ type Access interface {
 	Links(ctx context.Context, account cola.AccountID) ([]store.Link, error)
 	RevokeLink(ctx context.Context, account cola.AccountID, id int64) error
 	RestoreLink(ctx context.Context, account cola.AccountID, id int64) error
+	IdentitiesOf(ctx context.Context, account cola.AccountID) ([]store.LinkedIdentity, error)
 	SignIns(ctx context.Context, account cola.AccountID) ([]store.SignIn, error)
 	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
 	EndOtherSignIns(ctx context.Context, account cola.AccountID, except int64) (int, error)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -23,6 +24,7 @@ type accountCommand struct {
 	SetAlerts   accountSetAlerts   `cmd:"" name:"set-alerts" help:"Limit an account's active alerts."`
 	Suspend     accountSuspend     `cmd:"" help:"Suspend an account."`
 	Restore     accountRestore     `cmd:"" help:"Restore a suspended account."`
+	Export      accountExport      `cmd:"" help:"Export all data of an account as JSON."`
 	AddIdentity accountAddIdentity `cmd:"" name:"add-identity" help:"Link an issuer's identity to an account."`
 	Identities  accountIdentities  `cmd:"" help:"List identities and their accounts."`
 }
@@ -351,4 +353,23 @@ func makeLink(env *environment, st store.SignInLinks, account store.Account, pub
 		return "", err
 	}
 	return strings.TrimRight(publicURL, "/") + "/sign-in/link/" + url.PathEscape(token), nil
+}
+
+type accountExport struct {
+	storeFlags
+	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+}
+
+// Run writes the data of the account to standard output.
+func (c *accountExport) Run(env *environment) (err error) {
+	st, err := c.openExisting(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	a, err := findAccount(env, st, c.Account)
+	if err != nil {
+		return err
+	}
+	return registry.ExportAccount(env, env.stdout, st, a.ID, time.Now())
 }

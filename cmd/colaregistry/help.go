@@ -250,6 +250,17 @@ func (*accountIdentities) Help() string {
 }
 
 // Help describes the command.
+func (*accountExport) Help() string {
+	return `Prints one JSON object with the profile, identities, sessions, keys, apps, saved searches, destinations, usage by day and
+deliveries, without secrets. Its last field is "complete": true.
+
+Example:
+
+    colaregistry account export --account ada@example.com
+`
+}
+
+// Help describes the command.
 func (*keyCreate) Help() string {
 	return `Prints the key on standard output. It is shown only once.
 
