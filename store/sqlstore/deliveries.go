@@ -32,7 +32,7 @@ const (
 	deliveriesAfter = selectDeliveries + ` WHERE v.account_id = $1 AND v.id > $2 ORDER BY v.id LIMIT $3`
 	attemptsOf      = `SELECT delivery_id, at, took, status, error FROM delivery_attempts WHERE delivery_id IN (SELECT id FROM deliveries
 		WHERE account_id = $1 AND id BETWEEN $2 AND $3) ORDER BY delivery_id, n`
-	insertMessage   = `INSERT INTO deliveries (account_id, destination_id, event, kind, created_at, next_attempt_at)
+	insertMessage = `INSERT INTO deliveries (account_id, destination_id, event, kind, created_at, next_attempt_at)
 		SELECT account_id, id, $3, kind, $4, $4 FROM destinations WHERE account_id = $1 AND uuid = $2 RETURNING id`
 
 	lockTargetOf = `SELECT d.id, d.state FROM deliveries v JOIN destinations d ON d.id = v.destination_id WHERE v.account_id = $1 AND v.id = $2
