@@ -76,6 +76,8 @@ func (s *server) templateFuncs() template.FuncMap {
 		"price":   price,
 		"tryable": tryable,
 
+		"privacyurl": func() string { return s.opts.PrivacyURL },
+		"termsurl":   func() string { return s.opts.TermsURL },
 		"contact":    func() string { return s.opts.Contact },
 		"contacturl": contactURL,
 		"date":       dateText,

@@ -174,7 +174,7 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	_, err = c.signInIssuers(c.Issuers)
 	_, unlinked := c.linkPolicies()
 	err = errors.Join(c.checkImages(), c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(),
-		c.checkFetch(), c.checkOperators(), c.checkSignUp(), c.checkContact(), err, unlinked)
+		c.checkFetch(), c.checkOperators(), c.checkSignUp(), c.checkLinks(), err, unlinked)
 	if err != nil {
 		return "", err
 	}

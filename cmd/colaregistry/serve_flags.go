@@ -161,12 +161,19 @@ func (f *dashboardFlags) signInIssuers(tokenIssuers []string) ([]auth.SignInIssu
 type discoveryFlags struct {
 	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, shown on the privacy page and on public pages (default: none)."`
 	SiteName        string `group:"Discovery flags:" name:"site-name" default:"Label approval registry" placeholder:"NAME" help:"Name of the service in page headers and titles (default: ${default})."`
+	TermsURL        string `group:"Discovery flags:" name:"terms-url" placeholder:"URL" help:"Your terms of service, linked from every page (default: none)."`
+	PrivacyURL      string `group:"Discovery flags:" name:"privacy-url" placeholder:"URL" help:"Your privacy policy, linked from every page (default: the server's own page, /privacy)."`
 	OpenAIChallenge string `group:"Discovery flags:" name:"openai-apps-challenge" placeholder:"TOKEN" help:"Token with which OpenAI verifies the server's domain, served at /.well-known/openai-apps-challenge."`
 	RegistryAuth    string `group:"Discovery flags:" name:"mcp-registry-auth" placeholder:"TEXT" help:"Public key record with which the MCP Registry verifies the server's domain, such as 'v=MCPv1; k=ed25519; p=…', served at /.well-known/mcp-registry-auth."`
 }
 
-// checkContact validates the contact, which becomes a link.
-func (f *discoveryFlags) checkContact() error {
+// checkLinks validates the contact and the addresses that become links.
+func (f *discoveryFlags) checkLinks() error {
+	for flag, address := range map[string]string{"--terms-url": f.TermsURL, "--privacy-url": f.PrivacyURL} {
+		if _, err := checkedURL(flag, address); err != nil {
+			return err
+		}
+	}
 	if f.Contact != "" && !isContact(f.Contact) {
 		return usageErrorf("--contact: %q is neither an email address nor an http or https URL", f.Contact)
 	}
