@@ -95,6 +95,7 @@ func hostOf(address string) string {
 // accountPage shows the account, its identities and its active sign-ins.
 type accountPage struct {
 	Identities []identityRow
+	ByEmail    bool // the account can be signed in to with an emailed link
 	Removable  bool // the account can be signed in to without any one of its identities
 
 	SignIns []signInRow
@@ -114,6 +115,7 @@ func (req *request) accountPage() error {
 	}
 	rows := make([]signInRow, len(signIns))
 	p := accountPage{Identities: identities, Removable: req.account.Email != "" || len(identities) > 1}
+	p.ByEmail = req.account.Email != "" && req.opts.SignInByEmail
 	for i, s := range signIns {
 		rows[i] = signInRow{s}
 		if !s.Current {
