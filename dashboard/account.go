@@ -2,8 +2,12 @@ package dashboard
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
+	"time"
 
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -73,8 +77,27 @@ func (s signInRow) By() string {
 	return stripHidden(s.Via)
 }
 
-// accountPage shows the account and its active sign-ins.
+// identityRow is an identity as shown on pages.
+type identityRow struct{ registry.Identity }
+
+// Provider returns the host of the issuer, and User the user ID there, without hidden characters.
+func (i identityRow) Provider() string { return stripHidden(hostOf(i.Issuer)) }
+func (i identityRow) User() string     { return stripHidden(i.Subject) }
+
+// hostOf returns the host of a URL, or the text if it has none.
+func hostOf(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return address
+}
+
+// accountPage shows the account, its identities and its active sign-ins.
 type accountPage struct {
+	Identities []identityRow
+	ByEmail    bool // the account can be signed in to with an emailed link
+	Removable  bool // the account can be signed in to without any one of its identities
+
 	SignIns []signInRow
 	Others  int // sign-ins other than the current one
 	Pager   pager
@@ -86,8 +109,13 @@ func (req *request) accountPage() error {
 	if err != nil {
 		return err
 	}
+	identities, err := req.identities()
+	if err != nil {
+		return err
+	}
 	rows := make([]signInRow, len(signIns))
-	p := accountPage{}
+	p := accountPage{Identities: identities, Removable: req.account.Email != "" || len(identities) > 1}
+	p.ByEmail = req.account.Email != "" && req.opts.SignInByEmail
 	for i, s := range signIns {
 		rows[i] = signInRow{s}
 		if !s.Current {
@@ -96,6 +124,46 @@ func (req *request) accountPage() error {
 	}
 	p.SignIns, p.Pager = paginate(req, rows, signInsPerPage)
 	return req.show(http.StatusOK, "account", page{Title: "Profile", Data: p})
+}
+
+func (req *request) identities() ([]identityRow, error) {
+	identities, state, err := req.svc.Identities(req.ctx(), req.caller)
+	req.recordQuota(state)
+	rows := make([]identityRow, len(identities))
+	for i, id := range identities {
+		rows[i] = identityRow{id}
+	}
+	return rows, err
+}
+
+// confirmRemoveIdentity shows the consequences of removing the identity in the query.
+func (req *request) confirmRemoveIdentity() error {
+	query := req.http.URL.Query()
+	identities, err := req.identities()
+	if err != nil {
+		return err
+	}
+	wanted := registry.Identity{Issuer: query.Get("issuer"), Subject: query.Get("subject")}
+	for _, id := range identities {
+		if id.Identity == wanted {
+			return req.show(http.StatusOK, "identity_remove", page{Title: "Remove sign-in method", Data: id})
+		}
+	}
+	return cola.Errorf(cola.CodeNotFound, "Your account doesn’t have this sign-in method.")
+}
+
+func (req *request) removeIdentity() error {
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	id := registry.Identity{Issuer: form.Get("issuer"), Subject: form.Get("subject")}
+	state, err := req.svc.RemoveIdentity(req.ctx(), req.caller, id)
+	req.recordQuota(state)
+	if err != nil {
+		return err
+	}
+	return req.redirect(accountPath, "Sign-in method removed.")
 }
 
 func (req *request) endSignIn() error {
@@ -118,4 +186,44 @@ func (req *request) endOtherSignIns() error {
 		return err
 	}
 	return req.redirect(accountPath, plural(ended, "other session", "other sessions")+" signed out.")
+}
+
+// exportWriteTimeout is the time that a client has to receive each part of an export.
+const exportWriteTimeout = 30 * time.Second
+
+// download is a response with a file. It sets the headers with the first part, so that an earlier
+// error can still be shown as a page.
+type download struct {
+	http.ResponseWriter
+	name, kind string
+	control    *http.ResponseController
+	started    bool
+}
+
+// Write implements io.Writer. It extends the write deadline: a download may take longer than a page.
+func (d *download) Write(p []byte) (int, error) {
+	if !d.started {
+		d.started = true
+		d.Header().Set("Content-Type", d.kind)
+		d.Header().Set("Content-Disposition", `attachment; filename="`+d.name+`"`)
+	}
+	_ = d.control.SetWriteDeadline(time.Now().Add(exportWriteTimeout)) // fails in tests without a connection
+	return d.ResponseWriter.Write(p)
+}
+
+// exportAccount sends all data of the account as a file.
+func (req *request) exportAccount() error {
+	d := &download{
+		ResponseWriter: req.w, control: http.NewResponseController(req.w), kind: "application/json",
+		name: "account-" + req.now().UTC().Format(time.DateOnly) + ".json",
+	}
+	state, err := req.svc.ExportAccount(req.ctx(), req.caller, d)
+	if err != nil && d.started {
+		web.EventOf(req.ctx()).Fault = err
+		panic(http.ErrAbortHandler) // so that the browser doesn't take the file for complete
+	}
+	if !d.started {
+		req.recordQuota(state)
+	}
+	return err
 }

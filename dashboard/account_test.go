@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // externalIssuer is a Browsers whose issuer is on another site.
@@ -136,5 +139,62 @@ func TestTrustedOrigin(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "http://internal:8080/sign-out", nil)
 		r.Header.Set("Origin", origin)
 		s.send(r).shows(t, want)
+	}
+}
+
+// TestExportDownload checks the file with an account's data, for signed-in account holders only.
+func TestExportDownload(t *testing.T) {
+	s := mustSite(t)
+	s.join("bob@example.com", cola.TierFree)
+	s.get("/account").shows(t, http.StatusOK, `href="/account/export"`)
+	file := s.get("/account/export")
+	var data struct {
+		Account  struct{ Email string }
+		Complete bool
+	}
+	if err := json.Unmarshal([]byte(file.body), &data); err != nil || !data.Complete || data.Account.Email != ann {
+		t.Errorf("file %q: %v", file.body, err)
+	}
+	if h := file.Header; h.Get("Content-Type") != "application/json" || !strings.HasPrefix(h.Get("Content-Disposition"), "attachment;") ||
+		!strings.Contains(h.Get("Cache-Control"), "no-store") {
+		t.Errorf("headers %v", h)
+	}
+	if to := s.by("").get("/account/export").redirects(t); !strings.HasPrefix(to, "/sign-in") {
+		t.Errorf("signed out: redirect to %s", to)
+	}
+}
+
+// brokenExport is a service whose exports fail after some output.
+type brokenExport struct {
+	*registry.Service
+	before string
+}
+
+func (b brokenExport) ExportAccount(_ context.Context, _ cola.Caller, w io.Writer) (cola.QuotaState, error) {
+	if b.before != "" {
+		_, _ = io.WriteString(w, b.before)
+	}
+	return cola.QuotaState{}, cola.Unavailable()
+}
+
+// TestExportFailure checks that a failure before the first byte is shown as a page, and that a later
+// one breaks the connection.
+func TestExportFailure(t *testing.T) {
+	s := mustSite(t)
+	serve := func(before string) (page response, panicked any) {
+		s.handler = New(brokenExport{s.registry.Service, before}, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now})
+		defer func() { panicked = recover() }()
+		return s.get("/account/export"), nil
+	}
+	if _, panicked := serve("{"); panicked != http.ErrAbortHandler {
+		t.Errorf("panic %v, want ErrAbortHandler", panicked)
+	}
+	page, panicked := serve("")
+	if panicked != nil {
+		t.Fatal(panicked)
+	}
+	page.shows(t, http.StatusServiceUnavailable, "<h1>")
+	if page.Header.Get("Content-Disposition") != "" {
+		t.Errorf("headers of the error page: %v", page.Header)
 	}
 }

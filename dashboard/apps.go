@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 
@@ -18,6 +19,9 @@ type accessService interface {
 	SignIns(context.Context, cola.Caller) ([]registry.SignIn, cola.QuotaState, error)
 	EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error)
 	EndOtherSignIns(context.Context, cola.Caller) (int, cola.QuotaState, error)
+	Identities(context.Context, cola.Caller) ([]registry.Identity, cola.QuotaState, error)
+	RemoveIdentity(context.Context, cola.Caller, registry.Identity) (cola.QuotaState, error)
+	ExportAccount(context.Context, cola.Caller, io.Writer) (cola.QuotaState, error)
 }
 
 func accessRoutes() []route {
@@ -28,6 +32,9 @@ func accessRoutes() []route {
 		get(appsPath+"/{id}/restore", (*request).confirmRestoreApp),
 		post(appsPath+"/{id}/restore", (*request).restoreApp),
 		get(accountPath, (*request).accountPage),
+		get(accountPath+"/export", (*request).exportAccount),
+		get(accountPath+"/identities/remove", (*request).confirmRemoveIdentity),
+		post(accountPath+"/identities/remove", (*request).removeIdentity),
 		post(accountPath+"/sign-ins/{id}/end", (*request).endSignIn),
 		post(accountPath+"/sign-ins/end-others", (*request).endOtherSignIns),
 	}

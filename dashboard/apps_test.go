@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -173,6 +175,63 @@ func TestSignOutCurrentSession(t *testing.T) {
 	if len(s.browsers.ended) != 1 || s.browsers.ended[0] != ann {
 		t.Errorf("ended sessions of %q, want only ann", s.browsers.ended)
 	}
+}
+
+// TestIdentities checks that identities are listed and removed, except those of other accounts and
+// the only one of an account without an email address.
+func TestIdentities(t *testing.T) {
+	s := mustSite(t)
+	other, account := s.join(bob, cola.TierFree), s.browsers.callers[ann].Account
+	const subject = `auth0|<b>"x"&y=1`
+	link := func(account cola.AccountID, subject string) string {
+		t.Helper()
+		s.registry.Identity(t, account, "https://issuer.example/t", subject)
+		return "/account/identities/remove?" + url.Values{"issuer": {"https://issuer.example/t"}, "subject": {subject}}.Encode()
+	}
+	page, foreign := link(account, subject), link(other.Account, "bob")
+	phone := s.registry.SignIn(t, account, "Phone", "https://issuer.example/t")
+	a := s.get("/account")
+	a.checkHTML(t)
+	a.shows(t, http.StatusOK, ">issuer.example<", subject)
+	if href := regexp.MustCompile(`href="(/account/identities/remove[^"]*)"`).FindStringSubmatch(a.text); href == nil {
+		t.Error("page doesn't offer to remove the identity")
+	} else {
+		s.get(href[1]).shows(t, http.StatusOK, `name="subject" value="`+subject)
+	}
+	for _, missing := range []string{foreign, "/account/identities/remove", "/account/identities/remove?issuer=%00&subject=%ff"} {
+		s.get(missing).shows(t, http.StatusNotFound)
+		query := ""
+		if _, q, ok := strings.Cut(missing, "?"); ok {
+			query = q
+		}
+		form, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.post("/account/identities/remove", form).shows(t, http.StatusNotFound)
+	}
+	confirm := s.get(page)
+	confirm.checkHTML(t)
+	confirm.shows(t, http.StatusOK, `name="subject" value="`+subject)
+	form := url.Values{"issuer": {"https://issuer.example/t"}, "subject": {subject}}
+	if to := s.post("/account/identities/remove", form).redirects(t); to != "/account" {
+		t.Errorf("redirect to %s, want /account", to)
+	}
+	if s.hasAccess(phone) || !s.hasAccess(s.browsers.callers[ann]) {
+		t.Error("the other session with the provider still works, or the current one was ended")
+	}
+	if strings.Contains(s.get("/account").text, "Sign-in methods") {
+		t.Error("page lists sign-in methods; there are none")
+	}
+	s.post("/account/identities/remove", form).shows(t, http.StatusNotFound)
+
+	nameless := s.registry.Identity(t, 0, "https://issuer.example/t", "only")
+	s.browsers.callers["only"] = s.registry.SignIn(t, nameless, "Phone", "https://issuer.example/t")
+	only := s.by("only")
+	if profile := only.get("/account"); strings.Contains(profile.body, "identities/remove") {
+		t.Error("page offers to remove the only way to sign in")
+	}
+	only.post("/account/identities/remove", url.Values{"issuer": {"https://issuer.example/t"}, "subject": {"only"}}).shows(t, http.StatusForbidden)
 }
 
 func TestForeignSignIns(t *testing.T) {

@@ -77,6 +77,8 @@ type Options struct {
 	SignInForApps bool
 	Landing       http.Handler          // serves the root to visitors who are not signed in; nil redirects them to sign in
 	SiteName      string                // default web.DefaultSiteName
+	PrivacyURL    string                // default "/privacy"
+	TermsURL      string                // optional
 	SignInByEmail bool                  // the server sends sign-in links
 	SignUp        bool                  // anyone can create an account with a sign-in link
 	InviteOnly    bool                  // the sign-in page says that accounts are by invitation only
@@ -102,6 +104,7 @@ type edge struct {
 func New(svc Service, browsers Browsers, o Options) http.Handler {
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	o.SiteName = cmp.Or(o.SiteName, web.DefaultSiteName)
+	o.PrivacyURL = cmp.Or(o.PrivacyURL, "/privacy")
 	if o.Now == nil {
 		o.Now = time.Now
 	}

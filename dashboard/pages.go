@@ -45,7 +45,9 @@ type layoutData struct {
 	Assets   *assets
 	API      string // base URL of the REST API
 	Site     string // name of the service
-	Root     string // public URL of the service
+
+	TermsURL, PrivacyURL string // TermsURL may be empty
+	Root                 string // public URL of the service
 }
 
 //go:embed pages
@@ -82,7 +84,7 @@ func (req *request) show(status int, name string, p page) error {
 		page: p, Area: areaOf(req.http.URL.Path), Path: req.http.URL.RequestURI(), SignedIn: req.signedIn,
 		Account: req.account, Holder: req.caller.Account, Quota: req.quota,
 		Notice: req.browsers.Pop(req.ctx(), noticeKey), Assets: req.assets, API: req.opts.PublicURL + apiPath,
-		Site: req.opts.SiteName, Root: req.opts.PublicURL,
+		Site: req.opts.SiteName, Root: req.opts.PublicURL, TermsURL: req.opts.TermsURL, PrivacyURL: req.opts.PrivacyURL,
 	}
 	if p.Description != "" {
 		req.w.Header().Del("X-Robots-Tag")

@@ -23,6 +23,8 @@ type Access interface {
 	Links(ctx context.Context, account cola.AccountID) ([]store.Link, error)
 	RevokeLink(ctx context.Context, account cola.AccountID, id int64) error
 	RestoreLink(ctx context.Context, account cola.AccountID, id int64) error
+	IdentitiesOf(ctx context.Context, account cola.AccountID) ([]store.LinkedIdentity, error)
+	RemoveIdentity(ctx context.Context, account cola.AccountID, id store.Identity, except int64) error
 	SignIns(ctx context.Context, account cola.AccountID) ([]store.SignIn, error)
 	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
 	EndOtherSignIns(ctx context.Context, account cola.AccountID, except int64) (int, error)
@@ -47,6 +49,7 @@ const (
 	revokeKeyUnconfirmed = "The key may not have been revoked and may still work. Try again in a few seconds; it's safe to repeat."
 	revokeAppUnconfirmed = "The app's access may not have been revoked. Try again in a few seconds; it's safe to repeat."
 	restoreUnconfirmed   = "The app's access may not have been restored. Try again in a few seconds; it's safe to repeat."
+	removeUnconfirmed    = "The sign-in method may not have been removed. Try again in a few seconds; it's safe to repeat."
 	signOutUnconfirmed   = "The sign-out may not have completed. Try again in a few seconds; it's safe to repeat."
 )
 
@@ -119,6 +122,44 @@ func (s *Service) Account(ctx context.Context, c cola.Caller) (Account, cola.Quo
 		return Account{
 			Email: a.Email, Tier: a.Tier, CreatedAt: a.CreatedAt, ActiveLimit: a.ActiveLimit, Operator: s.isOperator(c, a),
 		}, err
+	})
+}
+
+// Identity is a sign-in method: the account holder's user ID at an issuer.
+type Identity struct {
+	Issuer  string // URL
+	Subject string
+}
+
+// Identities returns the identities of the caller's account.
+func (s *Service) Identities(ctx context.Context, c cola.Caller) ([]Identity, cola.QuotaState, error) {
+	return readManaged(ctx, s, c, "list identities", func(ctx context.Context, _ cola.QuotaState) ([]Identity, error) {
+		linked, err := s.store.IdentitiesOf(ctx, c.Account)
+		list := make([]Identity, len(linked))
+		for i, l := range linked {
+			list[i] = Identity{Issuer: l.Issuer, Subject: l.Subject}
+		}
+		return list, err
+	})
+}
+
+// RemoveIdentity unlinks an identity from the caller's account and ends the account's other sessions
+// that were started with its issuer. It fails with CodeNotFound if the account has no such identity,
+// and with CodeForbidden if nobody could sign in afterward. After CodeUnavailable the outcome may be
+// unknown.
+func (s *Service) RemoveIdentity(ctx context.Context, c cola.Caller, id Identity) (cola.QuotaState, error) {
+	state, err := s.authorizeHolder(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	missing := cola.Errorf(cola.CodeNotFound, "Your account doesn't have this sign-in method.")
+	return state, s.changeManaged(ctx, "remove identity", removeUnconfirmed, missing, func(ctx context.Context) error {
+		err := s.store.RemoveIdentity(ctx, c.Account, store.Identity{Issuer: id.Issuer, Subject: id.Subject}, c.Credential.ID)
+		if errors.Is(err, store.ErrLastIdentity) {
+			return cola.Errorf(cola.CodeForbidden,
+				"This is the only way to sign in to your account, because the account has no email address. Nothing was removed.")
+		}
+		return err
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -61,8 +62,11 @@ func keyCaller(account cola.AccountID, id int64) cola.Caller {
 	return cola.Caller{Account: account, Credential: cola.Credential{Kind: cola.CredentialKey, ID: id}, Channel: cola.ChannelREST, Scopes: cola.Scopes()}
 }
 
-// target identifies the key, connection and sign-in that account management calls act on.
-type target struct{ key, link, signIn int64 }
+// target identifies the key, connection, sign-in and identity that account management calls act on.
+type target struct {
+	key, link, signIn int64
+	identity          string // subject
+}
 
 // managing calls every account management method and returns each result.
 func managing(ctx context.Context, s *registry.Service, c cola.Caller, on target) map[string]outcome {
@@ -90,10 +94,16 @@ func managing(ctx context.Context, s *registry.Service, c cola.Caller, on target
 	note("usage report", state, err)
 	_, state, err = s.LatestMatches(ctx, c, 5)
 	note("latest matches", state, err)
+	_, state, err = s.Identities(ctx, c)
+	note("identities", state, err)
+	state, err = s.ExportAccount(ctx, c, io.Discard)
+	note("export", state, err)
 	state, err = s.EndSignIn(ctx, c, on.signIn)
 	note("end sign-in", state, err)
 	_, state, err = s.EndOtherSignIns(ctx, c)
 	note("end other sign-ins", state, err)
+	state, err = s.RemoveIdentity(ctx, c, registry.Identity{Issuer: "https://issuer.example", Subject: on.identity})
+	note("remove identity", state, err)
 	return result
 }
 
@@ -112,7 +122,10 @@ func managed(t *testing.T, w *world, email string) (holder, second cola.Caller, 
 		t.Fatal(err)
 	}
 	_, link := w.mustConnect(t, holder.Account, "Assistant")
-	return holder, second, target{key: created.ID, link: link.Credential.ID, signIn: second.Credential.ID}
+	if err := w.store.AddIdentity(t.Context(), holder.Account, store.Identity{Issuer: "https://issuer.example", Subject: email}); err != nil {
+		t.Fatal(err)
+	}
+	return holder, second, target{key: created.ID, link: link.Credential.ID, signIn: second.Credential.ID, identity: email}
 }
 
 // checkIntact checks that an account has one key, one connection and two sign-ins, all active.
@@ -203,7 +216,7 @@ func TestForeignIDs(t *testing.T) {
 	nowhere := target{key: 1 << 40, link: -1, signIn: 0}
 	for name, on := range map[string]target{"another's": on, "nobody's": nowhere} {
 		result := managing(t.Context(), w.Service, thief, on)
-		for _, call := range []string{"rotate key", "revoke key", "revoke connection", "restore connection", "end sign-in"} {
+		for _, call := range []string{"rotate key", "revoke key", "revoke connection", "restore connection", "end sign-in", "remove identity"} {
 			if code(result[call].err) != cola.CodeNotFound || !result[call].state.Known() {
 				t.Errorf("%s of %s = %v, %+v, want not_found", call, name, result[call].err, result[call].state)
 			}
@@ -263,6 +276,14 @@ func (f *failing) Account(ctx context.Context, id cola.AccountID) (store.Account
 
 func (f *failing) Keys(ctx context.Context, id cola.AccountID) ([]store.Key, error) {
 	return either(f, func() ([]store.Key, error) { return f.Store.Keys(ctx, id) })
+}
+
+func (f *failing) IdentitiesOf(ctx context.Context, id cola.AccountID) ([]store.LinkedIdentity, error) {
+	return either(f, func() ([]store.LinkedIdentity, error) { return f.Store.IdentitiesOf(ctx, id) })
+}
+
+func (f *failing) RemoveIdentity(context.Context, cola.AccountID, store.Identity, int64) error {
+	return f.fault()
 }
 
 func (f *failing) CreateKey(ctx context.Context, k store.Key, hash store.KeyHash, most int) (store.Key, error) {

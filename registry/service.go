@@ -63,6 +63,7 @@ type Store interface {
 		ctx context.Context, account cola.AccountID, which store.DeliveryFilter, page store.Slice,
 	) ([]cola.Delivery, int, error)
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
+	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]cola.DeliveryDetail, error)
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
 	ReplayUndelivered(
 		ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int,

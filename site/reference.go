@@ -146,6 +146,8 @@ func (s *server) templateFuncs() template.FuncMap {
 		"suggested": func() []string { return suggestedSearches },
 		"tryable":   tryable,
 
+		"privacyurl": func() string { return s.opts.PrivacyURL },
+		"termsurl":   func() string { return s.opts.TermsURL },
 		"contact":    func() string { return s.opts.Contact },
 		"contacturl": contactURL,
 		"date":       dateText,

@@ -33,10 +33,13 @@ type Options struct {
 	Reference httpapi.Reference // of the REST API
 	Service   Service           // supplies the landing page; without it, the page shows no labels
 	SiteName  string            // default web.DefaultSiteName
-	Contact   string            // email address or URL of the operator; may be empty
-	SignUp    bool              // whether visitors can create an account
-	Logger    *slog.Logger      // logs one event per request
-	Now       cola.Clock        // default time.Now
+	// PrivacyURL is linked from every page; default "/privacy". So is TermsURL, unless it is empty.
+	PrivacyURL, TermsURL string
+
+	Contact string       // email address or URL of the operator; may be empty
+	SignUp  bool         // whether visitors can create an account
+	Logger  *slog.Logger // logs one event per request
+	Now     cola.Clock   // default time.Now
 	// Metrics registers the site's metrics, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
 }
@@ -83,6 +86,7 @@ func New(o Options) *Site {
 // newServer renders all pages.
 func newServer(o Options) *server {
 	o.SiteName = cmp.Or(o.SiteName, web.DefaultSiteName)
+	o.PrivacyURL = cmp.Or(o.PrivacyURL, "/privacy")
 	if o.Now == nil {
 		o.Now = time.Now
 	}

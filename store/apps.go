@@ -41,6 +41,10 @@ type Identities interface {
 	// account keeps everything else. It fails with ErrNotFound if the account does not exist, and
 	// with ErrMalformed if Identity.Check does.
 	AddIdentity(ctx context.Context, account cola.AccountID, id Identity) error
+	// RemoveIdentity unlinks an identity from an account and ends the account's sign-ins through its
+	// issuer, except one, in one transaction that locks the account. It fails with ErrNotFound if the
+	// account has no such identity, and with ErrLastIdentity if nobody could sign in afterward.
+	RemoveIdentity(ctx context.Context, account cola.AccountID, id Identity, except int64) error
 	// IdentitiesOf returns the identities of an account, or of all accounts if account is zero,
 	// ordered by account, issuer and subject.
 	IdentitiesOf(ctx context.Context, account cola.AccountID) ([]LinkedIdentity, error)

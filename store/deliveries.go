@@ -50,6 +50,9 @@ type Deliveries interface {
 	// from one consistent snapshot.
 	DeliveriesOf(ctx context.Context, account cola.AccountID,
 		which DeliveryFilter, page Slice) ([]cola.Delivery, int, error)
+	// DeliveriesAfter returns up to limit of an account's deliveries with an ID above after, by
+	// ascending ID, with their attempts, from one consistent snapshot.
+	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]cola.DeliveryDetail, error)
 	// DeliveryOf returns an account's delivery with its attempts, or ErrNotFound.
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
 	// Replay makes a delivery in any state pending again, due at the given time. It keeps the

@@ -30,6 +30,9 @@ var (
 	// ErrConfirmationLimit means that there were too many recent confirmation requests. It comes as
 	// a ConfirmationLimitError.
 	ErrConfirmationLimit = errors.New("too many confirmation requests")
+	// ErrLastIdentity means that the identity is the only way to sign in to an account, which has no
+	// email address.
+	ErrLastIdentity = errors.New("the account's only way to sign in")
 	// ErrMalformed means that a value is invalid or cannot be stored, such as text with a NUL.
 	ErrMalformed = errors.New("malformed")
 	// ErrUnavailable means that the database cannot be read or written now; retry later. A write

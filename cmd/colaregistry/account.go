@@ -12,6 +12,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -23,12 +24,14 @@ type accountCommand struct {
 	SetAlerts   accountSetAlerts   `cmd:"" name:"set-alerts" help:"Limit an account's active alerts."`
 	Suspend     accountSuspend     `cmd:"" help:"Suspend an account."`
 	Restore     accountRestore     `cmd:"" help:"Restore a suspended account."`
+	Export      accountExport      `cmd:"" help:"Export all data of an account as JSON."`
 	AddIdentity accountAddIdentity `cmd:"" name:"add-identity" help:"Link an issuer's identity to an account."`
 	Identities  accountIdentities  `cmd:"" help:"List identities and their accounts."`
 }
 
 type accountCreate struct {
 	storeFlags
+	outputFlags
 	Email string `required:"" placeholder:"EMAIL" help:"Email address of the account holder (ASCII only)."`
 	Tier  string `required:"" enum:"free,starter,pro" placeholder:"TIER" help:"Tier: free, starter or pro."`
 }
@@ -50,35 +53,47 @@ func (c *accountCreate) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(env.stdout, accountLine(a))
-	return nil
+	return printRow(env.stdout, c.outputFlags, newAccountRow(a))
 }
 
-func accountLine(a store.Account) string {
-	line := fmt.Sprintf("%d\t%s\t%s\t%s", a.ID, a.Email, a.Tier, a.CreatedAt.Format(time.RFC3339))
-	if !a.SuspendedAt.IsZero() {
-		line += fmt.Sprintf("\tsuspended %s: %s", a.SuspendedAt.Format(time.RFC3339), a.SuspendedReason)
+type accountRow struct {
+	ID              cola.AccountID `json:"id"`
+	Email           string         `json:"email"`
+	Tier            cola.Tier      `json:"tier"`
+	MaxAlerts       int            `json:"max_alerts"`
+	CreatedAt       *time.Time     `json:"created_at"`
+	SuspendedAt     *time.Time     `json:"suspended_at"`
+	SuspendedReason *string        `json:"suspended_reason"`
+}
+
+func newAccountRow(a store.Account) accountRow {
+	return accountRow{
+		ID: a.ID, Email: a.Email, Tier: a.Tier, MaxAlerts: a.ActiveLimit, CreatedAt: orNil(a.CreatedAt),
+		SuspendedAt: orNil(a.SuspendedAt), SuspendedReason: orNil(a.Suspended()),
 	}
-	return line
 }
 
-type accountList struct{ storeFlags }
+type accountList struct {
+	storeFlags
+	outputFlags
+}
 
-// Run prints one line per account.
+// Run prints one row per account.
 func (c *accountList) Run(env *environment) error {
 	read := func(st store.Store) ([]store.Account, error) { return st.Accounts(env) }
-	return list(&c.storeFlags, env, read, accountLine)
+	return list(&c.storeFlags, c.outputFlags, env, read, newAccountRow)
 }
 
 type accountSetTier struct {
 	storeFlags
+	outputFlags
 	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
 	Tier    string `required:"" enum:"free,starter,pro" placeholder:"TIER" help:"Tier: free, starter or pro."`
 }
 
 // Run changes the tier and prints the account.
 func (c *accountSetTier) Run(env *environment) error {
-	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error {
+	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
 		return st.SetTier(env, id, cola.Tier(c.Tier))
 	})
 }
@@ -92,7 +107,7 @@ func findAccount(env *environment, st store.Accounts, email string) (store.Accou
 		return a, err
 	}
 	if invalid := cola.CheckEmail(email); invalid != nil && !store.IsIdentityName(email) {
-		return a, fmt.Errorf("--account: %w", invalid)
+		return a, usageErrorf("--account: %w", invalid)
 	}
 	return a, fmt.Errorf("no account with the email %s; see account list", email)
 }
@@ -112,6 +127,7 @@ const maxReason = 300
 
 type accountSuspend struct {
 	storeFlags
+	outputFlags
 	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
 	Reason  string `required:"" placeholder:"TEXT" help:"Reason, up to 300 characters, shown to the account holder."`
 }
@@ -122,7 +138,7 @@ func (c *accountSuspend) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error {
+	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
 		return st.Suspend(env, id, reason)
 	})
 }
@@ -131,7 +147,7 @@ func (c *accountSuspend) Run(env *environment) error {
 func sentence(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len([]rune(text)) > maxReason || strings.ContainsFunc(text, unicode.IsControl) {
-		return "", fmt.Errorf("--reason must be 1 to %d printable characters long", maxReason)
+		return "", usageErrorf("--reason must be 1 to %d printable characters long", maxReason)
 	}
 	if !strings.ContainsAny(text[len(text)-1:], ".!?") {
 		text += "."
@@ -141,18 +157,20 @@ func sentence(text string) (string, error) {
 
 type accountRestore struct {
 	storeFlags
+	outputFlags
 	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
 }
 
 // Run restores the account and prints it.
 func (c *accountRestore) Run(env *environment) error {
-	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error {
+	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
 		return st.Restore(env, id)
 	})
 }
 
 type accountSetAlerts struct {
 	storeFlags
+	outputFlags
 	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
 	Limit   int    `required:"" placeholder:"N" help:"Maximum number of active alerts, 0 to 10."`
 }
@@ -160,16 +178,16 @@ type accountSetAlerts struct {
 // Run changes the limit and prints the account.
 func (c *accountSetAlerts) Run(env *environment) error {
 	if c.Limit < 0 || c.Limit > cola.MaxActiveSchedules {
-		return fmt.Errorf("--limit must be between 0 and %[2]d, not %[1]d", c.Limit, cola.MaxActiveSchedules)
+		return usageErrorf("--limit must be between 0 and %[2]d, not %[1]d", c.Limit, cola.MaxActiveSchedules)
 	}
-	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error {
+	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
 		return st.SetActiveLimit(env, id, c.Limit)
 	})
 }
 
 // changeAccount changes the account with the given email address and prints the result.
 func (f *storeFlags) changeAccount(
-	env *environment, email string, change func(store.Store, cola.AccountID) error,
+	env *environment, o outputFlags, email string, change func(store.Store, cola.AccountID) error,
 ) (err error) {
 	st, err := f.openExisting(env)
 	if err != nil {
@@ -186,12 +204,12 @@ func (f *storeFlags) changeAccount(
 	if a, err = findAccount(env, st, email); err != nil {
 		return err
 	}
-	fmt.Fprintln(env.stdout, accountLine(a))
-	return nil
+	return printRow(env.stdout, o, newAccountRow(a))
 }
 
 type accountAddIdentity struct {
 	storeFlags
+	outputFlags
 	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
 	Issuer  string `required:"" env:"COLAREGISTRY_OIDC_ISSUER" placeholder:"URL" help:"Issuer of the identity, exactly as in the iss claim of its tokens."`
 	Subject string `required:"" placeholder:"SUBJECT" help:"Subject of the identity, exactly as in the sub claim of its tokens."`
@@ -225,7 +243,9 @@ func (c *accountAddIdentity) Run(env *environment) (err error) {
 	after := store.LinkedIdentity{
 		AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: identity}, Email: a.Email,
 	}
-	fmt.Fprintln(env.stdout, identityLine(after))
+	if err := printRow(env.stdout, c.outputFlags, newIdentityRow(after)); err != nil {
+		return err
+	}
 	fmt.Fprintln(env.stderr, consequences(before, after))
 	return nil
 }
@@ -255,24 +275,31 @@ func consequences(before, after store.LinkedIdentity) string {
 		after.Email, before.Email, after.Email)
 }
 
-func identityLine(l store.LinkedIdentity) string {
-	return fmt.Sprintf("%s\t%s\t%s", l.Email, l.Issuer, l.Subject)
+type identityRow struct {
+	Account string `json:"account"`
+	Issuer  string `json:"issuer"`
+	Subject string `json:"subject"`
+}
+
+func newIdentityRow(l store.LinkedIdentity) identityRow {
+	return identityRow{Account: l.Email, Issuer: l.Issuer, Subject: l.Subject}
 }
 
 type accountIdentities struct {
 	storeFlags
+	outputFlags
 	Account string `placeholder:"EMAIL" help:"Email address of one account (default: all accounts)."`
 }
 
-// Run prints one line per identity.
+// Run prints one row per identity.
 func (c *accountIdentities) Run(env *environment) error {
-	return list(&c.storeFlags, env, func(st store.Store) ([]store.LinkedIdentity, error) {
+	return list(&c.storeFlags, c.outputFlags, env, func(st store.Store) ([]store.LinkedIdentity, error) {
 		account, err := chosenAccount(env, st, c.Account)
 		if err != nil {
 			return nil, err
 		}
 		return st.IdentitiesOf(env, account)
-	}, identityLine)
+	}, newIdentityRow)
 }
 
 type accountLink struct {
@@ -326,4 +353,23 @@ func makeLink(env *environment, st store.SignInLinks, account store.Account, pub
 		return "", err
 	}
 	return strings.TrimRight(publicURL, "/") + "/sign-in/link/" + url.PathEscape(token), nil
+}
+
+type accountExport struct {
+	storeFlags
+	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+}
+
+// Run writes the data of the account to standard output.
+func (c *accountExport) Run(env *environment) (err error) {
+	st, err := c.openExisting(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	a, err := findAccount(env, st, c.Account)
+	if err != nil {
+		return err
+	}
+	return registry.ExportAccount(env, env.stdout, st, a.ID, time.Now())
 }

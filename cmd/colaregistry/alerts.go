@@ -16,6 +16,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 type alertsCommand struct {
@@ -38,11 +39,11 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	at := time.Now()
 	if c.At != "" {
 		if at, err = time.Parse(time.RFC3339, c.At); err != nil {
-			return fmt.Errorf("--at: %q is not a time such as 2026-11-23T06:00:00Z", c.At)
+			return usageErrorf("--at: %q is not a time such as 2026-11-23T06:00:00Z", c.At)
 		}
 	}
 	if c.Hold < time.Second {
-		return fmt.Errorf("--hold: %v is too short; use at least 1s", c.Hold)
+		return usageErrorf("--hold: %v is too short; use at least 1s", c.Hold)
 	}
 	if err := errors.Join(c.deliveryFlags.check(), c.checkSiteName()); err != nil {
 		return err
@@ -54,7 +55,7 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	if publicURL == "" {
 		publicURL = "http://127.0.0.1:8080"
 		if c.SMTP != "" {
-			return errors.New("--smtp requires --public-url, for links in email")
+			return usageErrorf("--smtp requires --public-url, for links in email")
 		}
 	}
 	st, err := c.openExisting(env)
@@ -132,7 +133,7 @@ func amount(n int, one, several string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return fmt.Sprint(n, " ", several)
+	return web.Thousands(n) + " " + several
 }
 
 // alertsReceive is a webhook receiver for testing and a model for production receivers.
@@ -152,11 +153,11 @@ const (
 func (c *alertsReceive) Run(env *environment) error {
 	checker, err := webhooks.NewWebhook(c.Secret)
 	if err != nil || !strings.HasPrefix(c.Secret, "whsec_") {
-		return errors.New("--secret: not a signing secret; " +
+		return usageErrorf("--secret: not a signing secret; " +
 			"secrets start with whsec_ and are shown when a destination is created or its secret is rotated")
 	}
 	if c.Count < 0 || c.Within < 0 {
-		return errors.New("--count and --within must not be negative")
+		return usageErrorf("--count and --within must not be negative")
 	}
 	listener, err := (&net.ListenConfig{}).Listen(env, "tcp", c.Listen)
 	if err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -22,6 +21,7 @@ type appCommand struct {
 
 type appRegister struct {
 	storeFlags
+	outputFlags
 	Issuer   string   `required:"" env:"COLAREGISTRY_OIDC_ISSUER" placeholder:"URL" help:"Issuer of the app's tokens, exactly as in their iss claim."`
 	ClientID string   `name:"client-id" required:"" placeholder:"ID" help:"Client ID of the app at the issuer."`
 	Name     string   `required:"" placeholder:"NAME" help:"Name shown to account holders, up to 100 characters."`
@@ -43,8 +43,7 @@ func (c *appRegister) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(env.stdout, appLine(app))
-	return nil
+	return printRow(env.stdout, c.outputFlags, newAppRow(app))
 }
 
 // app returns the app that the flags describe.
@@ -54,7 +53,7 @@ func (c *appRegister) app() (app store.App, err error) {
 	}
 	app = store.App{Issuer: c.Issuer, ClientID: strings.TrimSpace(c.ClientID)}
 	if app.ClientID == "" {
-		return app, errors.New("--client-id must not be empty")
+		return app, usageErrorf("--client-id must not be empty")
 	}
 	if app.Name, err = recordName(c.Name, "an app"); err != nil {
 		return app, err
@@ -62,7 +61,7 @@ func (c *appRegister) app() (app store.App, err error) {
 	for _, s := range c.Scopes {
 		scope, known := cola.ParseScope(s)
 		if !known {
-			return app, fmt.Errorf("--scope: unknown scope %q; allowed: %s", s, joinScopes(cola.Scopes()))
+			return app, usageErrorf("--scope: unknown scope %q; allowed: %s", s, scopeList(cola.Scopes()))
 		}
 		app.Scopes = append(app.Scopes, scope)
 	}
@@ -73,36 +72,55 @@ func (c *appRegister) app() (app store.App, err error) {
 // environment variable.
 func checkIssuer(issuer string) error {
 	if u, err := url.Parse(issuer); err != nil || u.Host == "" || strings.Contains(issuer, ",") {
-		return fmt.Errorf("--issuer: %q is not an issuer URL; use one URL, such as https://issuer.example", issuer)
+		return usageErrorf("--issuer: %q is not an issuer URL; use one URL, such as https://issuer.example", issuer)
 	}
 	return nil
 }
 
-func joinScopes(scopes []cola.Scope) string {
-	if len(scopes) == 0 {
+// scopeList is a list of scopes, in addition to reading.
+type scopeList []cola.Scope
+
+// newScopeList returns a list that is [] in JSON if it is empty.
+func newScopeList(scopes []cola.Scope) scopeList { return append(scopeList{}, scopes...) }
+
+// String returns the scopes separated by spaces.
+func (l scopeList) String() string {
+	if len(l) == 0 {
 		return "read-only"
 	}
-	names := make([]string, len(scopes))
-	for i, s := range scopes {
+	names := make([]string, len(l))
+	for i, s := range l {
 		names[i] = string(s)
 	}
 	return strings.Join(names, " ")
 }
 
-func appLine(a store.App) string {
-	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", a.ID, a.Name, a.Issuer,
-		a.ClientID, joinScopes(a.Scopes), a.CreatedAt.Format(time.RFC3339))
-	if !a.DisabledAt.IsZero() {
-		line += "\tdisabled " + a.DisabledAt.Format(time.RFC3339)
-	}
-	return line
+type appRow struct {
+	ID           int64      `json:"id"`
+	Name         string     `json:"name"`
+	Issuer       string     `json:"issuer"`
+	ClientID     string     `json:"client_id"`
+	Scopes       scopeList  `json:"scopes"`
+	RegisteredAt *time.Time `json:"registered_at"`
+	DisabledAt   *time.Time `json:"disabled_at"`
 }
 
-type appList struct{ storeFlags }
+func newAppRow(a store.App) appRow {
+	return appRow{
+		ID: a.ID, Name: a.Name, Issuer: a.Issuer, ClientID: a.ClientID, Scopes: newScopeList(a.Scopes),
+		RegisteredAt: orNil(a.CreatedAt), DisabledAt: orNil(a.DisabledAt),
+	}
+}
 
-// Run prints one line per app.
+type appList struct {
+	storeFlags
+	outputFlags
+}
+
+// Run prints one row per app.
 func (c *appList) Run(env *environment) error {
-	return list(&c.storeFlags, env, func(st store.Store) ([]store.App, error) { return st.Apps(env) }, appLine)
+	read := func(st store.Store) ([]store.App, error) { return st.Apps(env) }
+	return list(&c.storeFlags, c.outputFlags, env, read, newAppRow)
 }
 
 type appDisable struct {
@@ -118,27 +136,36 @@ func (c *appDisable) Run(env *environment) error {
 
 type appLinks struct {
 	storeFlags
+	outputFlags
 	Account string `placeholder:"EMAIL" help:"Email address of one account (default: all accounts)."`
 }
 
-// Run prints one line per link.
+// Run prints one row per link.
 func (c *appLinks) Run(env *environment) error {
-	return list(&c.storeFlags, env, func(st store.Store) ([]store.Link, error) {
+	return list(&c.storeFlags, c.outputFlags, env, func(st store.Store) ([]store.Link, error) {
 		account, err := chosenAccount(env, st, c.Account)
 		if err != nil {
 			return nil, err
 		}
 		return st.Links(env, account)
-	}, linkLine)
+	}, newLinkRow)
 }
 
-func linkLine(l store.Link) string {
-	line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", l.ID, l.Email, l.App.Name,
-		joinScopes(l.Effective()), l.CreatedAt.Format(time.RFC3339), lastUse(l.LastUsedAt))
-	if !l.RevokedAt.IsZero() {
-		line += "\trevoked " + l.RevokedAt.Format(time.RFC3339)
+type linkRow struct {
+	ID          int64      `json:"id"`
+	Account     string     `json:"account"`
+	App         string     `json:"app"`
+	Scopes      scopeList  `json:"scopes"`
+	FirstUsedAt *time.Time `json:"first_used_at"`
+	LastUsedAt  *time.Time `json:"last_used_at"`
+	RevokedAt   *time.Time `json:"revoked_at"`
+}
+
+func newLinkRow(l store.Link) linkRow {
+	return linkRow{
+		ID: l.ID, Account: l.Email, App: l.App.Name, Scopes: newScopeList(l.Effective()),
+		FirstUsedAt: orNil(l.CreatedAt), LastUsedAt: orNil(l.LastUsedAt), RevokedAt: orNil(l.RevokedAt),
 	}
-	return line
 }
 
 type appRevokeLink struct {

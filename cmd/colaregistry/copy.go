@@ -10,14 +10,15 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"text/tabwriter"
 
 	"github.com/colaregistry/colaregistry/internal/vault"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
 type copyCommand struct {
+	outputFlags
 	From string `required:"" placeholder:"URL" help:"Database to copy: sqlite:PATH or postgres://…."`
 	To   string `required:"" placeholder:"URL" help:"Destination database: sqlite:PATH for a new file, or postgres://… for a database that has no registry yet."`
 }
@@ -53,12 +54,12 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := report(env, copied, arrived); err != nil {
+	if err := report(env, c.outputFlags, copied, arrived); err != nil {
 		return err
 	}
 	check, err := target.KeyCheck(env, "")
 	if err == nil && check != "" {
-		fmt.Fprintf(env.stdout, "Secrets stay encrypted. Run the copy with the key file of the original, "+
+		fmt.Fprintf(env.stderr, "Secrets stay encrypted. Run the copy with the key file of the original, "+
 			"which contains key %s (--secret-key-file).\n",
 			vault.KeyOf(check))
 	}
@@ -81,10 +82,10 @@ func rejectClearText(env *environment, source database) error {
 // places parses the flags and checks that the source exists, before either database is opened.
 func (c *copyCommand) places(env *environment) (from, to place, err error) {
 	if from, err = parsePlace(c.From); err != nil {
-		return from, to, fmt.Errorf("--from: %w", err)
+		return from, to, flagError("--from", err)
 	}
 	if to, err = parsePlace(c.To); err != nil {
-		return from, to, fmt.Errorf("--to: %w", err)
+		return from, to, flagError("--to", err)
 	}
 	exists, err := from.exists(env)
 	if err == nil && !exists {
@@ -101,7 +102,7 @@ func (c *copyCommand) fill(env *environment, source database, to place) (sent *d
 	}
 	switch _, err := os.Stat(to.path); {
 	case err == nil:
-		return nil, fmt.Errorf("--to: %s already exists; use the path of a new file", to)
+		return nil, usageErrorf("--to: %s already exists; use the path of a new file", to)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("--to: %w", err)
 	}
@@ -139,8 +140,9 @@ func fillStore(env *environment, source database, to place) (sent *digests, err 
 	}
 	bar := newProgress(env.stderr, "Copying", "records")
 	err = target.Fill(env, observed(store.Items(env, source), func(i *store.Item) error {
+		err := sent.add(i)
 		bar.set(int64(sent.total()), int64(expected))
-		return sent.add(i)
+		return err
 	}))
 	bar.end()
 	return sent, err
@@ -164,7 +166,7 @@ func checkEmpty(env *environment, to place, target database) error {
 	sizes, err := target.Sizes(env)
 	for kind, n := range sizes {
 		if n > 0 {
-			return fmt.Errorf("--to: %s already contains a registry (%s: %d); copy into an empty database", to, kind, n)
+			return fmt.Errorf("--to: %s already contains a registry (%s: %s); copy into an empty database", to, kind, web.Thousands(n))
 		}
 	}
 	return err
@@ -189,33 +191,35 @@ func readBack(env *environment, target database, expected int) (*digests, error)
 	arrived := newDigests()
 	bar := newProgress(env.stderr, "Comparing", "records")
 	err := target.Dump(env, func(i *store.Item) error {
+		err := arrived.add(i)
 		bar.set(int64(arrived.total()), int64(expected))
-		return arrived.add(i)
+		return err
 	})
 	bar.end()
 	return arrived, err
 }
 
-// report prints one line per kind and returns an error if any differs.
-func report(env *environment, copied, arrived *digests) error {
-	var b bytes.Buffer
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+// copiedRow is a kind of record in the output of copy.
+type copiedRow struct {
+	Kind      store.ItemKind `json:"kind"`
+	Original  int            `json:"original"` // records
+	Copied    int            `json:"copied"`
+	Identical bool           `json:"identical"`
+}
+
+// report prints one row per kind and returns an error if any differs.
+func report(env *environment, o outputFlags, copied, arrived *digests) error {
+	var rows []copiedRow
 	var mismatch error
 	for _, kind := range store.ItemKinds() {
 		before, after := copied.byKind[kind], arrived.byKind[kind]
-		verdict := "identical"
-		if before.count != after.count || !bytes.Equal(before.sum.Sum(nil), after.sum.Sum(nil)) {
-			verdict, mismatch = fmt.Sprintf("DIFFERENT: %d in the copy", after.count), errMismatch
+		same := before.count == after.count && bytes.Equal(before.sum.Sum(nil), after.sum.Sum(nil))
+		if !same {
+			mismatch = errMismatch
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\n", kind, before.count, verdict)
+		rows = append(rows, copiedRow{kind, before.count, after.count, same})
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	if _, err := b.WriteTo(env.stdout); err != nil {
-		return err
-	}
-	return mismatch
+	return errors.Join(printRows(env.stdout, o, rows), mismatch)
 }
 
 // digests maps each kind to the number of its records and a checksum over them in order.

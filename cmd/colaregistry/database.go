@@ -71,7 +71,7 @@ func (f storeFlags) place() (place, error) {
 	}
 	p, err := parsePlace(f.DatabaseURL)
 	if err != nil {
-		return p, fmt.Errorf("--database-url: %w", err)
+		return p, flagError("--database-url", err)
 	}
 	return p, nil
 }
@@ -206,25 +206,6 @@ func (p place) versions(ctx context.Context) (current, latest int64, err error) 
 		err = fmt.Errorf("%s: %w", p, err)
 	}
 	return current, latest, err
-}
-
-// list prints one line per record.
-func list[T any](
-	f *storeFlags, env *environment, read func(store.Store) ([]T, error), line func(T) string,
-) (err error) {
-	st, err := f.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	records, err := read(st)
-	if err != nil {
-		return err
-	}
-	for _, r := range records {
-		fmt.Fprintln(env.stdout, line(r))
-	}
-	return nil
 }
 
 // change updates the record with the given ID and prints done. If the record does not exist, it

@@ -68,7 +68,7 @@ func TestContactFlag(t *testing.T) {
 	for contact, valid := range map[string]bool{
 		"": true, "ops@example.com": true, "https://example.com/contact": true, "javascript:alert(1)": false, "ops": false,
 	} {
-		if err := (&discoveryFlags{Contact: contact}).checkContact(); (err == nil) != valid {
+		if err := (&discoveryFlags{Contact: contact}).checkLinks(); (err == nil) != valid {
 			t.Errorf("%q: %v", contact, err)
 		}
 	}

@@ -46,9 +46,12 @@ func newEngine(env *environment, st store.Store, o engineOptions) *engine {
 		SendsMail: o.sendsMail, PrivateWebhooks: o.privateWebhooks, Events: o.events, Vault: o.vault, Images: o.images,
 		Operators: o.operators, RequestLogDays: o.requestLogDays,
 	})
+	started := time.Now() // the caller runs the follower right away
 	e.follower = registry.NewFollower(e.service, registry.FollowerOptions{
 		Snapshot: o.snapshot,
-		Progress: func(labels int) { env.log.Info("building the index", "labels", labels) },
+		Progress: func(labels int) {
+			env.log.Info("building the index", "labels", labels, "per_second", int(float64(labels)/time.Since(started).Seconds()))
+		},
 		Built: func(b registry.Build) {
 			env.log.Info("ready", "labels", b.Labels, "undated", b.Undated,
 				"took", b.Took.Round(time.Millisecond), "from_snapshot", b.Restored)

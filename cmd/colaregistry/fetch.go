@@ -10,6 +10,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/collect"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/images"
 )
@@ -158,14 +159,14 @@ func (c *fetchTTB) dryRun(env *environment, o collect.Options) (err error) {
 }
 
 func (c *fetchTTB) printPlan(w io.Writer, p collect.Plan) {
-	fmt.Fprintf(w, "days:     %d to fetch (%s to %s)\n", p.Days, p.First, p.Last)
+	fmt.Fprintf(w, "days:     %s to fetch (%s to %s)\n", web.Thousands(p.Days), p.First, p.Last)
 	if p.Stored+p.New > 0 {
-		fmt.Fprintf(w, "labels:   %d known, about %d expected for these days\n", p.Stored, p.New)
+		fmt.Fprintf(w, "labels:   %s known, about %s expected for these days\n", web.Thousands(p.Stored), web.Thousands(p.New))
 	}
 	if p.Images > 0 {
-		fmt.Fprintf(w, "images:   about %d, %.1f GB\n", p.Images, float64(p.Images)*collect.ImageBytes/1e9)
+		fmt.Fprintf(w, "images:   about %s, %.1f GB\n", web.Thousands(p.Images), float64(p.Images)*collect.ImageBytes/1e9)
 	}
-	fmt.Fprintf(w, "requests: about %d\n", p.Requests)
+	fmt.Fprintf(w, "requests: about %s\n", web.Thousands(p.Requests))
 	fmt.Fprintf(w, "time:     about %s at %g per second", roughly(p.Duration), c.Rate)
 	if hours := c.QuietHours.String(); hours != "" {
 		fmt.Fprintf(w, ", outside %s UTC", hours)
@@ -253,8 +254,8 @@ func (f *fetchProgress) set(p collect.Progress) {
 		if !p.QuietUntil.IsZero() {
 			doing = "quiet until " + p.QuietUntil.Format("15:04") + " UTC"
 		}
-		f.bar.describe(fmt.Sprintf("%s, %s left", doing, roughly(p.Left)))
-		f.bar.set(int64(done), int64(max(done, p.WindowsTotal+p.Labels+p.LabelsQueued)))
+		f.bar.show(int64(done), int64(max(done, p.WindowsTotal+p.Labels+p.LabelsQueued)),
+			fmt.Sprintf("%s, %s left", doing, roughly(p.Left)))
 		return
 	}
 	if time.Since(f.logged) >= logEvery {

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/colaregistry/colaregistry/collect/reference"
@@ -21,6 +19,7 @@ type referenceFlags struct {
 
 type fetchReference struct {
 	storeFlags
+	outputFlags
 	logFlags
 	referenceFlags
 	Contact string   `env:"COLAREGISTRY_FETCH_CONTACT" required:"" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that publishers can reach you."`
@@ -35,6 +34,9 @@ type fetchReference struct {
 func (c *fetchReference) Validate() error {
 	if !isContact(c.Contact) {
 		return errors.New("--contact must be an email address or an http or https URL")
+	}
+	if c.JSON && !c.DryRun {
+		return errors.New("--json requires --dry-run")
 	}
 	_, err := c.sources("--", c.Source)
 	return err
@@ -165,20 +167,28 @@ func (c *fetchReference) dryRun(env *environment, sources []reference.Source) (e
 			return err
 		}
 	}
-	return printReferenceSources(env.stdout, sources, known)
+	return printReferenceSources(env.stdout, c.outputFlags, sources, known)
 }
 
-func printReferenceSources(w io.Writer, sources []reference.Source, known []store.ReferenceFetch) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SOURCE\tIMPORT AS\tLAST CHECKED\tLAST IMPORTED\tADDRESS")
-	for _, s := range sources {
+// referenceSourceRow is a source in the output of fetch reference --dry-run.
+type referenceSourceRow struct {
+	Source         string     `json:"source"`
+	ImportAs       string     `json:"import_as"`
+	LastCheckedAt  *time.Time `json:"last_checked_at"`
+	LastImportedAt *time.Time `json:"last_imported_at"`
+	URL            *string    `json:"url"`
+}
+
+func printReferenceSources(w io.Writer, o outputFlags, sources []reference.Source, known []store.ReferenceFetch) error {
+	rows := make([]referenceSourceRow, len(sources))
+	for i, s := range sources {
 		f := store.ReferenceFetch{}
 		if i := slices.IndexFunc(known, func(f store.ReferenceFetch) bool { return f.Source == s.Name }); i >= 0 {
 			f = known[i]
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", s.Name, s.Kind, timeOrNever(f.CheckedAt), timeOrNever(f.ImportedAt), cmp.Or(s.URL, "none"))
+		rows[i] = referenceSourceRow{s.Name, string(s.Kind), orNil(f.CheckedAt), orNil(f.ImportedAt), orNil(s.URL)}
 	}
-	return t.Flush()
+	return printRows(w, o, rows)
 }
 
 func timeOrNever(t time.Time) string {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -9,13 +8,14 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/collect"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/store"
 )
 
 type fetchStatus struct {
 	storeFlags
 	quietFlags
-	JSON bool `name:"json" help:"Print JSON."`
+	outputFlags
 }
 
 // Run prints the status.
@@ -40,11 +40,9 @@ func (c *fetchStatus) Run(env *environment) (err error) {
 		printReferenceStatus(env.stdout, references)
 		return nil
 	}
-	out := json.NewEncoder(env.stdout)
-	out.SetIndent("", "  ")
 	shown := newFetchStatusJSON(status, now, left)
 	shown.Reference = newReferenceJSON(references)
-	return out.Encode(shown)
+	return printJSON(env.stdout, shown)
 }
 
 // fetchStatusJSON is the output of fetch status --json (docs/OPERATIONS.md).
@@ -128,12 +126,12 @@ func requestRate(interval time.Duration) float64 {
 }
 
 func printFetchStatus(w io.Writer, s store.FetchStatus, now time.Time, left time.Duration) {
-	fmt.Fprintf(w, "days:         %d complete", s.Windows[store.FetchComplete])
+	fmt.Fprintf(w, "days:         %s complete", web.Thousands(s.Windows[store.FetchComplete]))
 	if s.FirstDay != 0 {
 		fmt.Fprintf(w, " (%s to %s)", s.FirstDay, s.LastDay)
 	}
-	fmt.Fprintf(w, ", %d pending, %d incomplete\n",
-		s.Windows[store.FetchPending]+s.Windows[store.FetchSplit], s.Windows[store.FetchIncomplete])
+	fmt.Fprintf(w, ", %s pending, %s incomplete\n",
+		web.Thousands(s.Windows[store.FetchPending]+s.Windows[store.FetchSplit]), web.Thousands(s.Windows[store.FetchIncomplete]))
 	if since := s.StaleSince(now); !since.IsZero() {
 		newest := "there are no labels yet"
 		if s.NewestDay != 0 {
@@ -141,12 +139,13 @@ func printFetchStatus(w io.Writer, s store.FetchStatus, now time.Time, left time
 		}
 		fmt.Fprintf(w, "stale:        since %s: %s\n", since.Format(time.DateOnly), newest)
 	}
-	fmt.Fprintf(w, "labels:       %d queued, %d failed", s.Labels[store.FetchPending], s.Labels[store.FetchFailed])
+	fmt.Fprintf(w, "labels:       %s queued, %s failed",
+		web.Thousands(s.Labels[store.FetchPending]), web.Thousands(s.Labels[store.FetchFailed]))
 	if n := s.Labels[store.FetchImages]; n > 0 {
-		fmt.Fprintf(w, ", %d with missing images", n)
+		fmt.Fprintf(w, ", %s with missing images", web.Thousands(n))
 	}
 	fmt.Fprintln(w)
-	fmt.Fprintf(w, "requests:     %d", s.Requests)
+	fmt.Fprintf(w, "requests:     %s", web.Thousands(s.Requests))
 	if !s.LastRequest.IsZero() {
 		which := "latest"
 		if s.LastRequest.After(now) {

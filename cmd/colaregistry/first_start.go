@@ -160,7 +160,7 @@ func (c *demoCommand) Run(env *environment) error {
 	if c.AsOf != "" {
 		var err error
 		if asOf, err = cola.ParseDate(c.AsOf); err != nil {
-			return fmt.Errorf("--as-of: %w", err)
+			return usageErrorf("--as-of: %w", err)
 		}
 	}
 	options := demo.Options{Colas: c.Colas, Seed: c.Seed, AsOf: asOf}

@@ -128,12 +128,13 @@ Example:
 
 // Help describes the command.
 func (*recordsList) Help() string {
-	return `Prints one TTB ID per line, most recently received first. Details are missing if the label's status is unknown. Only TTB's
+	return `Lists TTB IDs, most recently received first. Details are missing if the label's status is unknown. Only TTB's
 printable forms and detail pages have the status; its search export doesn't.
 
 Examples:
 
     colaregistry records list --missing detail --limit 100
+    colaregistry records list --missing detail --json
     colaregistry records list --missing images --count
 `
 }
@@ -173,11 +174,10 @@ Example:
 
 // Help describes the command.
 func (*accountList) Help() string {
-	return `Columns: ID, email, tier, created and, for suspended accounts, the time and reason.
-
-Example:
+	return `Examples:
 
     colaregistry account list
+    colaregistry account list --json
 `
 }
 
@@ -242,12 +242,21 @@ Example:
 
 // Help describes the command.
 func (*accountIdentities) Help() string {
-	return `Columns: account, issuer, subject.
-
-Examples:
+	return `Examples:
 
     colaregistry account identities
     colaregistry account identities --account ada@example.com
+`
+}
+
+// Help describes the command.
+func (*accountExport) Help() string {
+	return `Prints one JSON object with the profile, identities, sessions, keys, apps, saved searches, destinations, usage by day and
+deliveries, without secrets. Its last field is "complete": true.
+
+Example:
+
+    colaregistry account export --account ada@example.com
 `
 }
 
@@ -263,11 +272,12 @@ Example:
 
 // Help describes the command.
 func (*keyList) Help() string {
-	return `Columns: ID, account, name, first and last characters of the key, created, last used, revoked.
+	return `Shows the first and last characters of each key. The time of the last use can lag by a minute.
 
-Example:
+Examples:
 
     colaregistry key list
+    colaregistry key list --json
 `
 }
 
@@ -291,9 +301,7 @@ Example:
 
 // Help describes the command.
 func (*appList) Help() string {
-	return `Columns: ID, name, issuer, client ID, scopes, registered, disabled.
-
-Example:
+	return `Example:
 
     colaregistry app list
 `
@@ -311,9 +319,7 @@ Example:
 
 // Help describes the command.
 func (*appLinks) Help() string {
-	return `Columns: ID, account, app, scopes, first used, last used, revoked.
-
-Examples:
+	return `Examples:
 
     colaregistry app links
     colaregistry app links --account ada@example.com

@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
@@ -91,17 +94,22 @@ func TestAddIdentity(t *testing.T) {
 		if log := p.err.String(); strings.Contains(strings.ToLower(log), "ada@example.com") {
 			t.Errorf("log contains personal data: %s", log)
 		}
-		if list := p.run(t, "account", "identities"); list != fmt.Sprintf("%s\t%s\tsomebody\n", p.free.Email, p.issuer.URL) {
-			t.Errorf("identities: %s", list)
-		}
+		p.checkIdentities(t, p.free.Email)
 		p.repair(t)
 		p.checkUsage(t, "repaired", p.token(t, nil), cola.TierPro, 2)
 		p.mustUse(t, "/colas?per_page=5", p.token(t, nil))
 		p.checkUsage(t, "by key", p.key, cola.TierPro, 7)
-		if list := p.run(t, "account", "identities", "--account", "ada@example.com"); list != fmt.Sprintf("ada@example.com\t%s\tsomebody\n", p.issuer.URL) {
-			t.Errorf("identities: %s", list)
-		}
+		p.checkIdentities(t, "ada@example.com", "--account", "ada@example.com")
 	})
+}
+
+// checkIdentities checks that account identities lists the person's identity under an account.
+func (p *twoAccounts) checkIdentities(t *testing.T, account string, args ...string) {
+	t.Helper()
+	got := listed[identityRow](t, p.testRegistry, append([]string{"account", "identities"}, args...)...)
+	if diff := cmp.Diff([]identityRow{{account, p.issuer.URL, "somebody"}}, got); diff != "" {
+		t.Errorf("identities (-want +got):\n%s", diff)
+	}
 }
 
 // TestAddIdentityPreviousAccount checks that the previous account keeps its usage, saved
@@ -124,11 +132,15 @@ func TestAddIdentityPreviousAccount(t *testing.T) {
 				t.Errorf("account %d: saved searches %+v, %v; want %d", account, searches, err, want)
 			}
 		}
-		list := p.run(t, "app", "links")
-		for _, account := range []string{p.free.Email, "ada@example.com"} {
-			if !strings.Contains(list, "\t"+account+"\tAssistant\tsaved_searches:write\t") {
-				t.Errorf("no link of %s: %s", account, list)
+		var accounts []string
+		for _, l := range listed[linkRow](t, p.testRegistry, "app", "links") {
+			if l.App == "Assistant" && l.Scopes.String() == "saved_searches:write" {
+				accounts = append(accounts, l.Account)
 			}
+		}
+		slices.Sort(accounts)
+		if want := []string{"ada@example.com", p.free.Email}; !slices.Equal(accounts, want) {
+			t.Errorf("links of accounts %q, want %q", accounts, want)
 		}
 	})
 }
@@ -142,8 +154,8 @@ func TestLinkScopes(t *testing.T) {
 		want    string
 	}{{[]string{"saved_searches:write"}, "saved_searches:write"}, {nil, "read-only"}} {
 		registerApp(t, p.testRegistry, p.issuer, tt.allowed...)
-		if list := p.run(t, "app", "links"); !strings.Contains(list, "\tAssistant\t"+tt.want+"\t") {
-			t.Errorf("link to an app with scopes %v: %s, want %s", tt.allowed, list, tt.want)
+		if list := listed[linkRow](t, p.testRegistry, "app", "links"); len(list) != 1 || list[0].Scopes.String() != tt.want {
+			t.Errorf("link to an app with scopes %v: %+v, want %s", tt.allowed, list, tt.want)
 		}
 	}
 }

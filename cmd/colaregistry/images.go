@@ -17,10 +17,7 @@ func (f imageFlags) checkImages() error {
 	if f.ImageStore == "" {
 		return nil
 	}
-	if err := images.CheckLocation(f.ImageStore); err != nil {
-		return fmt.Errorf("--image-store: %w", err)
-	}
-	return nil
+	return flagError("--image-store", images.CheckLocation(f.ImageStore))
 }
 
 // openImages opens the store of image files. It creates the folder if it doesn't exist.

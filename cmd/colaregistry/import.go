@@ -57,7 +57,7 @@ func (c *importCommand) Run(env *environment) (err error) {
 		DryRun: c.DryRun, History: c.History, AllowEmpty: c.AllowEmpty, SkipInvalid: c.SkipInvalid, Rejects: rejects.writer(),
 		Progress: func(p ingest.Progress) {
 			measured.set(p)
-			bar.set(int64(p.Read), expectedRows(p))
+			bar.set(int64(p.Read), measured.expectedRows())
 		},
 	})
 	bar.end()
@@ -99,14 +99,14 @@ func (c *importCommand) createRejects() (*rejectsFile, error) {
 	case "":
 		return nil, nil
 	case "-":
-		return nil, errors.New("--rejects: pass a file name; the report goes to standard output")
+		return nil, usageErrorf("--rejects: pass a file name; the report goes to standard output")
 	}
 	if folder := c.inputAround(c.Rejects); folder != "" {
-		return nil, fmt.Errorf("--rejects: %s is in the input folder %s; pass a file outside it", c.Rejects, folder)
+		return nil, usageErrorf("--rejects: %s is in the input folder %s; pass a file outside it", c.Rejects, folder)
 	}
 	f, err := os.OpenFile(c.Rejects, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("--rejects: %s exists; pass a new file name", c.Rejects)
+		return nil, usageErrorf("--rejects: %s exists; pass a new file name", c.Rejects)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--rejects: %w", err)
@@ -250,12 +250,4 @@ func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {
 		sources = append(sources, ingest.FileSource(name))
 	}
 	return sources, nil
-}
-
-// expectedRows estimates the number of rows from the share of bytes read.
-func expectedRows(p ingest.Progress) int64 {
-	if p.BytesTotal <= 0 || p.BytesRead <= 0 || p.Sources > 1 {
-		return -1
-	}
-	return max(int64(p.Read), int64(float64(p.Read)*float64(p.BytesTotal)/float64(p.BytesRead)))
 }

@@ -12,8 +12,9 @@ import (
 type importMetrics struct {
 	rows, outcomes, read, size, sources, done *prometheus.Desc
 
-	total int64 // total size in bytes of the sources with a known size
-	count int   // number of sources
+	total   int64 // total size in bytes of the sources with a known size
+	unsized bool  // the size of a source is unknown
+	count   int   // number of sources
 
 	mu     sync.Mutex
 	last   ingest.Progress
@@ -35,6 +36,7 @@ func newImportMetrics(sources []ingest.Source) *importMetrics {
 	}
 	for _, s := range sources {
 		m.total += max(0, s.Size)
+		m.unsized = m.unsized || s.Size < 0
 	}
 	return m
 }
@@ -47,6 +49,18 @@ func (m *importMetrics) set(p ingest.Progress) {
 		m.before += m.last.BytesRead
 	}
 	m.last = p
+}
+
+// expectedRows estimates the number of rows from the share of bytes read. It returns -1 if there is no
+// estimate.
+func (m *importMetrics) expectedRows() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rows, read := float64(m.last.Read), m.before+m.last.BytesRead
+	if m.unsized || read <= 0 {
+		return -1
+	}
+	return int64(rows * max(1, float64(m.total)/float64(read)))
 }
 
 // Describe implements prometheus.Collector.

@@ -50,7 +50,7 @@ func recordName(name, kind string) (string, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || len([]rune(name)) > 100 ||
 		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", fmt.Errorf("--name: the name of %s must be 1 to 100 printable characters long", kind)
+		return "", usageErrorf("--name: the name of %s must be 1 to 100 printable characters long", kind)
 	}
 	return name, nil
 }
@@ -63,28 +63,33 @@ func makeKey(env *environment, st store.Keys, a store.Account, name string) (aut
 	return secret, key, err
 }
 
-type keyList struct{ storeFlags }
+type keyList struct {
+	storeFlags
+	outputFlags
+}
 
-// Run prints one line per key.
+// Run prints one row per key.
 func (c *keyList) Run(env *environment) error {
-	return list(&c.storeFlags, env, func(st store.Store) ([]store.Key, error) { return st.Keys(env, 0) }, keyLine)
+	read := func(st store.Store) ([]store.Key, error) { return st.Keys(env, 0) }
+	return list(&c.storeFlags, c.outputFlags, env, read, newKeyRow)
 }
 
-func keyLine(k store.Key) string {
-	line := fmt.Sprintf("%d\t%s\t%s\t%s…%s\t%s\t%s", k.ID, k.Email, k.Name, k.Prefix,
-		k.LastFour, k.CreatedAt.Format(time.RFC3339), lastUse(k.LastUsedAt))
-	if !k.RevokedAt.IsZero() {
-		line += ", revoked " + k.RevokedAt.Format(time.RFC3339)
-	}
-	return line
+type keyRow struct {
+	ID         int64      `json:"id"`
+	Account    string     `json:"account"`
+	Name       string     `json:"name"`
+	Key        string     `json:"key"` // first and last characters
+	CreatedAt  *time.Time `json:"created_at"`
+	LastUsedAt *time.Time `json:"last_used_at"`
+	ExpiresAt  *time.Time `json:"expires_at"`
+	RevokedAt  *time.Time `json:"revoked_at"`
 }
 
-// lastUse formats the time of the last use.
-func lastUse(at time.Time) string {
-	if at.IsZero() {
-		return "never used"
+func newKeyRow(k store.Key) keyRow {
+	return keyRow{
+		ID: k.ID, Account: k.Email, Name: k.Name, Key: k.Prefix + "…" + k.LastFour, CreatedAt: orNil(k.CreatedAt),
+		LastUsedAt: orNil(k.LastUsedAt), ExpiresAt: orNil(k.ExpiresAt), RevokedAt: orNil(k.RevokedAt),
 	}
-	return "used " + at.Format(time.RFC3339)
 }
 
 type keyRevoke struct {

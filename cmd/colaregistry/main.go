@@ -64,6 +64,22 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
+// usageError is an error in the value of a flag. The program exits with exitUsage.
+type usageError struct{ error }
+
+// Unwrap returns the error.
+func (e usageError) Unwrap() error { return e.error }
+
+func usageErrorf(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// flagError prefixes an error in the value of a flag with its name; it returns nil for nil.
+func flagError(flag string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageErrorf("%s: %w", flag, err)
+}
+
 // Exit codes: 0 success, 1 failure or partial failure, 2 usage error, 3 blocked by TTB's site.
 const (
 	exitFailed  = 1
@@ -106,11 +122,15 @@ func (p program) run(ctx context.Context) int {
 		return exitUsage
 	}
 	var code exitError
+	var usage usageError
 	switch err := command.Run(env); {
 	case err == nil:
 		return 0
 	case errors.As(err, &code):
 		return int(code)
+	case errors.As(err, &usage):
+		fmt.Fprintf(p.stderr, "colaregistry: %v\nRun \"%s --help\" for usage.\n", err, command.Selected().FullPath())
+		return exitUsage
 	default:
 		fmt.Fprintf(p.stderr, "colaregistry: %v\n", err)
 		return exitFailed

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,18 +31,18 @@ const issuerTimeout = 15 * time.Second
 
 func (f *oauthFlags) check() error {
 	if len(f.Issuers) == 0 && (len(f.Audiences) > 0 || len(f.Scopes) > 0 || f.ScopePrefix != "" || f.Apps == "any") {
-		return errors.New("--oidc-audience, --oidc-scope, --oidc-scope-prefix and --oidc-apps any " +
+		return usageErrorf("--oidc-audience, --oidc-scope, --oidc-scope-prefix and --oidc-apps any " +
 			"require --oidc-issuer")
 	}
 	scopes := map[string][]string{"--oidc-scope": f.Scopes, "--oidc-scope-prefix": {f.ScopePrefix + "."}}
 	for flag, values := range scopes {
 		if slices.ContainsFunc(values, func(s string) bool { return !isScope(s) }) {
-			return fmt.Errorf("%s: a scope must be printable ASCII without spaces, quotes or backslashes", flag)
+			return usageErrorf("%s: a scope must be printable ASCII without spaces, quotes or backslashes", flag)
 		}
 	}
 	for _, scope := range f.Scopes {
 		if _, ours := cola.ParseScope(strings.TrimPrefix(scope, f.ScopePrefix)); ours {
-			return fmt.Errorf("--oidc-scope: omit %s; apps request it when they need it", scope)
+			return usageErrorf("--oidc-scope: omit %s; apps request it when they need it", scope)
 		}
 	}
 	return nil
@@ -70,7 +69,7 @@ func (f *oauthFlags) resource(publicURL string) auth.Resource {
 func (c *serveCommand) linkPolicies() (auth.LinkPolicies, error) {
 	issuers := append(slices.Clone(c.Issuers), c.SignInIssuers...)
 	if len(issuers) == 0 && len(c.LinkEmail) > 0 {
-		return auth.LinkPolicies{}, errors.New("--oidc-link-email requires --oidc-issuer or --sign-in-issuer")
+		return auth.LinkPolicies{}, usageErrorf("--oidc-link-email requires --oidc-issuer or --sign-in-issuer")
 	}
 	links, err := auth.ParseLinkPolicies(c.LinkEmail, issuers)
 	return links, flagError("--oidc-link-email", err)

@@ -112,8 +112,9 @@ func TestTokens(t *testing.T) {
 			t.Fatalf("links of the account: %+v, %v", links, err)
 		}
 		link := fmt.Sprint(links[0].ID)
-		if list := h.run(t, "app", "links", "--account", "ada@example.com"); !strings.Contains(list, "Ada@example.com\tAssistant\tread-only\t") {
-			t.Errorf("app links printed %q, want Ada's link", list)
+		if list := listed[linkRow](t, h, "app", "links", "--account", "ada@example.com"); len(list) != 1 ||
+			list[0].Account != "Ada@example.com" || list[0].App != "Assistant" || len(list[0].Scopes) > 0 {
+			t.Errorf("app links printed %+v, want Ada's link", list)
 		}
 		h.run(t, "app", "revoke-link", link)
 		s.expect(t, "revoked", token, 401, "access was revoked")

@@ -24,11 +24,14 @@ func TestRecordsList(t *testing.T) {
 	}
 	h.run(t, "import", "colas", file)
 	for _, tt := range []struct{ args, want string }{
-		{"--missing detail", "26003001000001\n26001001000001\n"},
-		{"--missing detail --limit 1", "26003001000001\n"},
-		{"--missing detail --limit 3", "26003001000001\n26001001000001\n"},
-		{"--missing approval-date", "26002001000001\n26001001000001\n"},
+		{"--missing detail", "TTB ID\n26003001000001\n26001001000001\n"},
+		{"--missing detail --limit 1", "TTB ID\n26003001000001\n"},
+		{"--missing detail --limit 3", "TTB ID\n26003001000001\n26001001000001\n"},
+		{"--missing approval-date", "TTB ID\n26002001000001\n26001001000001\n"},
+		{"--missing detail --limit 2 --json", "[\n  {\"ttb_id\": \"26003001000001\"},\n  {\"ttb_id\": \"26001001000001\"}\n]\n"},
+		{"--missing image-files --json", "[\n]\n"},
 		{"--missing images --count", "3\n"},
+		{"--missing images --count --json", "{\n  \"labels\": 3\n}\n"},
 		{"--missing barcodes --count", "3\n"},
 	} {
 		got := h.run(t, append([]string{"records", "list"}, strings.Fields(tt.args)...)...)

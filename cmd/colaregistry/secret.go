@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/vault"
@@ -32,7 +31,7 @@ func (f secretFlags) file(s storeFlags) (path string, managed bool, err error) {
 	case err != nil:
 		return "", false, err
 	case p.path == "":
-		return "", false, errors.New("--secret-key-file is required with PostgreSQL; " +
+		return "", false, usageErrorf("--secret-key-file is required with PostgreSQL; " +
 			"create it once with \"colaregistry secret create FILE\" and use the same file for every process")
 	}
 	return strings.TrimSuffix(p.path, ".db") + ".key", true, nil
@@ -100,14 +99,6 @@ func loadKeys(file string) (*keyring.Keyring, error) {
 		err = fmt.Errorf("%w\nCreate it with: colaregistry secret create %s", err, file)
 	}
 	return keys, err
-}
-
-// flagError prefixes an error with the name of a flag; it returns nil for nil.
-func flagError(flag string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", flag, err)
 }
 
 // vault returns the vault for the secrets of a database. The first call binds the database to the
@@ -255,7 +246,7 @@ func (c *secretReseal) Run(env *environment) (err error) {
 	}
 	for _, id := range c.ForgetLost {
 		if slices.Contains(v.KeyIDs(), id) {
-			return fmt.Errorf("--forget-lost: key %s is not lost; the key file contains it", id)
+			return usageErrorf("--forget-lost: key %s is not lost; the key file contains it", id)
 		}
 	}
 	forgotten := 0
@@ -286,52 +277,81 @@ func (c *secretReseal) Run(env *environment) (err error) {
 
 type secretStatus struct {
 	storeFlags
+	outputFlags
 	secretFlags
 }
 
-// Run prints one line per key.
+// secretKeyRow is a key in the output of secret status.
+type secretKeyRow struct {
+	Key     *string `json:"key"` // null for secrets in clear text
+	Secrets int     `json:"secrets"`
+	State   string  `json:"state"`
+}
+
+// States of a key.
+const (
+	keyCurrent   = "current"    // encrypts new secrets
+	keyOlder     = "older"      // decrypts
+	keyMissing   = "missing"    // not in the key file
+	keyClearText = "clear_text" // no key
+)
+
+// Run prints one row per key. It fails if the file lacks a key.
 func (c *secretStatus) Run(env *environment) (err error) {
 	st, err := c.openExisting(env)
 	if err != nil {
 		return err
 	}
 	defer closing(st, &err)
-	keys, err := c.keyring(env, c.storeFlags, st)
+	rows, err := c.rows(env, st)
 	if err != nil {
 		return err
+	}
+	if err := printRows(env.stdout, c.outputFlags, rows); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		switch r.State {
+		case keyMissing:
+			fmt.Fprintf(env.stderr, "The key file lacks key %s.\n", *r.Key)
+			err = exitError(exitFailed)
+		case keyClearText:
+			fmt.Fprintln(env.stderr, "Secrets in clear text will be encrypted the next time serve starts.")
+		}
+	}
+	return err
+}
+
+// rows returns the keys of the file, the missing keys and, if there are any, the secrets in clear
+// text.
+func (c *secretStatus) rows(env *environment, st database) ([]secretKeyRow, error) {
+	keys, err := c.keyring(env, c.storeFlags, st)
+	if err != nil {
+		return nil, err
 	}
 	inUse, err := st.SecretKeys(env)
 	if err != nil {
-		return err
-	}
-	v := vault.New(vault.Options{Keys: keys})
-	table := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
-	for i, id := range v.KeyIDs() {
-		use := "decrypts"
-		if i == 0 {
-			use = "encrypts and decrypts"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", id, amount(inUse[id], "secret", "secrets"), use)
+		return nil, err
 	}
 	check, err := st.KeyCheck(env, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if bound := vault.KeyOf(check); bound != "" {
 		inUse[bound] += 0 // list it even if it encrypts no secrets
 	}
-	missing := missingKeys(inUse, v)
-	for _, id := range missing {
-		fmt.Fprintf(table, "%s\t%s\tMISSING from the key file\n", id, amount(inUse[id], "secret", "secrets"))
+	var rows []secretKeyRow
+	v := vault.New(vault.Options{Keys: keys})
+	state := keyCurrent
+	for _, id := range v.KeyIDs() {
+		rows = append(rows, secretKeyRow{&id, inUse[id], state})
+		state = keyOlder
+	}
+	for _, id := range missingKeys(inUse, v) {
+		rows = append(rows, secretKeyRow{&id, inUse[id], keyMissing})
 	}
 	if n := inUse[""]; n > 0 {
-		fmt.Fprintf(table, "in clear text\t%s\twill be encrypted the next time serve starts\n", amount(n, "secret", "secrets"))
+		rows = append(rows, secretKeyRow{nil, n, keyClearText})
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	if len(missing) > 0 {
-		return exitError(exitFailed)
-	}
-	return nil
+	return rows, nil
 }

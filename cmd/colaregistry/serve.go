@@ -176,14 +176,14 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	_, err = c.signInIssuers(c.Issuers)
 	_, unlinked := c.linkPolicies()
 	err = errors.Join(c.checkImages(), c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(),
-		c.checkFetch(), c.checkOperators(), c.checkRequestLog(), c.checkSignUp(), c.checkContact(), c.checkSiteName(), err,
+		c.checkFetch(), c.checkOperators(), c.checkRequestLog(), c.checkSignUp(), c.checkLinks(), c.checkSiteName(), err,
 		unlinked)
 	if err != nil {
 		return "", err
 	}
 	for _, name := range c.AllowedHosts {
 		if name == "" || strings.ContainsAny(name, "/:* ") && net.ParseIP(name) == nil {
-			return "", fmt.Errorf("--allowed-host: %q must be a host name without a scheme or port", name)
+			return "", usageErrorf("--allowed-host: %q must be a host name without a scheme or port", name)
 		}
 	}
 	for _, origin := range c.AllowedOrigins {
@@ -197,7 +197,7 @@ func (c *serveCommand) check() (publicURL string, err error) {
 // checkSignUp rejects open sign-up without email, which it needs.
 func (c *serveCommand) checkSignUp() error {
 	if c.SignUp == "open" && c.SMTP == "" {
-		return errors.New("--sign-up open requires --smtp, to send sign-in links")
+		return usageErrorf("--sign-up open requires --smtp, to send sign-in links")
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func checkedRoot(flag, text string) (string, error) {
 		return "", err
 	}
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return "", fmt.Errorf("%s: %q must contain only a scheme and host, such as https://registry.example.com",
+		return "", usageErrorf("%s: %q must contain only a scheme and host, such as https://registry.example.com",
 			flag, text)
 	}
 	return u.Scheme + "://" + u.Host, nil
@@ -222,7 +222,7 @@ func checkedURL(flag, text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("%s: %q is not an http:// or https:// URL with a host", flag, text)
+		return nil, usageErrorf("%s: %q is not an http:// or https:// URL with a host", flag, text)
 	}
 	return u, nil
 }

@@ -37,7 +37,7 @@ func (f *networkFlags) check() error {
 		return err
 	}
 	if f.MaxConnections < 1 {
-		return errors.New("--max-connections must be at least 1")
+		return usageErrorf("--max-connections must be at least 1")
 	}
 	return nil
 }
@@ -51,10 +51,10 @@ func (f *networkFlags) proxies() (web.Proxies, error) {
 			network, err = netip.PrefixFrom(address, address.BitLen()), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--trusted-proxy: %q is not an IP address or a network such as 10.0.0.0/8", value)
+			return nil, usageErrorf("--trusted-proxy: %q is not an IP address or a network such as 10.0.0.0/8", value)
 		}
 		if network.Bits() == 0 {
-			return nil, fmt.Errorf("--trusted-proxy: %s includes every address, so any client could spoof its IP; "+
+			return nil, usageErrorf("--trusted-proxy: %s includes every address, so any client could spoof its IP; "+
 				"list only your proxies' networks", value)
 		}
 		networks = append(networks, network.Masked())
@@ -147,13 +147,13 @@ func (f *dashboardFlags) signInIssuers(tokenIssuers []string) ([]auth.SignInIssu
 		urls = tokenIssuers
 	}
 	if len(f.SignInClients) != len(urls) {
-		return nil, fmt.Errorf("--sign-in-client-id: %d given for %d sign-in issuers; "+
+		return nil, usageErrorf("--sign-in-client-id: %d given for %d sign-in issuers; "+
 			"give one per issuer, in the same order", len(f.SignInClients), len(urls))
 	}
 	optional := map[string][]string{"--sign-in-client-secret": f.SignInSecrets, "--sign-in-name": f.SignInNames}
 	for flag, values := range optional {
 		if len(values) != 0 && len(values) != len(urls) {
-			return nil, fmt.Errorf("%s: %d given for %d sign-in issuers; "+
+			return nil, usageErrorf("%s: %d given for %d sign-in issuers; "+
 				"give one per issuer, in the same order, or omit the flag", flag, len(values), len(urls))
 		}
 	}
@@ -190,14 +190,21 @@ func (f *siteFlags) checkSiteName() error {
 // discoveryFlags configure the public pages about the service.
 type discoveryFlags struct {
 	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, shown on the privacy page and on public pages (default: none)."`
+	TermsURL        string `group:"Discovery flags:" name:"terms-url" placeholder:"URL" help:"Your terms of service, linked from every page (default: none)."`
+	PrivacyURL      string `group:"Discovery flags:" name:"privacy-url" placeholder:"URL" help:"Your privacy policy, linked from every page (default: the server's own page, /privacy)."`
 	OpenAIChallenge string `group:"Discovery flags:" name:"openai-apps-challenge" placeholder:"TOKEN" help:"Token with which OpenAI verifies the server's domain, served at /.well-known/openai-apps-challenge."`
 	RegistryAuth    string `group:"Discovery flags:" name:"mcp-registry-auth" placeholder:"TEXT" help:"Public key record with which the MCP Registry verifies the server's domain, such as 'v=MCPv1; k=ed25519; p=…', served at /.well-known/mcp-registry-auth."`
 }
 
-// checkContact validates the contact, which becomes a link.
-func (f *discoveryFlags) checkContact() error {
+// checkLinks validates the contact and the addresses that become links.
+func (f *discoveryFlags) checkLinks() error {
+	for flag, address := range map[string]string{"--terms-url": f.TermsURL, "--privacy-url": f.PrivacyURL} {
+		if _, err := checkedURL(flag, address); err != nil {
+			return err
+		}
+	}
 	if f.Contact != "" && !isContact(f.Contact) {
-		return fmt.Errorf("--contact: %q is neither an email address nor an http or https URL", f.Contact)
+		return usageErrorf("--contact: %q is neither an email address nor an http or https URL", f.Contact)
 	}
 	return nil
 }
@@ -217,7 +224,7 @@ type deliveryFlags struct {
 // check validates the flags without opening the database or connecting to the mail server.
 func (f *deliveryFlags) check() error {
 	if (f.SMTP == "") != (f.MailFrom == "") {
-		return errors.New("--smtp (or --smtp-file) and --mail-from must be set together")
+		return usageErrorf("--smtp (or --smtp-file) and --mail-from must be set together")
 	}
 	_, err := f.mailer(nil, "http://localhost", web.DefaultSiteName, slog.New(slog.DiscardHandler))
 	return err

@@ -126,6 +126,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	})
 	public := site.New(site.Options{
 		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, SiteName: c.SiteName, Contact: c.Contact,
+		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL,
 		SignUp: mailer != nil && c.SignUp == "open", Logger: env.log, Metrics: metrics,
 	})
 	pages, err := s.dashboard(c, d, links, mailer, public.Landing)
@@ -160,8 +161,8 @@ func (s *server) dashboard(
 	return dashboard.New(s.service, s.browsers, dashboard.Options{
 		PublicURL: d.publicURL, Hosts: c.hosts(d), BillingURL: c.BillingURL, SignInForApps: len(c.Issuers) > 0,
 		SignInByEmail: mailer != nil, SignUp: mailer != nil && c.SignUp == "open", InviteOnly: c.SignUp == "invite",
-		Landing: landing, SiteName: c.SiteName, Logger: s.env.log, Metrics: d.admin.registerer(),
-		LogRequest: s.service.LogRequest,
+		Landing: landing, SiteName: c.SiteName, TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, Logger: s.env.log,
+		Metrics: d.admin.registerer(), LogRequest: s.service.LogRequest,
 	}), nil
 }
 

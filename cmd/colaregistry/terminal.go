@@ -10,6 +10,8 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
+
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // terminalWidth returns the width of a terminal in columns, 0 if unknown.
@@ -23,24 +25,34 @@ func terminalWidth(f *os.File) int {
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// progress shows the progress of a long operation: a bar on a terminal, otherwise a line every
-// reportEvery.
+// progress shows the progress of a long operation, with its rate and the time left: a bar on a
+// terminal, otherwise a line at growing intervals.
 type progress struct {
 	w        io.Writer
+	now      func() time.Time
 	title    string
 	unit     string
 	bars     *mpb.Progress // nil if w is not a terminal
 	bar      *mpb.Bar
 	started  time.Time
-	reported time.Time
+	first    int64         // done when set was first called: earlier work of a resumed operation
+	counted  bool          // set was called
+	reported time.Time     // last line
+	interval time.Duration // until the next line
 	done     int64
 	note     atomic.Pointer[string] // shown after the bar
 }
 
-const reportEvery = 5 * time.Second
+// A line is printed after firstReport, then at intervals that double up to maxReport.
+const (
+	firstReport = 5 * time.Second
+	maxReport   = time.Minute
+)
 
 func newProgress(w io.Writer, title, unit string) *progress {
-	p := &progress{w: w, title: title, unit: unit, started: time.Now(), reported: time.Now()}
+	p := &progress{w: w, now: time.Now, title: title, unit: unit, interval: firstReport}
+	p.started = p.now()
+	p.reported = p.started
 	if !interactive(w) {
 		fmt.Fprintf(w, "%s…\n", title)
 		return p
@@ -48,14 +60,15 @@ func newProgress(w io.Writer, title, unit string) *progress {
 	p.bars = mpb.New(mpb.WithOutput(w), mpb.WithWidth(40))
 	p.bar = p.bars.AddBar(0,
 		mpb.PrependDecorators(decor.Name(title+" ")),
-		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d "+unit),
-			decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace), decor.Any(p.suffix)),
+		mpb.AppendDecorators(decor.Any(p.counts), decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace), decor.Any(p.suffix)),
 	)
 	return p
 }
 
-// describe sets the text shown after the bar. Without a terminal, it has no effect.
-func (p *progress) describe(text string) { p.note.Store(&text) }
+// counts formats the counts for the bar.
+func (p *progress) counts(s decor.Statistics) string {
+	return fmt.Sprintf("%s / %s %s", web.Thousands(s.Current), web.Thousands(s.Total), p.unit)
+}
 
 func (p *progress) suffix(decor.Statistics) string {
 	if note := p.note.Load(); note != nil {
@@ -66,21 +79,53 @@ func (p *progress) suffix(decor.Statistics) string {
 
 // set updates the progress; total is negative if unknown.
 func (p *progress) set(done, total int64) {
+	if !p.counted {
+		p.first, p.counted = done, true
+	}
+	p.show(done, total, p.pace(done, total))
+}
+
+// show updates the progress with a text in place of the rate and the time left.
+func (p *progress) show(done, total int64, note string) {
 	p.done = done
 	if p.bar != nil {
+		p.note.Store(&note)
 		p.bar.SetTotal(max(total, done), false)
 		p.bar.SetCurrent(done)
 		return
 	}
-	if time.Since(p.reported) < reportEvery {
+	now := p.now()
+	if now.Sub(p.reported) < p.interval {
 		return
 	}
-	p.reported = time.Now()
+	p.reported, p.interval = now, min(2*p.interval, maxReport)
 	of := ""
 	if total >= 0 {
-		of = fmt.Sprintf(" of %d", total)
+		of = " of " + web.Thousands(total)
 	}
-	fmt.Fprintf(p.w, "%s: %d%s %s, %s\n", p.title, done, of, p.unit, p.elapsed())
+	p.line(of, note)
+}
+
+// pace returns the average rate and, if the total is known, the time left at this rate.
+func (p *progress) pace(done, total int64) string {
+	seconds := p.now().Sub(p.started).Seconds()
+	if seconds <= 0 || done <= p.first {
+		return ""
+	}
+	rate := float64(done-p.first) / seconds
+	text := perSecond(rate)
+	if total > done {
+		text += ", about " + roughly(time.Duration(float64(total-done)/rate*float64(time.Second))) + " left"
+	}
+	return text
+}
+
+// perSecond formats a rate, with a decimal place if it is low.
+func perSecond(rate float64) string {
+	if rate < 10 {
+		return fmt.Sprintf("%.1f/s", rate)
+	}
+	return web.Thousands(int64(rate)) + "/s"
 }
 
 // end finishes the bar, or prints the final line.
@@ -90,9 +135,14 @@ func (p *progress) end() {
 		p.bars.Wait()
 		return
 	}
-	fmt.Fprintf(p.w, "%s: %d %s, %s\n", p.title, p.done, p.unit, p.elapsed())
+	p.line("", p.pace(p.done, p.done))
 }
 
-func (p *progress) elapsed() time.Duration {
-	return time.Since(p.started).Round(100 * time.Millisecond)
+// line prints the counts, the elapsed time and a note.
+func (p *progress) line(of, note string) {
+	if note != "" {
+		note = ", " + note
+	}
+	elapsed := p.now().Sub(p.started).Round(100 * time.Millisecond)
+	fmt.Fprintf(p.w, "%s: %s%s %s, %s%s\n", p.title, web.Thousands(p.done), of, p.unit, elapsed, note)
 }

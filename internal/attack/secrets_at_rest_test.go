@@ -54,7 +54,7 @@ func TestSecretsAtRest(t *testing.T) {
 			"challenge": challenge["challenge"].(string),
 			"code":      code, "code without a hyphen": strings.ReplaceAll(code, "-", ""),
 		})
-		if status := s.Run("secret", "status"); !regexp.MustCompile(`^[0-9a-f]{8} +3 secrets`).MatchString(status) {
+		if status := s.Run("secret", "status"); !regexp.MustCompile(`(?m)^[0-9a-f]{8} +3 +current$`).MatchString(status) {
 			t.Errorf("secret status printed %q, want one key with 3 secrets", status)
 		}
 	})

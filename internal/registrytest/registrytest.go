@@ -155,6 +155,24 @@ func (r *Registry) SignIn(t testing.TB, account cola.AccountID, browser, issuer 
 	}
 }
 
+// Identity links an identity at an issuer to an account. If account is 0, it links the identity to
+// a new account without an email address. It returns the account.
+func (r *Registry) Identity(t testing.TB, account cola.AccountID, issuer, subject string) cola.AccountID {
+	t.Helper()
+	id := store.Identity{Issuer: issuer, Subject: subject}
+	if account == 0 {
+		created, err := r.Store.AccountOf(t.Context(), id, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return created.ID
+	}
+	if err := r.Store.AddIdentity(t.Context(), account, id); err != nil {
+		t.Fatal(err)
+	}
+	return account
+}
+
 // Key creates an API key for an account and returns a caller that uses it over REST.
 func (r *Registry) Key(t testing.TB, account cola.AccountID, name string) cola.Caller {
 	t.Helper()

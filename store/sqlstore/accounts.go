@@ -133,6 +133,9 @@ const (
 		INSERT INTO identities (issuer, subject, account_id) SELECT $1, $2, id FROM held WHERE TRUE
 		ON CONFLICT (issuer, subject) DO UPDATE SET account_id = excluded.account_id`
 	selectIdentities = `SELECT i.account_id, i.issuer, i.subject, a.email FROM identities i JOIN accounts a ON a.id = i.account_id`
+	deleteIdentity   = `DELETE FROM identities WHERE account_id = $1 AND issuer = $2 AND subject = $3`
+	hasIdentity      = `SELECT EXISTS (SELECT 1 FROM identities WHERE account_id = $1)`
+	endSignInsVia    = `UPDATE sign_ins SET ended_at = $3 WHERE account_id = $1 AND id <> $2 AND via = $4 AND ended_at IS NULL AND expires_at > $3`
 	replaceEmail     = `UPDATE accounts SET email = $3, email_folded = $4 WHERE id = $1 AND email = $2`
 )
 
@@ -239,6 +242,36 @@ func (s *Store) AddIdentity(ctx context.Context, account cola.AccountID, id stor
 		return s.db.Failed(operation, err)
 	}
 	return s.affectOne(ctx, operation, moveIdentity, id.Issuer, id.Subject, int64(account))
+}
+
+// RemoveIdentity implements store.Identities.
+func (s *Store) RemoveIdentity(ctx context.Context, account cola.AccountID, id store.Identity, except int64) error {
+	return s.db.Transact(ctx, "remove identity", func(ctx context.Context, tx Tx) error {
+		if err := lockAccountRow(ctx, tx, account); err != nil {
+			return err
+		}
+		err := execOne(ctx, tx, deleteIdentity, int64(account), id.Issuer, id.Subject)
+		if err != nil {
+			return s.notFoundIfInvalid(err)
+		}
+		a, err := one(ctx, tx, accountColumns, accountByID, int64(account))
+		if err != nil {
+			return err
+		}
+		others, err := value[bool](ctx, tx, hasIdentity, int64(account))
+		if err == nil && !others && store.IsIdentityName(a.Email) {
+			err = store.ErrLastIdentity
+		}
+		if err != nil {
+			return err
+		}
+		now, err := s.currentTime(ctx, tx)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, endSignInsVia, int64(account), except, now, id.Issuer)
+		return err
+	})
 }
 
 // IdentitiesOf implements store.Identities.

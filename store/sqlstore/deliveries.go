@@ -29,7 +29,10 @@ const (
 	deliveryByID    = selectDeliveries + ` WHERE v.account_id = $1 AND v.id = $2`
 	countDeliveries = `SELECT count(*) FROM deliveries v`
 	selectAttempts  = `SELECT at, took, status, error FROM delivery_attempts WHERE delivery_id = $1 ORDER BY n`
-	insertMessage   = `INSERT INTO deliveries (account_id, destination_id, event, kind, created_at, next_attempt_at)
+	deliveriesAfter = selectDeliveries + ` WHERE v.account_id = $1 AND v.id > $2 ORDER BY v.id LIMIT $3`
+	attemptsOf      = `SELECT delivery_id, at, took, status, error FROM delivery_attempts WHERE delivery_id IN (SELECT id FROM deliveries
+		WHERE account_id = $1 AND id BETWEEN $2 AND $3) ORDER BY delivery_id, n`
+	insertMessage = `INSERT INTO deliveries (account_id, destination_id, event, kind, created_at, next_attempt_at)
 		SELECT account_id, id, $3, kind, $4, $4 FROM destinations WHERE account_id = $1 AND uuid = $2 RETURNING id`
 
 	lockTargetOf = `SELECT d.id, d.state FROM deliveries v JOIN destinations d ON d.id = v.destination_id WHERE v.account_id = $1 AND v.id = $2
@@ -93,16 +96,49 @@ func (s *Store) DeliveryOf(ctx context.Context, account cola.AccountID,
 		if detail.Delivery, err = one(ctx, q, deliveryColumns, deliveryByID, int64(account), id); err != nil {
 			return err
 		}
-		attempts, err := list(ctx, q,
-			func(a *cola.DeliveryAttempt) []any { return []any{&a.At, &a.DurationMS, &a.Status, &a.Error} },
-			selectAttempts, id)
-		for i := range attempts {
-			attempts[i].DurationMS /= 1000 // stored in microseconds
+		attempts, err := list(ctx, q, attemptColumns, selectAttempts, id)
+		for _, a := range attempts {
+			addAttempt(&detail, a)
 		}
-		detail.Attempts = append(detail.Attempts, attempts...)
 		return err
 	})
 	return detail, err
+}
+
+// DeliveriesAfter implements store.Deliveries.
+func (s *Store) DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) (all []cola.DeliveryDetail, err error) {
+	type attempt struct {
+		delivery int64
+		cola.DeliveryAttempt
+	}
+	err = s.db.View(ctx, "read deliveries", func(q Querier) error {
+		deliveries, err := list(ctx, q, deliveryColumns, deliveriesAfter, int64(account), after, limit)
+		if err != nil || len(deliveries) == 0 {
+			return err
+		}
+		columns := func(a *attempt) []any { return append([]any{&a.delivery}, attemptColumns(&a.DeliveryAttempt)...) }
+		attempts, err := list(ctx, q, columns, attemptsOf, int64(account), deliveries[0].ID, deliveries[len(deliveries)-1].ID)
+		all = make([]cola.DeliveryDetail, len(deliveries))
+		for i, d := range deliveries {
+			all[i] = cola.DeliveryDetail{Delivery: d, Attempts: []cola.DeliveryAttempt{}}
+			for len(attempts) > 0 && attempts[0].delivery == d.ID {
+				addAttempt(&all[i], attempts[0].DeliveryAttempt)
+				attempts = attempts[1:]
+			}
+		}
+		return err
+	})
+	return all, err
+}
+
+func attemptColumns(a *cola.DeliveryAttempt) []any {
+	return []any{&a.At, &a.DurationMS, &a.Status, &a.Error}
+}
+
+// addAttempt adds a stored attempt, whose duration is in microseconds.
+func addAttempt(d *cola.DeliveryDetail, a cola.DeliveryAttempt) {
+	a.DurationMS /= 1000
+	d.Attempts = append(d.Attempts, a)
 }
 
 // Replay implements store.Deliveries.

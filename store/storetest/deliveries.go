@@ -13,6 +13,7 @@ import (
 func testDeliveries(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"list newest first, in pages", listDeliveries},
+		{"in order, with attempts", deliveriesAfter},
 		{"filters", filterDeliveries},
 		{"another account", deliveriesOfAnotherAccount},
 		{"replay", replayDelivery},
@@ -45,6 +46,39 @@ func listDeliveries(t *testing.T, st store.Store, _ *clock) {
 		}
 		checkEqual(t, "page", want, append([]cola.Delivery(nil), must(t, list, err)...))
 	}
+}
+
+func deliveriesAfter(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustNotify(t, st, "a@example.com", 1, 3), mustNotify(t, st, "b@example.com", 2, 1)
+	for _, d := range claimDeliveries(t, st, 2) {
+		mustRecordAttempt(t, st, retriedAttempt(d, duePast))
+	}
+	again, err := st.ClaimDeliveries(t.Context(), duePast.Add(anHour), allKinds, noLimit, anHour)
+	for _, d := range must(t, again, err) {
+		mustRecordAttempt(t, st, deliveredAttempt(d, duePast))
+	}
+	var want []cola.DeliveryDetail
+	for _, d := range deliveriesOf(t, st, a.ID, store.DeliveryFilter{}) {
+		want = append(want, mustDelivery(t, st, a.ID, d.ID))
+	}
+	after := func(account cola.AccountID, id int64, limit int) []cola.DeliveryDetail {
+		t.Helper()
+		got, err := st.DeliveriesAfter(t.Context(), account, id, limit)
+		return must(t, got, err)
+	}
+	checkEqual(t, "all", want, after(a.ID, 0, 100))
+	var paged []cola.DeliveryDetail
+	for id := int64(0); ; id = paged[len(paged)-1].ID {
+		page := after(a.ID, id, 2)
+		if len(page) == 0 {
+			break
+		}
+		paged = append(paged, page...)
+	}
+	checkEqual(t, "in pages", want, paged)
+	checkEqual(t, "after the last", 0, len(after(a.ID, want[len(want)-1].ID, 10)))
+	checkEqual(t, "of another account", 2, len(after(b.ID, 0, 100)))
+	checkEqual(t, "of no account", 0, len(after(b.ID+100, 0, 100)))
 }
 
 func filterDeliveries(t *testing.T, st store.Store, _ *clock) {

@@ -17,11 +17,79 @@ func testLinkedIdentities(t *testing.T, open Opener) {
 		{"move to another account", moveIdentity},
 		{"add to an account without email", addToAccountWithoutEmail},
 		{"list in order", listIdentities},
+		{"remove", removeIdentity},
+		{"remove the only way to sign in", removeLastIdentity},
+		{"concurrent removal of the last two", concurrentRemoval},
 		{"malformed identity and unknown account", addIdentityErrors},
 		{"concurrent add and sign-in", concurrentAddAndSignIn},
 		{"concurrent add to two accounts", concurrentAddToTwo},
 		{"concurrent add and email adoption", concurrentAddAndAdoption},
 	})
+}
+
+func removeIdentity(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierPro), mustAccount(t, st, "b@example.com", cola.TierPro)
+	for subject, account := range map[string]store.Account{"1": a, "2": a, "3": b} {
+		mustDo(t, st.AddIdentity(t.Context(), account.ID, identity(subject)))
+	}
+	signIn := func(account store.Account, via string) int64 {
+		t.Helper()
+		s, err := st.CreateSignIn(t.Context(), store.SignIn{Account: account.ID, Via: via, ExpiresAt: c.now().Add(anHour)})
+		return must(t, s, err).ID
+	}
+	current, byLink := signIn(a, testIssuer), signIn(a, "")
+	signIn(a, testIssuer)
+	other := signIn(b, testIssuer)
+	for _, missing := range []struct {
+		account cola.AccountID
+		id      store.Identity
+	}{{a.ID, identity("3")}, {a.ID, identity("4")}, {b.ID + 100, identity("1")}, {a.ID, identity("\x00")}, {a.ID, identity("\xff")}, {a.ID, store.Identity{}}} {
+		if err := st.RemoveIdentity(t.Context(), missing.account, missing.id, current); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("RemoveIdentity(%d, %+q) error = %v, want ErrNotFound", missing.account, missing.id, err)
+		}
+	}
+	mustDo(t, st.RemoveIdentity(t.Context(), a.ID, identity("1"), current))
+	checkIdentities(t, st, 0, linkedTo(a, identity("2")), linkedTo(b, identity("3")))
+	for account, want := range map[cola.AccountID][]int64{a.ID: {byLink, current}, b.ID: {other}} {
+		var ids []int64
+		list, err := st.SignIns(t.Context(), account)
+		for _, s := range must(t, list, err) {
+			ids = append(ids, s.ID)
+		}
+		checkEqual(t, "remaining sign-ins", want, ids)
+	}
+	mustDo(t, st.RemoveIdentity(t.Context(), a.ID, identity("2"), current)) // the account has an email address
+	checkEqual(t, "account after signing in again", a.ID, mustAccountOf(t, st, testIssuer, "1", "a@example.com").ID)
+}
+
+func removeLastIdentity(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccountOf(t, st, testIssuer, "1", "")
+	if err := st.RemoveIdentity(t.Context(), a.ID, identity("1"), 0); !errors.Is(err, store.ErrLastIdentity) {
+		t.Errorf("error = %v, want ErrLastIdentity", err)
+	}
+	mustDo(t, st.AddIdentity(t.Context(), a.ID, identity("2")))
+	mustDo(t, st.RemoveIdentity(t.Context(), a.ID, identity("1"), 0))
+	checkIdentities(t, st, a.ID, linkedTo(a, identity("2")))
+}
+
+// concurrentRemoval checks that an account without an email address keeps one of two identities.
+func concurrentRemoval(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccountOf(t, st, testIssuer, "1", "")
+	mustDo(t, st.AddIdentity(t.Context(), a.ID, identity("2")))
+	errs := make(chan error, 2)
+	for _, subject := range []string{"1", "2"} {
+		go func() { errs <- st.RemoveIdentity(context.Background(), a.ID, identity(subject), 0) }()
+	}
+	refused := 0
+	for range 2 {
+		if err := <-errs; errors.Is(err, store.ErrLastIdentity) {
+			refused++
+		} else {
+			mustDo(t, err)
+		}
+	}
+	left, err := st.IdentitiesOf(t.Context(), a.ID)
+	checkEqual(t, "refused removals and identities left", []int{1, 1}, []int{refused, len(must(t, left, err))})
 }
 
 func identity(subject string) store.Identity {

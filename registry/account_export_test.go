@@ -1,0 +1,141 @@
+package registry_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// manyDeliveries is a store of an account with many deliveries. Reading the page after failAfter
+// fails.
+type manyDeliveries struct {
+	registry.ExportStore
+	count, failAfter int64
+	read             func(after int64)
+}
+
+func (m manyDeliveries) DeliveriesAfter(
+	_ context.Context, _ cola.AccountID, after int64, limit int,
+) (page []cola.DeliveryDetail, err error) {
+	m.read(after)
+	if m.failAfter > 0 && after >= m.failAfter {
+		return nil, store.ErrUnavailable
+	}
+	for id := after + 1; id <= m.count && len(page) < limit; id++ {
+		page = append(page, cola.DeliveryDetail{
+			Delivery: cola.Delivery{ID: id, MessageID: fmt.Sprintf("msg_%032d", id)},
+			Attempts: []cola.DeliveryAttempt{{Error: cola.Some("The receiver responded with status 503.")}},
+		})
+	}
+	return page, nil
+}
+
+// exported is the part of an export that tests check.
+type exported struct {
+	Account struct {
+		Email *string `json:"email"`
+		Tier  string  `json:"tier"`
+	} `json:"account"`
+	Identities    []map[string]any `json:"identities"`
+	Sessions      []map[string]any `json:"sessions"`
+	Keys          []map[string]any `json:"keys"`
+	Apps          []map[string]any `json:"apps"`
+	SavedSearches []map[string]any `json:"saved_searches"`
+	Destinations  []map[string]any `json:"destinations"`
+	Usage         []struct {
+		Day      string `json:"day"`
+		Units    int    `json:"units"`
+		Requests int    `json:"requests"`
+	} `json:"usage_by_day"`
+	Deliveries []struct {
+		ID       int64            `json:"id"`
+		Attempts []map[string]any `json:"attempts"`
+	} `json:"deliveries"`
+	Complete bool `json:"complete"`
+}
+
+// TestExportAccount checks that an export contains the records of one account only, and is empty
+// lists for a new account.
+func TestExportAccount(t *testing.T) {
+	w := mustWorld(t, 1)
+	ann, bob := w.mustHolder(t, "ann@example.com", cola.TierPro), w.mustHolder(t, "bob@example.com", cola.TierFree)
+	if err := w.store.AddIdentity(t.Context(), ann.Account, store.Identity{Issuer: "https://issuer.example", Subject: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	w.mustConnect(t, ann.Account, "assistant")
+	key, _, err := w.CreateKey(t.Context(), ann, registry.KeyParams{Name: "laptop <b>"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.SearchColas(t.Context(), keyCaller(ann.Account, key.ID), cola.SearchParams{}); err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if _, err := w.ExportAccount(t.Context(), ann, &text); err != nil {
+		t.Fatal(err)
+	}
+	var got exported
+	if err := json.Unmarshal(text.Bytes(), &got); err != nil {
+		t.Fatalf("%v:\n%s", err, &text)
+	}
+	for name, n := range map[string]int{
+		"identities": len(got.Identities), "sessions": len(got.Sessions), "keys": len(got.Keys), "apps": len(got.Apps),
+		"days of usage": len(got.Usage),
+	} {
+		if n != 1 {
+			t.Errorf("%d %s, want 1", n, name)
+		}
+	}
+	if !got.Complete || got.Account.Email == nil || *got.Account.Email != "ann@example.com" || got.Keys[0]["name"] != "laptop <b>" {
+		t.Errorf("export:\n%s", &text)
+	}
+	if bytes.Contains(text.Bytes(), []byte(key.Secret)) || bytes.Contains(text.Bytes(), []byte("bob@")) {
+		t.Errorf("export contains a key or another account:\n%s", &text)
+	}
+	text.Reset()
+	if _, err := w.ExportAccount(t.Context(), bob, &text); err != nil || !json.Valid(text.Bytes()) || bytes.Contains(text.Bytes(), []byte("null,\"keys\"")) {
+		t.Errorf("export of a new account: %v\n%s", err, &text)
+	}
+	_, err = w.ExportAccount(t.Context(), keyCaller(ann.Account, key.ID), &text)
+	if cola.CodeOf(err) != cola.CodeForbidden {
+		t.Errorf("with a key: error %v, want %s", err, cola.CodeForbidden)
+	}
+}
+
+// TestExportIsStreamed checks that an export of 100,000 deliveries is sent while it is read, and
+// that a failed export is not valid JSON.
+func TestExportIsStreamed(t *testing.T) {
+	w := mustWorld(t, 1)
+	ann := w.mustHolder(t, "ann@example.com", cola.TierPro)
+	var text bytes.Buffer
+	var behind int
+	st := manyDeliveries{ExportStore: w.store, count: 100_000}
+	st.read = func(after int64) { behind = max(behind, int(after)-bytes.Count(text.Bytes(), []byte(`"message_id"`))) }
+	if err := registry.ExportAccount(t.Context(), &text, st, ann.Account, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	var got exported
+	if err := json.Unmarshal(text.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(got.Deliveries); n != 100_000 || got.Deliveries[n-1].ID != 100_000 || len(got.Deliveries[n-1].Attempts) != 1 {
+		t.Errorf("%d deliveries", n)
+	}
+	if behind > 1_000 {
+		t.Errorf("up to %d deliveries were read before they were sent", behind)
+	}
+	text.Reset()
+	st.failAfter, st.read = 2_000, func(int64) {}
+	err := registry.ExportAccount(t.Context(), &text, st, ann.Account, time.Now())
+	if !errors.Is(err, store.ErrUnavailable) || json.Valid(text.Bytes()) || bytes.Contains(text.Bytes(), []byte("complete")) {
+		t.Errorf("interrupted export: error %v, %d bytes", err, text.Len())
+	}
+}
