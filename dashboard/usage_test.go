@@ -61,7 +61,7 @@ func TestUsage(t *testing.T) {
 	for target, texts := range map[string][]string{
 		"/usage": {
 			"7 of 10,000", "100 of 1,000,000",
-			"Projected: 51 by <time", "counted from", // 1.5 days of 11
+			": 51 by <time", `<time datetime="2026-11-20">`, // 1.5 days of 11
 			"100 list records in total; peak of 70 on Nov 20. REST API 80, Assistants 20.",
 			`<th scope="row">Nov 20</th><td>50</td><td>20</td><td>70</td>`,
 			`<th scope="row">Nov 19</th><td>0</td><td>0</td><td>0</td>`,
@@ -129,6 +129,26 @@ func TestUsageCSV(t *testing.T) {
 		if strings.HasPrefix(head, "=") {
 			t.Errorf("heading %q is a formula", head)
 		}
+	}
+}
+
+// TestEarlyForecast checks that on the 1st of a month, the reason for a missing projection is not that
+// the account is new.
+func TestEarlyForecast(t *testing.T) {
+	s := mustSite(t)
+	reason := func(since cola.Date) string {
+		r := fullReport("x")
+		r.Now, r.Since = since.Time().Add(12*time.Hour), since
+		r.State.Used = cola.Used{DetailViews: 1}
+		s.setReport(r)
+		_, text, _ := strings.Cut(s.get("/usage").body, `class="meter"`)
+		_, text, _ = strings.Cut(text, `<p class="soft">`)
+		text, _, _ = strings.Cut(text, "</p>")
+		return text
+	}
+	first, later := reason(cola.NewDate(2026, 12, 1)), reason(cola.NewDate(2026, 12, 9))
+	if first == "" || first == later || strings.Contains(first+later, "<time") {
+		t.Errorf("reasons = %q on the 1st and %q on the first day of use, want different ones without a projection", first, later)
 	}
 }
 
@@ -311,7 +331,7 @@ func TestFullUsage(t *testing.T) {
 	s.setReport(fullReport(strings.Repeat("a long name ", 3) + "<script>alert(1)</script>"))
 	a := s.get("/usage?group_by=source&range=90d")
 	a.checkHTML(t)
-	a.shows(t, http.StatusOK, "Used up", "would need 120,000", "<time datetime=\"2026-12-26\">", `href="/plans"`, "Other",
+	a.shows(t, http.StatusOK, "Used up", "120,000", "<time datetime=\"2026-12-26\">", `href="/plans"`, "Other",
 		"View all 50", "60 requests per minute", "Detail views used up", "Missing permission",
 		"Inactive key, app or session", "Account suspended")
 	if got := strings.Count(a.body, "data-label=\"Fix\""); got != refusalsShown {
