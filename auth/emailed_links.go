@@ -31,8 +31,10 @@ import (
 //
 //	queue ──► account, or sign-up open? ──► limits of the mailbox ──► store the link ──► send it
 //
-// A link waits for minutes only while the mail server is unavailable. It doesn't hold up other links.
-// At shutdown, waiting links are sent once more. A crash loses unsent links; see docs/DECISIONS.md.
+// First attempts and retries have separate senders, so a new link waits only for the first attempts
+// before it, each of which takes at most linkSendTimeout. A link is not sent after linkSendWindow,
+// so that its recipient has time to use it. At shutdown, waiting links are sent once more. A crash
+// loses unsent links; see docs/DECISIONS.md.
 
 // Limits of emailed links.
 const (
@@ -49,9 +51,11 @@ const (
 
 	queuedLinks          = 1_000 // per process; as many more may wait for the mail server
 	linkLookupsPerSecond = 100   // per process; bounds the work that a flood causes in the database
-	linkSenders          = 4     // messages sent at once
-	linkSendTimeout      = 30 * time.Second
-	linkDrainTimeout     = 10 * time.Second // for the queue at shutdown
+	linkSenders          = 8     // first attempts at once
+	linkRetrySenders     = 2     // retries at once
+	linkSendTimeout      = 10 * time.Second
+	linkSendWindow       = LinkLifetime - 5*time.Minute // from the link's creation
+	linkDrainTimeout     = 10 * time.Second             // for the queue at shutdown
 	linkCleanupInterval  = time.Hour
 )
 
@@ -70,6 +74,7 @@ type LinkMail struct {
 	To, URL     string
 	SignUp      bool // using the link creates an account
 	RequestedAt time.Time
+	ExpiresAt   time.Time
 }
 
 // ErrUndeliverable is the error for an email that the mail server rejected for good.
@@ -106,10 +111,11 @@ type linkQueue struct {
 	lookups  *rate.Limiter
 	results  *prometheus.CounterVec
 
-	sends   sync.WaitGroup // one goroutine for each link that is being sent or waits for a retry
-	unsent  chan struct{}  // holds an element for each of sends
-	dropped atomic.Int64   // links that were not sent before the end
-	senders chan struct{}  // holds an element for each message that is being sent
+	sends    sync.WaitGroup // one goroutine for each link that is being sent or waits for a retry
+	unsent   chan struct{}  // semaphore of sends
+	dropped  atomic.Int64   // links that were not sent before the end
+	senders  chan struct{}  // semaphore of first attempts
+	retriers chan struct{}  // semaphore of retries
 }
 
 func newLinkQueue(b *Browsers, o BrowserOptions) *linkQueue {
@@ -117,7 +123,7 @@ func newLinkQueue(b *Browsers, o BrowserOptions) *linkQueue {
 		Browsers: b, send: o.SendLink, signUp: o.SignUp,
 		clients:  ratelimit.New[netip.Prefix](linkRequests, linkRequestRefill, linkRequestAddresses, o.Now),
 		requests: make(chan linkRequest, queuedLinks), unsent: make(chan struct{}, queuedLinks),
-		senders: make(chan struct{}, linkSenders),
+		senders: make(chan struct{}, linkSenders), retriers: make(chan struct{}, linkRetrySenders),
 		lookups: rate.NewLimiter(linkLookupsPerSecond, linkLookupsPerSecond),
 		results: promauto.With(o.Metrics).NewCounterVec(prometheus.CounterOpts{
 			Name: "colaregistry_sign_in_emails_total", Help: "Requests for sign-in links by email, by result.",
@@ -195,6 +201,9 @@ func (q *linkQueue) run(ctx context.Context) {
 	}
 	workers.Wait()
 	q.sends.Wait()
+	for range len(q.requests) { // added after the workers ended
+		q.finish(linkDropped)
+	}
 	if n := q.dropped.Load(); n > 0 {
 		q.log.Warn("shutting down: sign-in links were not sent", "links", n)
 	}
@@ -207,12 +216,12 @@ func (q *linkQueue) work(ctx, draining context.Context) {
 		case r := <-q.requests:
 			q.handle(ctx, draining, r)
 			continue
-		default:
+		case <-ctx.Done():
 		}
 		select {
 		case r := <-q.requests:
 			q.handle(ctx, draining, r)
-		case <-ctx.Done():
+		default:
 			return
 		}
 	}
@@ -233,7 +242,9 @@ func (q *linkQueue) handle(ctx, draining context.Context, r linkRequest) {
 		return
 	}
 	q.sends.Go(func() {
-		result := q.transmit(ctx, draining, m)
+		window, cancel := context.WithTimeout(draining, linkSendWindow)
+		defer cancel()
+		result := q.transmit(ctx, window, m)
 		<-q.unsent
 		q.finish(result)
 	})
@@ -253,6 +264,7 @@ func (q *linkQueue) create(ctx context.Context, r linkRequest) (m LinkMail, resu
 		return m, linkDropped
 	}
 	token, hash := NewSignInLink()
+	expires := q.now().Add(LinkLifetime)
 	link := store.EmailedLink{Email: r.email, Hash: hash, Lifetime: LinkLifetime}
 	limits := store.EmailedLinkLimits{
 		PerHour: mailboxLinksPerHour, PerDay: mailboxLinksPerDay, SignUpsPerHour: signUpLinksPerHour,
@@ -271,23 +283,28 @@ func (q *linkQueue) create(ctx context.Context, r linkRequest) (m LinkMail, resu
 		q.throttledLog.warn("emailed link", "creating a sign-in link failed; it was not sent", "error", err)
 		return m, linkFailed
 	}
-	return LinkMail{To: r.email, URL: q.public + SignInLinkPath + token, SignUp: signsUp, RequestedAt: r.at}, ""
+	return LinkMail{To: r.email, URL: q.public + SignInLinkPath + token, SignUp: signsUp, RequestedAt: r.at, ExpiresAt: expires}, ""
 }
 
-// transmit sends a link, with retries. When ctx ends, it tries once more without waiting.
-func (q *linkQueue) transmit(ctx, draining context.Context, m LinkMail) (result string) {
+// transmit sends a link, with retries until window ends. When ctx ends, it tries once more without
+// waiting.
+func (q *linkQueue) transmit(ctx, window context.Context, m LinkMail) (result string) {
 	delays := linkRetryDelays()
 	for attempt := 0; ; attempt++ {
 		last := ctx.Err() != nil || attempt == len(delays)
-		err := q.sendOnce(draining, m)
+		senders := q.senders
+		if attempt > 0 && ctx.Err() == nil {
+			senders = q.retriers
+		}
+		err := q.sendOnce(window, senders, m)
 		switch {
 		case err == nil:
 			return linkSent
 		case errors.Is(err, ErrUndeliverable):
 			return linkUndeliverable
-		case ctx.Err() != nil && last:
+		case ctx.Err() != nil && (last || window.Err() != nil):
 			return linkDropped
-		case last:
+		case last || window.Err() != nil:
 			q.throttledLog.warn("email", "sending a sign-in link failed", "attempts", attempt+1, "error", err)
 			return linkFailed
 		}
@@ -298,11 +315,11 @@ func (q *linkQueue) transmit(ctx, draining context.Context, m LinkMail) (result 
 	}
 }
 
-// sendOnce sends a link when a sender is free.
-func (q *linkQueue) sendOnce(ctx context.Context, m LinkMail) error {
+// sendOnce sends a link when one of the senders is free.
+func (q *linkQueue) sendOnce(ctx context.Context, senders chan struct{}, m LinkMail) error {
 	select {
-	case q.senders <- struct{}{}:
-		defer func() { <-q.senders }()
+	case senders <- struct{}{}:
+		defer func() { <-senders }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}

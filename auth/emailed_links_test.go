@@ -154,7 +154,8 @@ func TestLinkRequestLimits(t *testing.T) {
 		}
 		wait()
 		if len(mail.mails) != mailboxLinksPerHour || d.emails(linkLimited) != linkRequests-mailboxLinksPerHour {
-			t.Errorf("%d links sent, want %d", len(mail.mails), mailboxLinksPerHour)
+			t.Errorf("%d links sent and %v limited, want %d and %d",
+				len(mail.mails), d.emails(linkLimited), mailboxLinksPerHour, linkRequests-mailboxLinksPerHour)
 		}
 		var limited *cola.Error
 		if err := d.RequestLink(client(1), "bob@example.com"); !errors.As(err, &limited) || limited.Code != cola.CodeQuotaExceeded ||
@@ -277,8 +278,87 @@ func TestLinkWaits(t *testing.T) {
 		}
 		stop()
 		<-done
-		if sent["down0@example.com"] != 2 || d.emails(linkDropped) != 3*linkSenders || !strings.Contains(d.log.text(), "links=12") {
+		if sent["down0@example.com"] != 2 || d.emails(linkDropped) != 3*linkSenders || !strings.Contains(d.log.text(), fmt.Sprintf("links=%d", 3*linkSenders)) {
 			t.Errorf("%d attempts, %v dropped; want 2 and %d; log: %s", sent["down0@example.com"], d.emails(linkDropped), 3*linkSenders, d.log.text())
+		}
+	})
+}
+
+// TestHangingMailServer checks that links which hang don't hold up the first attempt of another for
+// longer than one send, and that no link is sent in its last minutes.
+func TestHangingMailServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		healthy, late := time.Duration(-1), 0
+		var mu sync.Mutex
+		d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) {
+			o.SignUp = true
+			o.Now = time.Now
+			o.SendLink = func(ctx context.Context, m LinkMail) error {
+				if strings.HasPrefix(m.To, "slow") {
+					<-ctx.Done()
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if m.To == "up@example.com" {
+					healthy = time.Since(began)
+				}
+				if time.Until(m.ExpiresAt) < LinkLifetime-linkSendWindow {
+					late++
+				}
+				return ctx.Err()
+			}
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { d.Run(ctx) })
+		const slow = 200
+		for n := range slow {
+			if err := d.RequestLink(client(n), fmt.Sprintf("slow%d@example.com", n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Once all first attempts have failed, only retries are waiting.
+		time.Sleep((slow/linkSenders + 1) * linkSendTimeout)
+		if d.emails(linkFailed) == slow {
+			t.Fatal("no retries are waiting")
+		}
+		began = time.Now()
+		if err := d.RequestLink(client(slow), "up@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if healthy < 0 || healthy > linkSendTimeout {
+			t.Errorf("the link to a healthy mailbox was sent after %v, want at most %v", healthy, linkSendTimeout)
+		}
+		if late > 0 || d.emails(linkSent) != 1 || d.emails(linkFailed) != slow {
+			t.Errorf("%d attempts in a link's last minutes, %v sent, %v failed; want 0, 1 and %d",
+				late, d.emails(linkSent), d.emails(linkFailed), slow)
+		}
+		stop()
+		running.Wait()
+	})
+}
+
+// TestLateRequest checks that a request which arrives after the workers ended is counted.
+func TestLateRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d *browserFixture
+		d = newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) {
+			o.SignUp = true
+			o.SendLink = func(context.Context, LinkMail) error {
+				synctest.Wait()
+				return d.RequestLink(client(2), "late@example.com")
+			}
+		})
+		if err := d.RequestLink(client(1), "new@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		ended, stop := context.WithCancel(t.Context())
+		stop()
+		d.Run(ended)
+		if d.emails(linkSent) != 1 || d.emails(linkDropped) != 1 {
+			t.Errorf("%v sent, %v dropped; want 1 and 1", d.emails(linkSent), d.emails(linkDropped))
 		}
 	})
 }

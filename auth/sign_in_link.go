@@ -39,7 +39,7 @@ func NewSignInLink() (token string, hash store.SignInLinkHash) {
 	return token, sha256.Sum256([]byte(token))
 }
 
-// LinkTarget is the account that a sign-in link is for.
+// LinkTarget identifies the account that a sign-in link signs in to.
 type LinkTarget struct {
 	Email string
 	New   bool // using the link creates the account
@@ -56,7 +56,10 @@ func (b *Browsers) LinkAccount(ctx context.Context, token string) (LinkTarget, e
 		}
 		return account, err
 	})
-	return LinkTarget{account.Email, account.ID == 0}, err
+	if err != nil {
+		return LinkTarget{}, err
+	}
+	return LinkTarget{account.Email, account.ID == 0}, nil
 }
 
 // UseLink signs in with a link and uses it up; browser is the User-Agent. It reports whether it
@@ -81,12 +84,21 @@ func (b *Browsers) UseLink(ctx context.Context, token, browser string) (created 
 // signsUp reports whether emailed links create accounts.
 func (b *Browsers) signsUp() bool { return b.links != nil && b.links.signUp }
 
+// invalidLink returns the error for a link that can't be used.
+func (b *Browsers) invalidLink() error {
+	advice := "Request a new one on the sign-in page."
+	if b.links == nil {
+		advice = "Ask the operator of this server for a new one."
+	}
+	return unauthorized("This sign-in link was already used, has expired or is incomplete. Each link can be used once and "+
+		"expires after %d minutes. %s", int(LinkLifetime.Minutes()), advice)
+}
+
 // byLink looks up the account of a link with find, and counts invalid links.
 func (b *Browsers) byLink(
 	ctx context.Context, token string, find func(context.Context, store.SignInLinkHash) (store.Account, error),
 ) (store.Account, error) {
-	invalid := unauthorized("This sign-in link was already used, has expired or is incomplete. Each link can be used once and " +
-		"expires after a few minutes. Request a new one.")
+	invalid := b.invalidLink()
 	if !isSecretText(token) {
 		return store.Account{}, b.events.Failed(ctx, security.SignInLink, invalid)
 	}

@@ -126,6 +126,9 @@ func TestFormAfterSession(t *testing.T) {
 	if strings.Contains(part.body, "<html") {
 		t.Error("got a whole page, want a fragment")
 	}
+	for _, problem := range tagErrors(part.body) {
+		t.Errorf("fragment: %s", problem)
+	}
 }
 
 // TestTrustedOrigin checks that forms from our own origin are accepted even if a proxy changes the

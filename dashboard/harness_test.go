@@ -54,7 +54,10 @@ func (f *fakeBrowsers) Begin(context.Context, string, string) (string, error) {
 	return "", cola.Errorf(cola.CodeValidation, "No such issuer.")
 }
 
-func (f *fakeBrowsers) Finish(context.Context, url.Values, string) (string, error) {
+func (f *fakeBrowsers) Finish(_ context.Context, query url.Values, _ string) (string, error) {
+	if query.Get("code") == "good" {
+		return "/keys", nil
+	}
 	return "", cola.Errorf(cola.CodeUnauthorized, "No sign-in started.")
 }
 

@@ -27,7 +27,10 @@ type homePage struct {
 	Failing []destinationRow
 	Matches []matchRow
 	Saved   int // total number of saved searches
-	Labels  []registry.SampleLabel
+	// NoAlerts is set if Steps, Failing and Saved are unknown: the index is being built, or the database
+	// didn't respond in time.
+	NoAlerts bool
+	Labels   []registry.SampleLabel
 }
 
 // firstStep is a step that a new account should take. A link leads to the page where it is done.
@@ -64,8 +67,9 @@ func (req *request) home() error {
 	for _, m := range matches {
 		p.Matches = append(p.Matches, matchRow{m, runPath(m.Search, strconv.FormatInt(m.ID, 10))})
 	}
-	// While the index is being built, the page shows everything else.
-	if err := req.addAlerts(&p); err != nil && cola.CodeOf(err) != cola.CodeUnavailable {
+	if err := req.addAlerts(&p); cola.CodeOf(err) == cola.CodeUnavailable {
+		p.NoAlerts = true
+	} else if err != nil {
 		return err
 	}
 	return req.show(http.StatusOK, "home", page{
@@ -114,7 +118,7 @@ func (req *request) firstSteps(saved bool) ([]firstStep, error) {
 	return []firstStep{
 		{"Create an API key for your script, or connect an app.", "Create key", keysPath + "/new", len(keys)+len(apps) > 0},
 		{"Make your first call with curl, code or an assistant.", "Connect a client", connectPath, called},
-		{"Save a search to hear about new labels.", "New saved search", searchesPath + "/new", saved},
+		{"Save a search to get alerts about new labels.", "New saved search", searchesPath + "/new", saved},
 	}, nil
 }
 

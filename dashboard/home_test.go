@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -16,7 +18,7 @@ func TestOverview(t *testing.T) {
 	const bob = "bob@example.com"
 	holder := s.join(bob, cola.TierFree)
 	fresh := s.by(bob).get("/")
-	fresh.shows(t, http.StatusOK, "0 of 200", "0 of 10,000", "No saved searches yet", "Dec 1, 2026, 00:00 UTC")
+	fresh.shows(t, http.StatusOK, "0 of 200", "0 of 10,000", `data-empty="searches"`, "Dec 1, 2026, 00:00 UTC")
 	fresh.lacks(t, `class="warning"`, `class="spark"`)
 	fresh.checkHTML(t)
 
@@ -47,7 +49,7 @@ func TestOverviewAfterDowngrade(t *testing.T) {
 	s.setReport(r)
 	for _, path := range []string{"/", "/usage"} {
 		a := s.get(path)
-		a.shows(t, http.StatusOK, "200 of 200", "5 more were used on a larger plan")
+		a.shows(t, http.StatusOK, "200 of 200", "5 more")
 		a.lacks(t, "205 of 200")
 		a.checkHTML(t)
 	}
@@ -90,7 +92,7 @@ func TestOverviewAlerts(t *testing.T) {
 	hostile := `Oaks <script>alert(1)</script>`
 	search := s.mustSave(typedSearch("name", hostile))
 	endpoint := s.registry.Endpoint(t, account, "https://hooks.example.com/labels")
-	s.get("/").shows(t, http.StatusOK, "No matches yet")
+	s.get("/").shows(t, http.StatusOK, `data-empty="matches"`)
 	s.get("/").lacks(t, `id="failing"`)
 
 	run := s.mustRun(search)
@@ -99,13 +101,36 @@ func TestOverviewAlerts(t *testing.T) {
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, `id="failing"`, `href="/destinations/`+endpoint+`"`, hostile,
 		plural(run.MatchCount, "new label", "new labels"), `href="`+search+`/runs/`)
-	a.lacks(t, "No matches yet")
+	a.lacks(t, `data-empty="matches"`)
 	if strings.Contains(a.body, "<script>alert") {
 		t.Error("the name of a search is not escaped")
 	}
 	other := s.by("carl@example.com")
 	other.join("carl@example.com", cola.TierFree)
 	other.get("/").lacks(t, hostile, endpoint)
+}
+
+// withoutDestinations is a registry whose destinations can't be read in time.
+type withoutDestinations struct{ *registry.Service }
+
+func (withoutDestinations) Destinations(
+	context.Context, cola.Caller, cola.SavedSearchListParams,
+) (registry.PageList[cola.Destination], cola.QuotaState, error) {
+	return registry.PageList[cola.Destination]{}, cola.QuotaState{}, cola.Unavailable()
+}
+
+// TestOverviewWithoutAlerts checks that the overview reports that it can't read alerts, instead of
+// showing an account without any.
+func TestOverviewWithoutAlerts(t *testing.T) {
+	s := mustSite(t)
+	s.mustSave(typedSearch())
+	s.get("/").lacks(t, `id="no-alerts"`)
+	s.handler = New(withoutDestinations{s.registry.Service}, s.browsers,
+		Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now})
+	a := s.get("/")
+	a.checkHTML(t)
+	a.shows(t, http.StatusOK, `id="no-alerts"`, `href="/saved-searches"`, `href="/usage"`)
+	a.lacks(t, `data-empty=`, `href="/saved-searches/new"`)
 }
 
 // TestOverviewFree checks that the overview costs nothing, although it shows labels: they are those of

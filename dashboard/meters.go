@@ -40,7 +40,7 @@ func barWidth(part, whole int) int {
 type forecast struct {
 	Meter       meter
 	Projected   int
-	Early       bool      // used for less than a day, so there is no projection yet
+	Early       bool      // no projection yet: less than a day since the 1st or the first day of use
 	Over        bool      // Projected exceeds the limit
 	Exhausted   bool      // no quota left
 	Since       cola.Date // first day of use, if it is later than the 1st

@@ -3,10 +3,13 @@ package dashboard
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/html"
 )
 
 // maxPageSize is the page size limit in bytes.
@@ -20,7 +23,7 @@ func (a response) checkHTML(t *testing.T) {
 	if len(a.body) > maxPageSize {
 		t.Errorf("page has %d bytes, want at most %d", len(a.body), maxPageSize)
 	}
-	for _, problem := range htmlErrors(a.body) {
+	for _, problem := range append(htmlErrors(a.body), tagErrors(a.body)...) {
 		t.Errorf("%s:\n%s", problem, a.body)
 	}
 }
@@ -58,6 +61,29 @@ func htmlErrors(page string) []string {
 	}
 	c.finish()
 	return c.errors
+}
+
+// tagErrors reports elements with as many start tags as end tags. encoding/xml closes elements silently.
+func tagErrors(page string) (problems []string) {
+	open := map[string]int{}
+	for z := html.NewTokenizer(strings.NewReader(page)); ; {
+		switch z.Next() {
+		case html.ErrorToken:
+			for name, n := range open {
+				if n != 0 {
+					problems = append(problems, fmt.Sprintf("%s: %d more start tags than end tags", name, n))
+				}
+			}
+			return problems
+		case html.StartTagToken:
+			if name, _ := z.TagName(); !slices.Contains(xml.HTMLAutoClose, string(name)) {
+				open[string(name)]++
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			open[string(name)]--
+		}
+	}
 }
 
 func (c *htmlCheck) addError(parts ...string) { c.errors = append(c.errors, strings.Join(parts, " ")) }

@@ -39,7 +39,7 @@ func (req *request) signIn() error {
 	if req.signedIn {
 		return req.redirect(to, "")
 	}
-	if to != homePath {
+	if req.takeReturnCookie(); to != homePath {
 		req.setReturnCookie(to, int(auth.LinkLifetime.Seconds())) // sign-in links in emails don't contain the path
 	}
 	return req.showSignIn(http.StatusOK, signInPage{ReturnTo: to})
@@ -105,6 +105,7 @@ func (req *request) finishSignIn() error {
 		req.signedIn = false
 		return err
 	}
+	req.takeReturnCookie() // a link in an email must not return to the page of another sign-in
 	return req.redirect(returnTo, "")
 }
 
@@ -142,14 +143,7 @@ func (req *request) useSignInLink() error {
 	if created {
 		notice = "Your account is ready. You’re on the free plan."
 	}
-	to := homePath
-	if cookie, err := req.http.Cookie(req.returnCookie()); err == nil {
-		if to, err = url.QueryUnescape(cookie.Value); err != nil {
-			to = homePath
-		}
-		req.setReturnCookie("", -1)
-	}
-	return req.redirect(safeReturnPath(to), notice)
+	return req.redirect(safeReturnPath(req.takeReturnCookie()), notice)
 }
 
 // safeReturnPath returns the page to show after sign-in: the given URL if it is a page of the
@@ -172,6 +166,20 @@ func (req *request) returnCookie() string {
 		return "__Host-colaregistry-return"
 	}
 	return "colaregistry-return"
+}
+
+// takeReturnCookie returns the requested page and deletes the cookie. It returns "" if there is none.
+func (req *request) takeReturnCookie() string {
+	cookie, err := req.http.Cookie(req.returnCookie())
+	if err != nil {
+		return ""
+	}
+	req.setReturnCookie("", -1)
+	to, err := url.QueryUnescape(cookie.Value)
+	if err != nil {
+		return ""
+	}
+	return to
 }
 
 func (req *request) setReturnCookie(to string, seconds int) {

@@ -80,6 +80,23 @@ func TestSignInByEmailErrors(t *testing.T) {
 	}
 }
 
+// TestReturnCookie checks that the page requested before a sign-in is forgotten with that sign-in, and
+// when the sign-in page is opened without one.
+func TestReturnCookie(t *testing.T) {
+	s := mustSite(t).by("")
+	cookie := s.get("/sign-in?return=%2Fusage").Cookies()
+	if len(cookie) != 1 {
+		t.Fatalf("cookies = %v, want one", cookie)
+	}
+	for _, target := range []string{"/sign-in", "/sign-in/callback?code=good"} {
+		r := httptest.NewRequest(http.MethodGet, target, nil)
+		r.AddCookie(cookie[0])
+		if got := s.send(r).Cookies(); len(got) != 1 || got[0].Name != cookie[0].Name || got[0].MaxAge >= 0 {
+			t.Errorf("%s: cookies = %v, want the return cookie deleted", target, got)
+		}
+	}
+}
+
 // TestSignUpLink checks the confirmation page of a link that creates an account, and that signing in
 // says so.
 func TestSignUpLink(t *testing.T) {

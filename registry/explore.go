@@ -69,10 +69,19 @@ func (s *Service) ExportColas(
 
 // mainImages returns the URLs of labels' main images. If they can't be read in time, it logs that
 // and returns none.
-func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (images map[cola.TTBID]string) {
-	if len(labels) == 0 {
-		return nil
+func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) map[cola.TTBID]string {
+	images, err := s.readMainImages(ctx, labels)
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("could not read label images; showing the page without them", "error", err)
 	}
+	return images
+}
+
+func (s *Service) readMainImages(ctx context.Context, labels []cola.ColaSummary) (map[cola.TTBID]string, error) {
+	if len(labels) == 0 {
+		return nil, nil
+	}
+	var images map[cola.TTBID]string
 	ids := make([]cola.TTBID, len(labels))
 	for i := range labels {
 		ids[i] = labels[i].TTBID
@@ -82,15 +91,12 @@ func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (im
 		return err
 	})
 	if err != nil {
-		if ctx.Err() == nil {
-			s.log.Warn("could not read label images; showing the page without them", "error", err)
-		}
-		return nil
+		return nil, err
 	}
 	for id, url := range images {
 		images[id] = string(s.absoluteURL(cola.Text(url)))
 	}
-	return images
+	return images, nil
 }
 
 // LabelPage is a label with related records.

@@ -68,6 +68,13 @@ type flaky struct {
 
 func (f flaky) Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error) { return f.w.cola(ctx, id) }
 
+func (f flaky) MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBID]string, error) {
+	if f.w.down.Load() {
+		return nil, fmt.Errorf("read: %w", store.ErrUnavailable)
+	}
+	return f.Store.MainImages(ctx, ids)
+}
+
 func (f flaky) Ping(ctx context.Context) error {
 	if f.w.down.Load() {
 		return store.ErrUnavailable

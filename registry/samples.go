@@ -2,18 +2,18 @@ package registry
 
 import (
 	"context"
-	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/quota"
 )
 
-// Samples are the results that the landing page shows to visitors without an account. The calls are
-// fixed, so the samples show the same few labels to everyone.
+// Samples are the results that the landing page shows to visitors without an account. They are the same
+// for everyone.
 type Samples struct {
 	Colas    ColaPage      // of SampleSearch
 	Brands   BrandPage     // of SampleBrand
@@ -23,7 +23,6 @@ type Samples struct {
 
 	Permittees     int       // permittees with a record
 	NewestApproval cola.Date // known or estimated; zero if there are no labels
-	expires        time.Time
 }
 
 // SampleLabel is a label with the path of its main image.
@@ -53,44 +52,80 @@ const (
 	// samplesInterval is how long samples are cached, so that the landing page can't be used to
 	// follow new labels for free.
 	samplesInterval = time.Hour
-	// emptySamplesInterval is how long samples without labels or without images are cached.
+	// emptySamplesInterval is how long samples without labels or images, and failures, are cached.
 	emptySamplesInterval = time.Minute
 	// maxSampleLabels limits the labels with images.
 	maxSampleLabels = 8
-	// samplePages limits the pages of labels that are searched for images.
-	samplePages = 5
+	// maxSamplePages limits how many result pages are scanned for labels with images.
+	maxSamplePages = 5
 )
 
 // samplesCache shares the latest samples among callers.
 type samplesCache struct {
-	mu     sync.Mutex // held while samples are computed
-	latest atomic.Pointer[Samples]
+	computing singleflight.Group
+	latest    atomic.Pointer[cachedSamples]
+}
+
+// cachedSamples are samples, or the error if they could not be computed.
+type cachedSamples struct {
+	samples *Samples
+	err     error
+	expires time.Time
 }
 
 // Samples returns the samples. It is free, and its work doesn't grow with the number of calls:
 // samples are computed at most once a minute, and once an hour if there are labels with images.
-// While they are computed, callers get the previous ones. The caller must not change the result.
+// While they are computed, or if that fails, callers get the previous ones. The caller must not
+// change the result.
 func (s *Service) Samples(ctx context.Context) (*Samples, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return nil, err
 	}
 	latest := s.samples.latest.Load()
+	if latest != nil && s.now().Before(latest.expires) {
+		return latest.samples, latest.err
+	}
+	work := context.WithoutCancel(ctx) // others also wait for the result
+	done := s.samples.computing.DoChan("", func() (any, error) { return s.refreshSamples(work), nil })
+	if latest != nil && latest.samples != nil {
+		return latest.samples, nil
+	}
+	select {
+	case result := <-done:
+		fresh := result.Val.(*cachedSamples)
+		return fresh.samples, fresh.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// refreshSamples computes and caches the samples, unless another call just has. If that fails, it
+// keeps the previous ones.
+func (s *Service) refreshSamples(ctx context.Context) *cachedSamples {
+	previous := s.samples.latest.Load()
+	if previous != nil && s.now().Before(previous.expires) {
+		return previous
+	}
+	fresh := &cachedSamples{}
+	err := withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
+		fresh.samples, err = s.computeSamples(ctx)
+		return err
+	})
+	interval := emptySamplesInterval
 	switch {
-	case latest == nil:
-		s.samples.mu.Lock()
-	case s.now().Before(latest.expires) || !s.samples.mu.TryLock():
-		return latest, nil
+	case err != nil:
+		s.log.Warn("could not compute samples; retrying in a minute", "error", err)
+		if previous != nil && previous.samples != nil {
+			fresh.samples = previous.samples
+		} else {
+			fresh.err = storeError(err, "compute samples")
+		}
+	case len(fresh.samples.Labels) > 0:
+		interval = samplesInterval
 	}
-	defer s.samples.mu.Unlock()
-	if latest = s.samples.latest.Load(); latest != nil && s.now().Before(latest.expires) {
-		return latest, nil
-	}
-	fresh, err := s.computeSamples(context.WithoutCancel(ctx)) // others also wait for the result
-	if err != nil {
-		return nil, err
-	}
+	fresh.expires = s.now().Add(interval)
 	s.samples.latest.Store(fresh)
-	return fresh, nil
+	return fresh
 }
 
 func (s *Service) computeSamples(ctx context.Context) (*Samples, error) {
@@ -103,12 +138,8 @@ func (s *Service) computeSamples(ctx context.Context) (*Samples, error) {
 	errs[3] = s.addSampleLabels(ctx, m)
 	for _, err := range errs {
 		if err != nil {
-			return nil, fmt.Errorf("compute samples: %w", err)
+			return nil, err
 		}
-	}
-	m.expires = s.now().Add(samplesInterval)
-	if len(m.Labels) == 0 {
-		m.expires = s.now().Add(emptySamplesInterval)
 	}
 	return m, nil
 }
@@ -117,7 +148,7 @@ func (s *Service) computeSamples(ctx context.Context) (*Samples, error) {
 func (s *Service) addSampleLabels(ctx context.Context, m *Samples) error {
 	brands := map[string]bool{}
 	p := cola.SearchParams{DateRange: cola.AllDates, PerPage: cola.Some(cola.MaxPerPage)}
-	for n := 1; n <= samplePages && len(m.Labels) < maxSampleLabels; n++ {
+	for n := 1; n <= maxSamplePages && len(m.Labels) < maxSampleLabels; n++ {
 		p.Page = cola.Some(n)
 		page, _, err := s.SearchColas(ctx, sampleCaller, p)
 		if err != nil || len(page.Colas) == 0 {
@@ -126,15 +157,18 @@ func (s *Service) addSampleLabels(ctx context.Context, m *Samples) error {
 		if first := &page.Colas[0]; n == 1 {
 			m.NewestApproval = max(first.ApprovalDate, first.ApprovalDateEstimate)
 		}
-		var pictured []cola.ColaSummary
+		var withImages []cola.ColaSummary
 		for _, label := range page.Colas {
 			if label.ImageCount > 0 && !brands[label.BrandName] {
 				brands[label.BrandName] = true
-				pictured = append(pictured, label)
+				withImages = append(withImages, label)
 			}
 		}
-		images := s.mainImages(ctx, pictured)
-		for _, label := range pictured {
+		images, err := s.readMainImages(ctx, withImages)
+		if err != nil {
+			return err
+		}
+		for _, label := range withImages {
 			image, ok := strings.CutPrefix(images[label.TTBID], s.publicURL)
 			if ok && strings.HasPrefix(image, imagesPath) && len(m.Labels) < maxSampleLabels {
 				m.Labels = append(m.Labels, SampleLabel{label, image})

@@ -1,6 +1,8 @@
 package registry_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -35,7 +37,7 @@ func TestSamples(t *testing.T) {
 		t.Errorf("samples differ from a caller's results (-caller +samples):\n%s", diff)
 	}
 	if m.Coverage.Labels != 300 || m.Permittees == 0 || m.NewestApproval == 0 || len(m.Labels) != 8 {
-		t.Errorf("%d labels, %d permittees, newest %v, %d pictures", m.Coverage.Labels, m.Permittees, m.NewestApproval, len(m.Labels))
+		t.Errorf("%d labels, %d permittees, newest %v, %d labels with images", m.Coverage.Labels, m.Permittees, m.NewestApproval, len(m.Labels))
 	}
 	brandNames := map[string]bool{}
 	for _, l := range m.Labels {
@@ -63,8 +65,92 @@ func TestSamplesCache(t *testing.T) {
 		}
 	}
 	w.clock.Add(1)
-	if m, err := w.Samples(t.Context()); m == last || err != nil {
-		t.Errorf("after an hour: the same samples, %v; want new ones", err)
+	w.newSamples(t, last)
+}
+
+// newSamples waits until samples were computed again, in the background.
+func (w *world) newSamples(t *testing.T, last *registry.Samples) *registry.Samples {
+	t.Helper()
+	for {
+		switch m, err := w.Samples(t.Context()); {
+		case err != nil:
+			t.Fatal(err)
+		case m != last:
+			return m
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestSamplesOutage checks that a database outage doesn't replace samples, and that a failure is cached
+// for a minute.
+func TestSamplesOutage(t *testing.T) {
+	w := mustWorld(t, 300)
+	w.down.Store(true)
+	for range 2 {
+		if m, err := w.Samples(t.Context()); code(err) != cola.CodeUnavailable {
+			t.Fatalf("samples during an outage = %v, %v; want %s", m, err, cola.CodeUnavailable)
+		}
+		w.down.Store(false) // the failure is cached
+	}
+	w.clock.Add(time.Minute.Microseconds())
+	first, err := w.Samples(t.Context())
+	if err != nil || len(first.Labels) == 0 {
+		t.Fatalf("samples after an outage = %+v, %v; want labels", first, err)
+	}
+	w.down.Store(true)
+	w.clock.Add(time.Hour.Microseconds())
+	for range 100 {
+		if m, err := w.Samples(t.Context()); m != first || err != nil {
+			t.Fatalf("samples in a second outage: %p, %v; want the previous ones, %p", m, err, first)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	w.down.Store(false)
+	w.clock.Add(time.Minute.Microseconds())
+	if m := w.newSamples(t, first); len(m.Labels) != len(first.Labels) {
+		t.Errorf("%d labels after the outage, want %d", len(m.Labels), len(first.Labels))
+	}
+}
+
+// hanging is a store whose images can't be read before release is closed.
+type hanging struct {
+	registry.Store
+	release   chan struct{}
+	deadlines chan time.Time
+}
+
+func (h hanging) MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBID]string, error) {
+	deadline, _ := ctx.Deadline()
+	h.deadlines <- deadline
+	<-h.release
+	return nil, nil
+}
+
+// TestSamplesHang checks that callers don't wait for the first samples after their context ends, and
+// that all reads share a deadline.
+func TestSamplesHang(t *testing.T) {
+	h := hanging{release: make(chan struct{}), deadlines: make(chan time.Time, 100)}
+	w := mustWorldOf(t, 600, func(o *registry.Options) { h.Store, o.Store = o.Store, &h })
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 4 {
+		if _, err := w.Samples(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("Samples with a canceled context: error = %v, want %v", err, context.Canceled)
+		}
+	}
+	close(h.release)
+	if _, err := w.Samples(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first := <-h.deadlines
+	for n := len(h.deadlines); n > 0; n-- {
+		if next := <-h.deadlines; next != first {
+			t.Errorf("deadlines differ by %v", next.Sub(first))
+		}
+	}
+	if first.IsZero() {
+		t.Error("no deadline")
 	}
 }
 
@@ -77,9 +163,7 @@ func TestSamplesWithoutLabels(t *testing.T) {
 		t.Fatalf("samples = %+v, %v; want empty ones", m, err)
 	}
 	w.clock.Add(time.Minute.Microseconds())
-	if again, err := w.Samples(t.Context()); again == m || err != nil {
-		t.Errorf("after a minute: the same samples, %v; want new ones", err)
-	}
+	w.newSamples(t, m)
 	index := search.New(search.Options{})
 	defer index.Close()
 	starting := registry.New(registry.Options{Store: flaky{w.store, w}, Index: index, Now: w.now})

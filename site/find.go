@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,7 +26,7 @@ const (
 	areaGuides    = "Guides"
 	areaReference = "API reference"
 	areaTools     = "MCP tools"
-	areaOperators = "Run your own"
+	areaOperators = "Self-hosting"
 )
 
 // areaWeights put results for users of the service above those for its operators.
@@ -45,7 +46,8 @@ const (
 // index finds entries by their words.
 type index struct {
 	entries []entry
-	keys    []string          // of an entry's title and text, in order, each surrounded by spaces
+	titles  [][]word          // words of the entries' titles
+	keys    []string          // keys of each entry's title and text, as joined returns them
 	terms   map[string]counts // by the key of a word
 }
 
@@ -73,10 +75,11 @@ func (x *index) add(e entry) {
 	count(title, titleWeight)
 	count(words(e.Page), pageWeight)
 	count(text, 1/length)
+	x.titles = append(x.titles, title)
 	x.keys = append(x.keys, joined(title)+joined(text))
 }
 
-// joined returns the keys of words, each surrounded by spaces.
+// joined returns the keys of words, separated by spaces, with a leading and a trailing space.
 func joined(list []word) string {
 	var b strings.Builder
 	b.WriteByte(' ')
@@ -171,7 +174,8 @@ type span struct {
 
 const (
 	maxResults = 20
-	maxFind    = 100 // characters of a search
+	maxFind    = 100 // characters of a search; the rest is ignored
+	maxWords   = 8   // of a search; the rest is ignored
 	maxExcerpt = 180 // bytes
 )
 
@@ -180,20 +184,40 @@ var suggestedSearches = []string{"rate limit", "pagination", "api key", "webhook
 
 // find shows the results of a search.
 func (s *server) find(w http.ResponseWriter, r *http.Request) {
-	query := strings.Join(strings.Fields(r.URL.Query().Get("q")), " ")
-	if utf8.RuneCountInString(query) > maxFind || !utf8.ValidString(query) {
-		query = ""
+	query := cleanQuery(r.URL.Query().Get("q"))
+	if query == "" {
+		s.write(w, http.StatusOK, s.findPage(query))
+		return
 	}
+	if wait := s.takeLimit(r); wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		s.write(w, http.StatusTooManyRequests, page{Title: "Too many searches", Path: findPath, Body: "find_limit", Query: query})
+		return
+	}
+	s.write(w, http.StatusOK, s.findPage(query))
+}
+
+// cleanQuery returns the part of a query that is searched for.
+func cleanQuery(query string) string {
+	query = strings.Join(strings.Fields(strings.ToValidUTF8(query, " ")), " ")
+	if characters := []rune(query); len(characters) > maxFind {
+		query = strings.TrimSpace(string(characters[:maxFind]))
+	}
+	return query
+}
+
+func (s *server) findPage(query string) page {
 	title := "Search the docs"
 	if query != "" {
 		title = "Results for “" + query + "”"
 	}
-	s.write(w, http.StatusOK, page{Title: title, Path: findPath, Body: "find", Query: query, Data: s.search.find(query)})
+	return page{Title: title, Path: findPath, Body: "find", Query: query, Data: s.search.find(query)}
 }
 
 // find returns the entries that contain all words of a query, or most of them if none contains all.
 func (x *index) find(query string) found {
 	searched := words(strings.ToLower(query))
+	searched = searched[:min(len(searched), maxWords)]
 	scores, matched, most := x.score(searched)
 	f := found{Query: query, Partial: most < len(searched)}
 	phrase := joined(searched)
@@ -256,7 +280,7 @@ func (x *index) score(searched []word) (scores map[int]entryScore, matched []map
 
 // inTitle reports whether the title of an entry contains all words and at most two others.
 func (x *index) inTitle(n int, matched []map[string]bool) bool {
-	title := words(x.entries[n].Title)
+	title := x.titles[n]
 	return hits(title, matched) == len(matched) && len(title) <= len(matched)+2
 }
 

@@ -118,8 +118,8 @@ func TestSearchTargets(t *testing.T) {
 	s := newTestServer()
 	pages := mustParseAll(t, s)
 	for _, e := range s.search.entries {
-		path, id, _ := strings.Cut(e.Path, "#")
-		if p, ok := pages[path]; !ok || id != "" && p.ids[id] == nil {
+		path, id, fragment := strings.Cut(e.Path, "#")
+		if p, ok := pages[path]; !ok || fragment && p.ids[id] == nil {
 			t.Errorf("%q leads to %s, which does not exist", e.Title, e.Path)
 		}
 		if e.Title == "" || e.Page == "" || areaWeights[e.Area] == 0 {
@@ -129,7 +129,7 @@ func TestSearchTargets(t *testing.T) {
 }
 
 // TestHostileSearch checks that queries can't add markup to the page, and that long or invalid ones
-// are ignored.
+// are cut or repaired.
 func TestHostileSearch(t *testing.T) {
 	h := newTestServer().routes()
 	for _, query := range []string{
@@ -148,9 +148,43 @@ func TestHostileSearch(t *testing.T) {
 	}
 }
 
+// TestLongSearch checks that only the first characters and words of a query are used.
+func TestLongSearch(t *testing.T) {
+	s := newTestServer()
+	if got, want := s.search.find(strings.Repeat("label ", maxWords)+"xyzzy").paths(), s.search.find(strings.Repeat("label ", maxWords)).paths(); len(got) == 0 || !slices.Equal(got, want) {
+		t.Errorf("a word beyond the limit changes the results: %q, want %q", got, want)
+	}
+	for query, want := range map[string]string{
+		strings.Repeat("x", maxFind) + "y": strings.Repeat("x", maxFind), "a\xff b": "a b",
+		strings.Repeat("é", maxFind-1) + " z": strings.Repeat("é", maxFind-1),
+	} {
+		if got := cleanQuery(query); got != want {
+			t.Errorf("cleanQuery(%q) = %q, want %q", query, got, want)
+		}
+	}
+}
+
+// TestSearchLimit checks that a client can send only a few searches at once, and always open the empty
+// search.
+func TestSearchLimit(t *testing.T) {
+	h := newTestServer().routes()
+	for range sampleBurst {
+		if resp := send(h, "GET", findPath+"?q=a"); resp.StatusCode != http.StatusOK {
+			t.Fatalf("status %d below the limit, want 200", resp.StatusCode)
+		}
+	}
+	resp := send(h, "GET", findPath+"?q=a")
+	if page := mustRead(t, resp); resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" ||
+		!strings.Contains(page, `action="/docs/find"`) {
+		t.Errorf("status %d with Retry-After %q over the limit; want 429 and a page", resp.StatusCode, resp.Header.Get("Retry-After"))
+	}
+	if resp := send(h, "GET", findPath); resp.StatusCode != http.StatusOK {
+		t.Errorf("empty search: status %d, want 200", resp.StatusCode)
+	}
+}
+
 func FuzzSearch(f *testing.F) {
 	s := newTestServer()
-	h := s.routes()
 	for _, query := range []string{"labels", "İstanbul", "ſ K", "\xff", "a b c", "…", "date_range=all", "é"} {
 		f.Add(query)
 	}
@@ -164,8 +198,8 @@ func FuzzSearch(f *testing.F) {
 				t.Errorf("%q: excerpt %q", query, text)
 			}
 		}
-		if resp := send(h, "GET", findPath+"?q="+url.QueryEscape(query)); resp.StatusCode != http.StatusOK {
-			t.Errorf("%q: status %d", query, resp.StatusCode)
+		if page := s.render(s.findPage(cleanQuery(query))); !utf8.Valid(page) {
+			t.Errorf("%q: the page is not valid UTF-8", query)
 		}
 	})
 }

@@ -88,7 +88,7 @@ func (s *server) newMenu() []menuGroup {
 		reference.Links = append(reference.Links, menuLink{Title: section.Name, Path: referencePath + "/" + section.Anchor})
 	}
 	reference.Links = append(reference.Links, menuLink{Title: "Objects", Path: referencePath + "/objects"})
-	operate := menuGroup{Title: "Run your own"}
+	operate := menuGroup{Title: "Self-hosting"}
 	for _, g := range operatorGuides {
 		operate.Links = append(operate.Links, menuLink{Title: g.title, Path: g.path})
 	}
@@ -117,9 +117,11 @@ func (s *server) addGuides() {
 				Data: template.HTML(m.html),
 			})
 			for _, section := range m.sections {
-				s.search.add(entry{
-					Area: area, Page: g.title, Title: section.title, Path: g.path + "#" + section.id, text: section.text,
-				})
+				target := g.path
+				if section.id != "" {
+					target += "#" + section.id
+				}
+				s.search.add(entry{Area: area, Page: g.title, Title: section.title, Path: target, text: section.text})
 			}
 		}
 	}

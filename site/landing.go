@@ -30,7 +30,7 @@ type Service interface {
 // landing is the page for visitors who are not signed in. It is rendered again only when the samples
 // change, so its cost doesn't depend on the number of visitors.
 type landing struct {
-	limit *ratelimit.Limiter[netip.Prefix] // of samples, by IP address or IPv6 /64
+	limit *ratelimit.Limiter[netip.Prefix] // of sample calls and searches, by IP address or IPv6 /64
 
 	mu      sync.Mutex
 	samples *registry.Samples // nil while the index is being built
@@ -38,7 +38,7 @@ type landing struct {
 	page    *document // nil before the first visit
 }
 
-// Limits of /site/samples for each IP address (IPv6: one /64) and process.
+// Limits of sample calls and searches, together, for each IP address (IPv6: one /64) and process.
 const (
 	sampleBurst       = 20
 	sampleInterval    = 2 * time.Second
@@ -52,14 +52,14 @@ func newLanding(now cola.Clock) landing {
 // landingPage is the data of the landing page. Without samples, it has neither labels nor numbers.
 type landingPage struct {
 	*registry.Samples
-	Calls    []sampleTab
-	Brand    *cola.BrandMatch      // the most similar one in the sample check; nil if there is none
-	Newest   []newLabel            // the newest labels
-	Pictured *registry.SampleLabel // a label with an image; nil if there is none
-	Bars     []bar                 // the sample count
-	Plans    []plan
-	SignUp   bool
-	Contact  string
+	Calls   []sampleTab
+	Brand   *cola.BrandMatch      // the most similar one in the sample check; nil if there is none
+	Newest  []newLabel            // the newest labels
+	Bottle  *registry.SampleLabel // a label with an image; nil if there is none
+	Bars    []bar                 // the sample count
+	Plans   []plan
+	SignUp  bool
+	Contact string
 }
 
 // newLabel is a label with its known or estimated approval date.
@@ -160,7 +160,7 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 		data.Calls = append(data.Calls, tab)
 	}
 	if samples != nil {
-		data.addPictures(samples)
+		data.addExamples(samples)
 	}
 	for _, t := range cola.Tiers() {
 		name, price := string(t), strings.TrimSuffix(t.Price(), " per month")
@@ -176,8 +176,8 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 	}
 }
 
-// addPictures adds what the samples show of each use.
-func (p *landingPage) addPictures(samples *registry.Samples) {
+// addExamples sets the example shown for each use case.
+func (p *landingPage) addExamples(samples *registry.Samples) {
 	if len(samples.Brands.Brands) > 0 {
 		p.Brand = &samples.Brands.Brands[0]
 	}
@@ -185,24 +185,38 @@ func (p *landingPage) addPictures(samples *registry.Samples) {
 		p.Newest = append(p.Newest, newLabel{l.BrandName, max(l.ApprovalDate, l.ApprovalDateEstimate)})
 	}
 	if n := len(samples.Labels); n > 0 {
-		p.Pictured = &samples.Labels[n-1] // not one of Newest, if there are more
+		p.Bottle = &samples.Labels[n-1] // not one of Newest, if there are more
 	}
+	p.Bars = newBars(samples.Counts.Groups)
+}
+
+// newBars returns the bars of groups by year, oldest first. Labels without a year have none.
+func newBars(groups []cola.LabelGroup) (bars []bar) {
 	const barWidth, barGap, height = 28, 12, 74
 	most := 1
-	for _, g := range samples.Counts.Groups {
+	groups = slices.DeleteFunc(slices.Clone(groups), func(g cola.LabelGroup) bool { return !g.Year.OK })
+	for _, g := range groups {
 		most = max(most, g.Count)
 	}
-	for i, g := range slices.Backward(samples.Counts.Groups) { // oldest first
-		i = len(samples.Counts.Groups) - 1 - i
-		b := bar{Year: string(g.Year.V), Colas: g.Count, Partial: g.Partial, X: i*(barWidth+barGap) + barGap/2, Height: max(1, height*g.Count/most)}
+	for _, g := range slices.Backward(groups) {
+		b := bar{
+			Year: string(g.Year.V), Colas: g.Count, Partial: g.Partial,
+			X: len(bars)*(barWidth+barGap) + barGap/2, Height: max(1, height*g.Count/most),
+		}
 		b.Y, b.Middle = height+4-b.Height, b.X+barWidth/2
-		p.Bars = append(p.Bars, b)
+		bars = append(bars, b)
 	}
+	return bars
+}
+
+// takeLimit counts a sample call or a search. Over the limit, it returns the time to wait.
+func (s *server) takeLimit(r *http.Request) time.Duration {
+	return s.landing.limit.Take(security.Network(cola.ClientFrom(r.Context())), 1)
 }
 
 // serveSample serves the response of a sample call.
 func (s *server) serveSample(w http.ResponseWriter, r *http.Request) {
-	if wait := s.landing.limit.Take(security.Network(cola.ClientFrom(r.Context())), 1); wait > 0 {
+	if wait := s.takeLimit(r); wait > 0 {
 		web.Fail(w, r, &cola.Error{
 			Code: cola.CodeQuotaExceeded, Message: "Too many sample calls. Wait a few seconds, or use an API key.", RetryAfter: wait,
 		})

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/registry"
@@ -99,11 +101,25 @@ func TestLanding(t *testing.T) {
 	}
 }
 
+// TestNewBars checks that bars are in order of year and that labels without a year have none.
+func TestNewBars(t *testing.T) {
+	year := func(y string) cola.Opt[cola.Text] { return cola.Some(cola.Text(y)) }
+	bars := newBars([]cola.LabelGroup{{Year: year("2025"), Count: 10}, {Count: 99}, {Year: year("2024"), Count: 5}, {Year: year("2023")}})
+	want := []bar{
+		{Year: "2023", X: 6, Y: 77, Height: 1, Middle: 20}, {Year: "2024", Colas: 5, X: 46, Y: 41, Height: 37, Middle: 60},
+		{Year: "2025", Colas: 10, X: 86, Y: 4, Height: 74, Middle: 100},
+	}
+	if diff := cmp.Diff(want, bars); diff != "" {
+		t.Errorf("bars (-want +got):\n%s", diff)
+	}
+}
+
 // TestLandingSignUp checks that the page offers an account only if visitors can create one.
 func TestLandingSignUp(t *testing.T) {
 	for _, signUp := range []bool{false, true} {
-		page := get(New(Options{SignUp: signUp, Logger: slog.New(slog.DiscardHandler)}).Landing, "/", "192.0.2.1").Body.String()
-		if strings.Contains(page, "Create an account") != signUp {
+		page := get(New(Options{SignUp: signUp}).Landing, "/", "192.0.2.1").Body.String()
+		_, main, _ := strings.Cut(page, "<main")
+		if strings.Contains(main, `class="button" href="/sign-in">`) != signUp {
 			t.Errorf("with SignUp %t: page offers an account: %t", signUp, !signUp)
 		}
 	}

@@ -36,7 +36,10 @@ type rendered struct {
 }
 
 // section is the text below a heading.
-type section struct{ id, title, text string }
+type section struct {
+	id          string // empty for the introduction
+	title, text string
+}
 
 // renderMarkdown renders a Markdown file of the documentation.
 func (s *server) renderMarkdown(file string, source []byte) (m rendered) {
@@ -69,15 +72,16 @@ func (m *rendered) describe(doc ast.Node, source []byte) {
 		case ok && h.Level == 1:
 			m.title = plain
 		case ok:
-			id, _ := h.AttributeString("id")
-			m.sections = append(m.sections, section{id: string(id.([]byte)), title: plain})
+			attribute, _ := h.AttributeString("id")
+			id := string(attribute.([]byte))
+			m.sections = append(m.sections, section{id: id, title: plain})
 			if h.Level <= 3 {
-				m.headings = append(m.headings, heading{string(id.([]byte)), plain, h.Level})
+				m.headings = append(m.headings, heading{id, plain, h.Level})
 			}
 		case len(m.sections) > 0:
 			m.sections[len(m.sections)-1].text += plain + "\n"
 		default:
-			if m.summary == "" && n.Kind() == ast.KindParagraph {
+			if n.Kind() == ast.KindParagraph {
 				m.summary = strings.ReplaceAll(plain, "\n", " ")
 			}
 			m.sections = append(m.sections, section{title: m.title, text: plain + "\n"})

@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -38,7 +39,7 @@ type Options struct {
 
 	Contact string       // email address or URL of the operator; may be empty
 	SignUp  bool         // whether visitors can create an account
-	Logger  *slog.Logger // logs one event per request
+	Logger  *slog.Logger // logs one event per request; default none
 	Now     cola.Clock   // default time.Now
 	// Metrics registers the site's metrics, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
@@ -77,7 +78,7 @@ type Site struct {
 	Landing http.Handler // the page at / for visitors who are not signed in
 }
 
-// New returns the site. It panics if a page can't be rendered, which any test would find.
+// New returns the site. It panics if a page can't be rendered; any test that calls it catches this.
 func New(o Options) *Site {
 	s := newServer(o)
 	return &Site{s.routes(), http.HandlerFunc(s.serveLanding)}
@@ -89,6 +90,9 @@ func newServer(o Options) *server {
 	o.PrivacyURL = cmp.Or(o.PrivacyURL, "/privacy")
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &server{opts: o, assets: loadAssets(), pages: map[string]document{}, landing: newLanding(o.Now)}
 	s.layout = template.Must(template.New("layout").Funcs(s.templateFuncs()).ParseFS(pageFiles, "pages/*.html"))
@@ -168,10 +172,10 @@ type page struct {
 	Data               any
 	Query              string // of the search
 	Headings           []heading
-	Wide               bool // whether a column for samples replaces the list of contents, which moves to the menu
+	Wide               bool // whether a column for samples replaces the table of contents, which moves to the menu
 }
 
-// heading is an entry of the list of contents beside a page.
+// heading is an entry of the table of contents beside a page.
 type heading struct {
 	ID, Text string
 	Level    int
@@ -224,8 +228,11 @@ func (s *server) write(w http.ResponseWriter, status int, p page) {
 
 // notFound shows an error page. A page's path with a slash at the end redirects to the page.
 func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
-	if path, ok := strings.CutSuffix(r.URL.Path, "/"); ok && s.pages[path].etag != "" {
-		http.Redirect(w, r, path, http.StatusMovedPermanently)
+	if path, ok := strings.CutSuffix(r.URL.Path, "/"); ok && (s.pages[path].etag != "" || path == findPath) {
+		to := url.URL{Path: path, RawQuery: r.URL.RawQuery}
+		s.setHeaders(w.Header())
+		w.Header().Set("Cache-Control", "public, max-age=300")
+		http.Redirect(w, r, to.String(), http.StatusMovedPermanently)
 		return
 	}
 	s.write(w, http.StatusNotFound, page{Title: "Page not found", Path: r.URL.Path, Body: "not_found"})

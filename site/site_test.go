@@ -18,7 +18,6 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/colaregistry/colaregistry/httpapi"
-	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 const publicURL = "https://registry.example"
@@ -351,14 +350,6 @@ func TestPrice(t *testing.T) {
 	}
 }
 
-func TestCount(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 10000: "10,000", 1234567: "1,234,567"} {
-		if got := web.Thousands(n); got != want {
-			t.Errorf("count(%d) = %q, want %q", n, got, want)
-		}
-	}
-}
-
 func TestHighlight(t *testing.T) {
 	for _, tt := range []struct{ language, source, want string }{
 		{"json", `{"a": 1, "b": null}`, `{<i class="name">&#34;a&#34;</i>: <i class="value">1</i>, ` +
@@ -384,6 +375,18 @@ func TestHighlight(t *testing.T) {
 	}
 }
 
+// TestTrailingSlash checks that a path with a slash at the end redirects to the page, with its query.
+func TestTrailingSlash(t *testing.T) {
+	h := newTestServer().routes()
+	for target, want := range map[string]string{
+		"/docs/": "/docs", "/docs/reference/?x=1": "/docs/reference?x=1", "/docs/find/?q=oak&x=%2F": "/docs/find?q=oak&x=%2F",
+	} {
+		if resp := send(h, "GET", target); resp.StatusCode != http.StatusMovedPermanently || resp.Header.Get("Location") != want {
+			t.Errorf("%s: %d to %q, want a redirect to %s", target, resp.StatusCode, resp.Header.Get("Location"), want)
+		}
+	}
+}
+
 // TestResponses checks status and headers of pages, files and errors.
 func TestResponses(t *testing.T) {
 	s := newTestServer()
@@ -401,7 +404,7 @@ func TestResponses(t *testing.T) {
 		{"GET", "/docs/find?q=cursor", 200, asHTML, "no-store"},
 		{"GET", "/docs/nothing", 404, asHTML, "no-store"},
 		{"GET", "/docs//", 404, asHTML, "no-store"},
-		{"GET", "/docs/reference/", 301, asHTML, ""},
+		{"GET", "/docs/reference/", 301, asHTML, cached},
 		{"GET", "/docs/images/usage.png", 200, "image/png", "public, max-age=3600"},
 		{"GET", "/docs/images/nothing.png", 404, asHTML, "no-store"},
 		{"GET", s.assets.url("site.css"), 200, "text/css; charset=utf-8", "public, max-age=31536000, immutable"},
@@ -422,7 +425,7 @@ func TestResponses(t *testing.T) {
 		if got.Get("X-Request-Id") == "" || got.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s %s: headers %v lack the request ID or nosniff", tt.method, tt.target, got)
 		}
-		if tt.contentType == asHTML && tt.status != 301 && (got.Get("X-Frame-Options") != "DENY" ||
+		if tt.contentType == asHTML && (got.Get("X-Frame-Options") != "DENY" ||
 			!strings.HasPrefix(got.Get("Content-Security-Policy"), "default-src 'none'; style-src 'self'; script-src 'self'")) {
 			t.Errorf("%s: headers %v lack the security policy", tt.target, got)
 		}

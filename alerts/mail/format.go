@@ -59,6 +59,9 @@ func day(d cola.Date) string { return d.Time().Format(dayForm) }
 // timestamp formats a time: November 23, 2026, 06:00 UTC.
 func timestamp(t time.Time) string { return t.UTC().Format(dayForm + ", 15:04 UTC") }
 
+// clockTime formats a time of day.
+func clockTime(t time.Time) string { return t.UTC().Format("15:04 UTC") }
+
 // days formats a range of days: November 9 to 16, 2026.
 func days(from, to cola.Date) string {
 	a, b := from.Time(), to.Time()

@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/cola"
 )
 
 // SignInLink is a sign-in link to send.
 type SignInLink struct {
 	To          string
 	URL         string
-	SignUp      bool          // using the link creates an account
-	RequestedAt time.Time     // when someone requested the link
-	Lifetime    time.Duration // of the link; in whole minutes
+	SignUp      bool // using the link creates an account
+	RequestedAt time.Time
+	ExpiresAt   time.Time
 }
 
 // SendSignInLink passes a sign-in link to the relay once. Neither the log nor the result contains the
@@ -42,13 +43,13 @@ func (s *Sender) signInPage(l SignInLink) page {
 	lead := "Use this link to sign in to your account."
 	if l.SignUp {
 		body.Button = "Create account"
-		p.Subject = "Create your account at " + p.Site
+		p.Subject = "Create your " + p.Site + " account"
 		lead = "Use this link to confirm your email address and create your account."
 	}
-	expiry := fmt.Sprintf("It can be used once and expires in %d minutes.", int(l.Lifetime/time.Minute))
+	expiry := "It can be used once and expires at " + clockTime(l.ExpiresAt) + "."
 	body.Paragraphs = []string{lead + " " + expiry}
-	body.After = fmt.Sprintf("Requested on %s. If you didn’t request it, ignore this email: nobody can sign in without the link.",
-		timestamp(l.RequestedAt))
+	body.After = fmt.Sprintf("Requested at %s on %s. If you didn’t request it, ignore this email: no one can sign in without the link.",
+		clockTime(l.RequestedAt), day(cola.DateOf(l.RequestedAt.UTC())))
 	p.Heading, p.Preview, p.Body = p.Subject, expiry, body
 	p.Reason = fmt.Sprintf("Sent because someone entered %s on the sign-in page of %s.", l.To, p.Site)
 	return p

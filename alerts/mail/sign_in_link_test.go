@@ -12,7 +12,9 @@ import (
 const linkURL = "https://labels.example/sign-in/link/kVnq0b5c8y2rJm4t7w1x3z6a9d0f2h5j8l1n4p7s0uE"
 
 func signInLink(to string, signUp bool) SignInLink {
-	return SignInLink{To: to, URL: linkURL, SignUp: signUp, RequestedAt: sentAt.Add(-time.Minute), Lifetime: 15 * time.Minute}
+	return SignInLink{
+		To: to, URL: linkURL, SignUp: signUp, RequestedAt: sentAt.Add(-time.Minute), ExpiresAt: sentAt.Add(14 * time.Minute),
+	}
 }
 
 // TestSignInLink checks the emails, which contain the sign-in link but no unsubscribe link.

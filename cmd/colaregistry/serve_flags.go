@@ -260,9 +260,7 @@ func linkSender(mailer *mail.Sender) auth.LinkSender {
 		return nil
 	}
 	return func(ctx context.Context, m auth.LinkMail) error {
-		result := mailer.SendSignInLink(ctx, mail.SignInLink{
-			To: m.To, URL: m.URL, SignUp: m.SignUp, RequestedAt: m.RequestedAt, Lifetime: auth.LinkLifetime,
-		})
+		result := mailer.SendSignInLink(ctx, mail.SignInLink(m))
 		switch {
 		case result.Final:
 			return fmt.Errorf("%s: %w", result.Fault, auth.ErrUndeliverable)
