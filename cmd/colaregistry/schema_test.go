@@ -125,6 +125,7 @@ func withSchema(labels, source string) (migrating, refusing map[string][]string)
 			"account suspend":           {"--account", who, "--reason", "It is not paid for."},
 			"account restore":           {"--account", who},
 			"account add-identity":      {"--account", who, "--issuer", "https://issuer.example", "--subject", "1"},
+			"account export":            {"--account", who},
 			"account identities":        {},
 			"key list":                  {},
 			"key create":                {"--account", who, "--name", "laptop"},
