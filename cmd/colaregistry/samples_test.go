@@ -262,17 +262,7 @@ func newSignatureCases(t *testing.T) []signatureCase {
 // TestSignatureSamples runs the functions in the alerts guide that verify webhooks.
 func TestSignatureSamples(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../../docs/ALERTS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	block := func(language string) string {
-		m := regexp.MustCompile("(?ms)^```" + language + "\n(.*?)^```$").FindSubmatch(guide)
-		if m == nil {
-			t.Fatalf("no sample in %s", language)
-		}
-		return string(m[1])
-	}
+	block := func(language string) string { return guideSample(t, "ALERTS", language) }
 	cases := newSignatureCases(t)
 	input, err := json.Marshal(cases)
 	if err != nil {

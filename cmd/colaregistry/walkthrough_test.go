@@ -61,7 +61,10 @@ func TestWalkthroughs(t *testing.T) {
 			`"product_type":"wine"`, `"year":`, `"company_name":`, `"others":{"groups":`, `"similarity":`, `"ava_id":`, `"value":`,
 			`"list_records":{"used":`, `"active":false`,
 		}},
-		"docs/SEARCH.md": {want: []string{`"value":"`}},
+		"docs/AUTHENTICATION.md": {want: []string{`"list_records":{"used":0`, "401 Unauthorized", `"code":"unauthorized"`}},
+		"docs/COVERAGE.md":       {want: []string{`"data_as_of":"`, `"years":[`}},
+		"docs/ERRORS.md":         {want: []string{`"code":"validation_error"`, `"orign":["`}},
+		"docs/SEARCH.md":         {want: []string{`"value":"`}},
 		"docs/IMPORT.md": {
 			skip: []string{"colaregistry import --rejects"}, // rejected rows make it fail
 			files: map[string]string{
