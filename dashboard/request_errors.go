@@ -17,13 +17,13 @@ type errorExplanation struct {
 
 // Sections of the documentation that explain errors.
 var (
-	docsErrors      = link{"/docs/api#errors", "Errors"}
-	docsKeys        = link{"/docs/api#authentication", "Authentication"}
+	docsErrors      = link{"/docs/errors", "Errors"}
+	docsKeys        = link{"/docs/authentication#rejected-keys", "Authentication"}
 	docsFormats     = link{"/docs/api#fields-and-formats", "Fields and formats"}
 	docsSaved       = link{"/docs/api#saved-searches", "Saved searches"}
 	docsDestination = link{"/docs/alerts#destinations", "Destinations"}
 	docsScheduling  = link{"/docs/alerts#scheduling", "Scheduling"}
-	docsQuotas      = link{"/docs/metering#quotas-and-rate-limits", "Quotas and rate limits"}
+	docsQuotas      = link{"/docs/quotas", "Quotas and rate limits"}
 	docsOutage      = link{"/docs/metering#when-the-database-fails", "Outages"}
 	docsAssistants  = link{"/docs/assistants#before-you-connect", "Connect an assistant"}
 	docsSuspended   = link{"/docs/alerts#suspended-and-limited-accounts", "Suspended accounts"}

@@ -172,7 +172,7 @@ func TestRequestDetail(t *testing.T) {
 	a := s.get(paths[0])
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, "400 Bad Request", "validation_error", "Nov 20, 2026, 12:00:01.000 UTC", "the-id", "blue moon&", "One.", "Two <b>.",
-		`href="/docs/api#errors"`, "\n    \"code\": \"validation_error\"", "curl -H \"X-API-Key: $KEY\" 'https://registry.example/api/v1/colas?a=1&q=blue+moon%26&a=2'",
+		`href="/docs/errors"`, "\n    \"code\": \"validation_error\"", "curl -H \"X-API-Key: $KEY\" 'https://registry.example/api/v1/colas?a=1&q=blue+moon%26&a=2'",
 		`href="/requests?key=key-`)
 	if strings.Contains(a.body, "<b>") {
 		t.Error("a message was not escaped")
@@ -180,7 +180,7 @@ func TestRequestDetail(t *testing.T) {
 	a = s.get(paths[1])
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, "Unknown tool.", "search_colas", `"params": {"name": "search_colas", "arguments": {"q":"it's"}}`)
-	s.get(paths[2]).shows(t, http.StatusOK, "Slow down.", "120 requests per minute", "/docs/metering#quotas-and-rate-limits")
+	s.get(paths[2]).shows(t, http.StatusOK, "Slow down.", "120 requests per minute", "/docs/quotas")
 	created := s.get(paths[3])
 	created.shows(t, http.StatusOK, "201 Created")
 	created.lacks(t, "What went wrong", "View as API call")

@@ -29,7 +29,7 @@
 //	not committed ──► reject            reject and mark in doubt ──► Void until it succeeds
 //
 // While the store does not commit, a circuit breaker rejects charges immediately and probes the
-// store. docs/METERING.md has a worked example.
+// store. docs/QUOTAS.md has a worked example.
 package quota
 
 import (

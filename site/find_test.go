@@ -22,8 +22,8 @@ func (f found) paths() (paths []string) {
 func TestFind(t *testing.T) {
 	s := newTestServer()
 	for query, want := range map[string]string{
-		"rate limit":             "/docs/metering#quotas-and-rate-limits",
-		"limits of rates":        "/docs/metering#quotas-and-rate-limits",
+		"rate limit":             "/docs/quotas#rate-limits",
+		"limits of rates":        "/docs/quotas#rate-limits",
 		"burst":                  "/docs/reference#plans",
 		"tier":                   "/docs/reference#plans",
 		"429":                    "/docs/reference#error-QuotaExceeded",
@@ -31,10 +31,10 @@ func TestFind(t *testing.T) {
 		"retry-after":            "/docs/reference#header-Retry-After",
 		"webhook signature":      "/docs/alerts#verifying-a-signature",
 		"verify signature":       "/docs/alerts#verifying-a-signature",
-		"pagination":             "/docs/api#pagination",
-		"paginate":               "/docs/api#pagination",
-		"api key header":         "/docs/api#authentication",
-		"authenticate":           "/docs/api#authentication",
+		"pagination":             "/docs/pagination#",
+		"paginate":               "/docs/pagination#",
+		"api key header":         "/docs/authentication#",
+		"authenticate":           "/docs/authentication#",
 		"search labels":          "/docs/reference/labels#searchColas",
 		"labels count":           "/docs/reference/labels#countColas",
 		"webhooks":               "/docs/alerts#webhooks",

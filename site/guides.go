@@ -30,20 +30,25 @@ func newGuide(file, title string) guide {
 var (
 	guides = []guide{
 		newGuide("docs/QUICKSTART.md", "Quickstart"),
+		newGuide("docs/AUTHENTICATION.md", "Authentication"),
 		newGuide("docs/API.md", "API guide"),
+		newGuide("docs/PAGINATION.md", "Pagination"),
+		newGuide("docs/QUOTAS.md", "Quotas and rate limits"),
+		newGuide("docs/ERRORS.md", "Errors"),
 		newGuide("docs/SEARCH.md", "How matching works"),
 		newGuide("docs/CATEGORIES.md", "Categories"),
 		newGuide("docs/ALERTS.md", "Alerts and webhooks"),
-		newGuide("docs/METERING.md", "Metering"),
 		newGuide("docs/DASHBOARD.md", "Dashboard"),
 		newGuide("docs/ASSISTANTS.md", "Assistants"),
 		newGuide("tools.md", "MCP tools"),
+		newGuide("docs/COVERAGE.md", "Data and coverage"),
 	}
 	operatorGuides = []guide{
 		newGuide("docs/CONFIGURATION.md", "Configuration"),
-		newGuide("docs/DATA.md", "Data and coverage"),
+		newGuide("docs/DATA.md", "Fetching data"),
 		newGuide("docs/IMPORT.md", "Import"),
 		newGuide("docs/OPERATIONS.md", "Operations"),
+		newGuide("docs/METERING.md", "Metering"),
 		newGuide("docs/OAUTH.md", "Sign-in and OAuth"),
 		newGuide("docs/SECURITY.md", "Security"),
 	}
@@ -67,21 +72,12 @@ type menuGroup struct {
 	Links []menuLink
 }
 
-type menuLink struct {
-	Title, Path string
-	Sub         bool // part of the page above
-}
+type menuLink struct{ Title, Path string }
 
 func (s *server) newMenu() []menuGroup {
-	api, _ := guidePath("docs/API.md")
 	learn := menuGroup{Title: "Guides"}
 	for _, g := range guides {
 		learn.Links = append(learn.Links, menuLink{Title: g.title, Path: g.path})
-		if g.path == api {
-			for _, section := range []string{"Authentication", "Pagination", "Quotas", "Errors"} {
-				learn.Links = append(learn.Links, menuLink{section, api + "#" + strings.ToLower(section), true})
-			}
-		}
 	}
 	reference := menuGroup{Title: "API reference", Links: []menuLink{{Title: "Overview", Path: referencePath}}}
 	for _, section := range s.opts.Reference.Sections {

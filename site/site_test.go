@@ -115,7 +115,7 @@ func mustParseAll(t *testing.T, s *server) map[string]parsed {
 }
 
 // outside are the links to other parts of the service.
-var outside = []string{"/", "/api/v1/openapi.json", "/plans", "/privacy", "/sign-in"}
+var outside = []string{"/", "/api/v1/openapi.json", "/keys/new", "/plans", "/privacy", "/sign-in"}
 
 // TestLinks checks that every link to this site leads to a page and an element on it, that every
 // page is linked, and that links to other parts of the service are listed.

@@ -205,7 +205,8 @@ type signatureCase struct {
 	want    bool
 }
 
-// newSignatureCases returns webhooks signed by the Standard Webhooks library.
+// newSignatureCases returns webhooks signed by the Standard Webhooks library, and webhooks whose headers
+// are missing or malformed.
 func newSignatureCases(t *testing.T) []signatureCase {
 	t.Helper()
 	const secret, other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
@@ -227,7 +228,7 @@ func newSignatureCases(t *testing.T) []signatureCase {
 		sent := strconv.FormatInt(at.Unix(), 10)
 		return map[string]string{"webhook-id": "msg_1", "webhook-timestamp": sent, "webhook-signature": signature}
 	}
-	return []signatureCase{
+	cases := []signatureCase{
 		{"genuine", secret, headers(now, sign(secret, now, body)), body, true},
 		{"after a rotation", secret, headers(now, sign(other, now, body)+" "+sign(secret, now, body)), body, true},
 		{"changed", secret, headers(now, sign(secret, now, body)), body + " ", false},
@@ -235,26 +236,33 @@ func newSignatureCases(t *testing.T) []signatureCase {
 		{"another time", secret, headers(now.Add(time.Second), sign(secret, now, body)), body, false},
 		{"old", secret, headers(old, sign(secret, old, body)), body, false},
 		{"early", secret, headers(early, sign(secret, early, body)), body, false},
-		{"unsigned", secret, headers(now, ""), body, false},
-		{"unknown scheme", secret, headers(now, strings.Replace(sign(secret, now, body), "v1,", "v9,", 1)), body, false},
-		{"not ASCII", secret, headers(now, "v1,é"), body, false},
+		{"unknown version", secret, headers(now, strings.Replace(sign(secret, now, body), "v1,", "v9,", 1)), body, false},
+		{"no headers", secret, map[string]string{}, body, false},
 	}
+	changed := func(name, header string, values ...string) {
+		for _, value := range values {
+			h := headers(now, sign(secret, now, body))
+			h[header] = value
+			cases = append(cases, signatureCase{fmt.Sprintf("%s %.20q", name, value), secret, h, body, false})
+		}
+	}
+	for header := range headers(now, "") {
+		h := headers(now, sign(secret, now, body))
+		delete(h, header)
+		cases = append(cases, signatureCase{"no " + header, secret, h, body, false})
+	}
+	changed("ID", "webhook-id", "", "msg_2", "é")
+	changed("timestamp", "webhook-timestamp", "", " ", "abc", "²", "NaN", "Infinity", "1e400", "0x10", "-1", "1.5",
+		strings.Repeat("9", 30), strings.Repeat("9", 400), strings.Repeat("9", 5000))
+	changed("signature", "webhook-signature", "", " ", "v1", "v1,", "v1,AAAA", "v1,é", ",", sign(secret, now, body)+"A",
+		strings.TrimPrefix(sign(secret, now, body), "v1,"), strings.Repeat("v1,A ", 1000))
+	return cases
 }
 
 // TestSignatureSamples runs the functions in the alerts guide that verify webhooks.
 func TestSignatureSamples(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../../docs/ALERTS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	block := func(language string) string {
-		m := regexp.MustCompile("(?ms)^```" + language + "\n(.*?)^```$").FindSubmatch(guide)
-		if m == nil {
-			t.Fatalf("no sample in %s", language)
-		}
-		return string(m[1])
-	}
+	block := func(language string) string { return guideSample(t, "ALERTS", language) }
 	cases := newSignatureCases(t)
 	input, err := json.Marshal(cases)
 	if err != nil {

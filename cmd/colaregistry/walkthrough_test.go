@@ -61,7 +61,10 @@ func TestWalkthroughs(t *testing.T) {
 			`"product_type":"wine"`, `"year":`, `"company_name":`, `"others":{"groups":`, `"similarity":`, `"ava_id":`, `"value":`,
 			`"list_records":{"used":`, `"active":false`,
 		}},
-		"docs/SEARCH.md": {want: []string{`"value":"`}},
+		"docs/AUTHENTICATION.md": {want: []string{`"list_records":{"used":0`, "401 Unauthorized", `"code":"unauthorized"`}},
+		"docs/COVERAGE.md":       {want: []string{`"data_as_of":"`, `"years":[`}},
+		"docs/ERRORS.md":         {want: []string{`"code":"validation_error"`, `"orign":["`}},
+		"docs/SEARCH.md":         {want: []string{`"value":"`}},
 		"docs/IMPORT.md": {
 			skip: []string{"colaregistry import --rejects"}, // rejected rows make it fail
 			files: map[string]string{
@@ -165,11 +168,13 @@ func (w walkthrough) check(t *testing.T, name string) {
 		for _, address := range []string{"http://127.0.0.1:8080", "http://localhost:8080"} {
 			script = strings.ReplaceAll(script, address, strings.TrimSuffix(s.base, "/api/v1"))
 		}
-		script = strings.ReplaceAll(script, "127.0.0.1:9090", mustFreeAddress(t))
+		receiver := mustFreeAddress(t)
+		script = strings.NewReplacer("127.0.0.1:9090", receiver, "https://hooks.example.com", "http://"+receiver).Replace(script)
 		walk := exec.Command(shell, "-c", script)
 		_, key, _ := mustAccount(t, st, "reader@example.com", "pro")
-		walk.Dir, walk.Env = t.TempDir(), append(os.Environ(), "API="+s.base, "KEY="+key.Reveal(), "COLAREGISTRY_DATA_DIR="+h.DataDir,
+		walk.Dir, walk.Env = t.TempDir(), append(os.Environ(), "API="+s.base, "API_KEY="+key.Reveal(), "COLAREGISTRY_DATA_DIR="+h.DataDir,
 			"COLAREGISTRY_DATABASE_URL="+h.DatabaseURL, "PATH="+mustProgramDir(t)+":"+os.Getenv("PATH"))
+		walk.Stdin = strings.NewReader(key.Reveal() + "\n") // for the quickstart, which asks for it
 		if flags := h.keyFlags(t); flags != nil {
 			walk.Env = append(walk.Env, "COLAREGISTRY_SECRET_KEY_FILE="+flags[1])
 		}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// guideSample returns the first code block of a guide in a language.
+func guideSample(t *testing.T, guide, language string) string {
+	t.Helper()
+	source, err := os.ReadFile("../../docs/" + guide + ".md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile("(?ms)^```" + language + "\n(.*?)^```$").FindSubmatch(source)
+	if m == nil {
+		t.Fatalf("%s has no sample in %s", guide, language)
+	}
+	return string(m[1])
+}
+
+// program returns a function that runs the sample of a guide against the server at base, and
+// returns its standard output.
+func (s sampleLanguage) program(t *testing.T, guide string) func(base, key string) (string, error) {
+	t.Helper()
+	source := guideSample(t, guide, s.name)
+	return func(base, key string) (string, error) {
+		file := filepath.Join(t.TempDir(), s.file)
+		source := strings.ReplaceAll(source, "http://127.0.0.1:8080", base)
+		if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, s.tool(t), append(s.args, file)...)
+		cmd.Env = append(os.Environ(), "API_KEY="+key)
+		out, err := cmd.Output()
+		return string(out), err
+	}
+}
+
+type sampleLanguage struct {
+	name, file string
+	tool       func(*testing.T) string
+	args       []string
+}
+
+var sampleLanguages = []sampleLanguage{
+	{"python", "sample.py", mustPython, nil},
+	{"js", "sample.mjs", mustNode, nil},
+	{"go", "sample.go", mustGo, []string{"run"}},
+}
+
+// TestSamplesInGuides runs the programs in the guides on pagination and quotas.
+func TestSamplesInGuides(t *testing.T) {
+	t.Parallel()
+	h := demoFile(t)
+	s, st := startServer(t, h), mustOpen(t, h)
+	_, key, _ := mustAccount(t, st, "reader@example.com", "pro")
+	base := strings.TrimSuffix(s.base, "/api/v1")
+	for _, language := range sampleLanguages {
+		t.Run(language.name, func(t *testing.T) {
+			t.Parallel()
+			t.Run("pages", func(t *testing.T) {
+				run := language.program(t, "PAGINATION")
+				checkPages(t, s, key.Reveal(), run)
+			})
+			t.Run("retries", func(t *testing.T) {
+				run := language.program(t, "QUOTAS")
+				checkRetries(t, base, key.Reveal(), run)
+			})
+		})
+	}
+}
+
+// checkPages checks that a program prints every label of a search once, and fails without a key.
+func checkPages(t *testing.T, s *serverProcess, key string, run func(base, key string) (string, error)) {
+	t.Helper()
+	total := sampleTotal(t, s.base+"/colas?applicant_state=OR&product_type=wine&date_range=all&per_page=1", key)
+	base := strings.TrimSuffix(s.base, "/api/v1")
+	out, err := run(base, key)
+	labels := map[string]bool{}
+	for line := range strings.Lines(out) {
+		id, brand, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if labels[id] || len(id) != 14 || brand == "" {
+			t.Errorf("line %q", line)
+		}
+		labels[id] = true
+	}
+	if err != nil || len(labels) != total || total <= 100 {
+		t.Errorf("printed %d of %d labels, want more than one page; %v", len(labels), total, err)
+	}
+	if out, err := run(base, "lar_wrong"); err == nil || out != "" {
+		t.Errorf("with a wrong key: %v, output %q", err, out)
+	}
+}
+
+// sampleTotal returns the number of records that match a request.
+func sampleTotal(t *testing.T, address, key string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-API-Key", key)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var found struct{ Pagination struct{ Total int } }
+	if err := json.NewDecoder(resp.Body).Decode(&found); err != nil {
+		t.Fatal(err)
+	}
+	return found.Pagination.Total
+}
+
+// checkRetries checks that a program retries rejected requests that have a short Retry-After, up to
+// four times. A proxy in front of the server rejects the first requests.
+func checkRetries(t *testing.T, base, key string, run func(base, key string) (string, error)) {
+	t.Helper()
+	target, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(target)
+	total := sampleTotal(t, base+"/api/v1/colas?q=oak&date_range=all&per_page=1", key)
+	for _, tt := range []struct {
+		name             string
+		status, rejected int
+		retryAfter       string
+		requests         int
+		ok               bool
+	}{
+		{"accepted", 0, 0, "", 1, true},
+		{"rate limit", 429, 2, "0", 3, true},
+		{"unavailable", 503, 1, "1", 2, true},
+		{"rate limit without end", 429, 100, "0", 5, false},
+		{"quota", 429, 100, "", 1, false},
+		{"tomorrow", 429, 100, "86400", 1, false},
+		{"error", 500, 100, "", 1, false},
+	} {
+		requests := 0 // sent one by one
+		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if requests++; requests > tt.rejected {
+				forward.ServeHTTP(w, r)
+				return
+			}
+			if tt.retryAfter != "" {
+				w.Header().Set("Retry-After", tt.retryAfter)
+			}
+			w.WriteHeader(tt.status)
+		}))
+		out, err := run(proxy.URL, key)
+		proxy.Close()
+		want := ""
+		if tt.ok {
+			want = strconv.Itoa(total) + "\n"
+		}
+		if (err == nil) != tt.ok || out != want || requests != tt.requests {
+			t.Errorf("%s: %d requests, output %q, %v; want %d, %q", tt.name, requests, out, err, tt.requests, want)
+		}
+	}
+}
