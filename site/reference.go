@@ -2,9 +2,10 @@ package site
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"html/template"
-	"net/http"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,21 +28,8 @@ func (s *server) addReference() {
 			{"headers", "Response headers", 2},
 		},
 	})
-	for i := range ref.Sections {
-		section := &ref.Sections[i]
-		p := page{
-			Title: section.Name, Path: referencePath + "/" + section.Anchor, Body: "section", Data: section,
-			Description: section.Description, Wide: true,
-		}
-		for j := range section.Operations {
-			op := &section.Operations[j]
-			p.Headings = append(p.Headings, heading{op.ID, op.Summary, 2})
-			s.search.add(entry{
-				Area: areaReference, Page: section.Name, Title: op.Summary, Path: p.Path + "#" + op.ID, text: operationText(op),
-			})
-		}
-		s.add(p)
-	}
+	s.addSections(referencePath, ref.Sections)
+	s.indexOperations(areaReference, referencePath, ref.Sections)
 	s.indexParameters()
 	s.indexOverview()
 	objects := page{
@@ -55,6 +43,61 @@ func (s *server) addReference() {
 		})
 	}
 	s.add(objects)
+}
+
+// addSections adds a page for each section of operations or tools.
+func (s *server) addSections(path string, sections []httpapi.Section) {
+	for i := range sections {
+		section := &sections[i]
+		p := page{
+			Title: section.Name, Path: path + "/" + section.Anchor, Body: "section", Data: section,
+			Description: section.Description, Wide: true,
+		}
+		for _, op := range section.Operations {
+			p.Headings = append(p.Headings, heading{op.ID, op.Summary, 2})
+		}
+		s.add(p)
+	}
+}
+
+// indexOperations adds operations or tools to the search.
+func (s *server) indexOperations(area, path string, sections []httpapi.Section) {
+	for i := range sections {
+		section := &sections[i]
+		for j := range section.Operations {
+			op := &section.Operations[j]
+			title := op.Summary
+			if area == areaTools {
+				title = op.ID
+			}
+			s.search.add(entry{
+				Area: area, Page: section.Name, Title: title, Path: path + "/" + section.Anchor + "#" + op.ID, text: operationText(op),
+			})
+		}
+	}
+}
+
+// refreshExamples renders the pages with example calls again if they should show other records. While
+// another request does so, it returns immediately.
+func (s *server) refreshExamples(ctx context.Context) {
+	samples := s.currentSamples(ctx)
+	if samples == nil || samples.Record.TTBID == 0 || !s.refresh.TryLock() {
+		return
+	}
+	defer s.refresh.Unlock()
+	records := map[string]string{"ttb_id": samples.Record.TTBID.String()}
+	for name, value := range map[string]string{
+		"permit_number": samples.Record.PermitNumber, "barcode_value": string(samples.Record.BarcodeValue),
+	} {
+		if value != "" {
+			records[name] = value
+		}
+	}
+	if !maps.Equal(s.records, records) {
+		s.addSections(referencePath, s.opts.Reference.WithRecords(records).Sections)
+		s.addSections(toolsPath, s.toolSections(records))
+		s.records = records
+	}
 }
 
 // operationText returns the text of an operation that the search finds.
@@ -140,11 +183,11 @@ func (s *server) templateFuncs() template.FuncMap {
 		"code":      highlight,
 		"text":      commonMark,
 		"format":    format,
+		"hyphens":   func(s string) string { return strings.ReplaceAll(s, "_", "-") },
 		"grouped":   grouped,
 		"leaf":      leaf,
 		"price":     price,
 		"suggested": func() []string { return suggestedSearches },
-		"tryable":   tryable,
 
 		"contact":    func() string { return s.opts.Contact },
 		"contacturl": contactURL,
@@ -229,15 +272,6 @@ func format(mediaType string) string {
 		return "CSV"
 	}
 	return mediaType
-}
-
-// tryable returns the path and query of an operation's example call if a page may send it: it reads
-// only, and works as it is.
-func tryable(op httpapi.Operation) string {
-	if op.Method != http.MethodGet || op.Placeholder != "" {
-		return ""
-	}
-	return op.ExamplePath
 }
 
 // price shortens an operation's cost for a button.
