@@ -70,7 +70,7 @@ type Response struct{ Status, MediaType, Object, Example string }
 
 // ErrorDoc describes an error.
 type ErrorDoc struct {
-	ID                        string // of the component; empty in operations
+	ID                        string // of the component
 	Status, Code, Description string
 }
 
@@ -149,11 +149,12 @@ func newOperation(doc description, op documentedOperation) Operation {
 	}
 	for _, status := range sortedKeys(op.Responses) {
 		response := op.Responses[status]
-		if name, ok := strings.CutPrefix(response.Ref, responsePrefix); ok {
+		name, isComponent := strings.CutPrefix(response.Ref, responsePrefix)
+		if isComponent {
 			response = doc.Components.Responses[name]
 		}
 		if status >= "300" {
-			d.Errors = append(d.Errors, ErrorDoc{Status: status, Description: response.Description})
+			d.Errors = append(d.Errors, ErrorDoc{ID: name, Status: status, Description: response.Description})
 			continue
 		}
 		if len(response.Content) == 0 {

@@ -149,22 +149,55 @@ func (s *server) indexOverview() {
 		plans += string(p.Tier) + " (" + p.Price + "), "
 	}
 	add("Plans and limits", "plans", strings.TrimSuffix(plans, ", "))
-	for i, e := range ref.Errors {
-		same := func(other httpapi.ErrorDoc) bool { return other.Status == e.Status && other.Code == e.Code }
-		if slices.IndexFunc(ref.Errors, same) < i {
-			continue // found with the first one
-		}
+	for _, e := range errorGroups(ref) {
 		text := ""
-		for _, other := range ref.Errors[i:] {
-			if same(other) {
-				text += other.Description + "\n"
-			}
+		for _, cause := range e.Causes {
+			text += cause.Description + "\n"
 		}
-		add(e.Status+" "+e.Code, "error-"+e.ID, text)
+		add(e.Status+" "+e.Code, "error-"+e.Causes[0].ID, text)
 	}
 	for _, h := range ref.Headers {
 		add(h.Name, "header-"+h.Name, h.Doc)
 	}
+}
+
+// errorGroup contains the errors with the same status and code.
+type errorGroup struct {
+	Status, Code string
+	Causes       []errorCause
+}
+
+// errorCause is an error with the operations that return it, unless these are most of them.
+type errorCause struct {
+	ID, Description string
+	Operations      []menuLink
+}
+
+// errorGroups groups the errors by status and code.
+func errorGroups(ref *httpapi.Reference) (groups []errorGroup) {
+	const maxOperations = 12
+	operations := map[string][]menuLink{} // by ID of the error
+	for i := range ref.Sections {
+		for _, op := range ref.Sections[i].Operations {
+			link := menuLink{Title: op.Summary, Path: referencePath + "/" + ref.Sections[i].Anchor + "#" + op.ID}
+			for _, e := range op.Errors {
+				operations[e.ID] = append(operations[e.ID], link)
+			}
+		}
+	}
+	for _, e := range ref.Errors {
+		i := slices.IndexFunc(groups, func(g errorGroup) bool { return g.Status == e.Status && g.Code == e.Code })
+		if i < 0 {
+			i, groups = len(groups), append(groups, errorGroup{Status: e.Status, Code: e.Code})
+		}
+		cause := errorCause{e.ID, e.Description, operations[e.ID]}
+		if len(cause.Operations) > maxOperations {
+			cause.Operations = nil
+		}
+		groups[i].Causes = append(groups[i].Causes, cause)
+	}
+	slices.SortStableFunc(groups, func(a, b errorGroup) int { return strings.Compare(a.Status, b.Status) })
+	return groups
 }
 
 func fieldsText(fields []httpapi.Field) (text string) {
@@ -182,6 +215,7 @@ func (s *server) templateFuncs() template.FuncMap {
 		"count":     web.Thousands,
 		"code":      highlight,
 		"text":      commonMark,
+		"errors":    errorGroups,
 		"format":    format,
 		"hyphens":   func(s string) string { return strings.ReplaceAll(s, "_", "-") },
 		"grouped":   grouped,

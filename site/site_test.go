@@ -314,6 +314,37 @@ func TestReference(t *testing.T) {
 	}
 }
 
+// TestErrors checks that the overview lists each error once, with links to its operations unless most
+// operations return it.
+func TestErrors(t *testing.T) {
+	s := newTestServer()
+	groups, listed, seen := errorGroups(&s.opts.Reference), 0, map[string]bool{}
+	page := mustParse(t, referencePath, s.pages[referencePath].content)
+	for _, g := range groups {
+		if seen[g.Status+g.Code] {
+			t.Errorf("%s %s is listed twice", g.Status, g.Code)
+		}
+		seen[g.Status+g.Code] = true
+		for _, cause := range g.Causes {
+			listed++
+			if n := page.ids["error-"+cause.ID]; n == nil || !strings.Contains(shownText(n), strings.Join(strings.Fields(cause.Description), " ")) {
+				t.Errorf("overview lacks %s", cause.ID)
+			}
+			for _, op := range cause.Operations {
+				if !slices.Contains(page.links, op.Path) {
+					t.Errorf("overview has no link from %s to %s", cause.ID, op.Path)
+				}
+			}
+			if cause.ID == "IdempotencyKeyReused" && len(cause.Operations) == 0 {
+				t.Errorf("%s has no operations", cause.ID)
+			}
+		}
+	}
+	if listed != len(s.opts.Reference.Errors) || len(groups) >= listed {
+		t.Errorf("%d of %d errors in %d groups", listed, len(s.opts.Reference.Errors), len(groups))
+	}
+}
+
 // TestTry checks that all operations that only read can be tried on the page.
 func TestTry(t *testing.T) {
 	s := newTestServer()
