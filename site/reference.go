@@ -154,26 +154,27 @@ func (s *server) indexOverview() {
 		for _, cause := range e.Causes {
 			text += cause.Description + "\n"
 		}
-		add(e.Status+" "+e.Code, "error-"+e.Causes[0].ID, text)
+		add(e.Status+" "+strings.Join(e.Codes, ", "), "error-"+e.Causes[0].ID, text)
 	}
 	for _, h := range ref.Headers {
 		add(h.Name, "header-"+h.Name, h.Doc)
 	}
 }
 
-// errorGroup contains the errors with the same status and code.
+// errorGroup contains the errors with the same status.
 type errorGroup struct {
-	Status, Code string
-	Causes       []errorCause
+	Status string
+	Codes  []string
+	Causes []errorCause
 }
 
 // errorCause is an error with the operations that return it, unless these are most of them.
 type errorCause struct {
-	ID, Description string
-	Operations      []menuLink
+	ID, Code, Description string // Code may be several, separated by commas
+	Operations            []menuLink
 }
 
-// errorGroups groups the errors by status and code.
+// errorGroups groups the errors by status.
 func errorGroups(ref *httpapi.Reference) (groups []errorGroup) {
 	const maxOperations = 12
 	operations := map[string][]menuLink{} // by ID of the error
@@ -186,13 +187,18 @@ func errorGroups(ref *httpapi.Reference) (groups []errorGroup) {
 		}
 	}
 	for _, e := range ref.Errors {
-		i := slices.IndexFunc(groups, func(g errorGroup) bool { return g.Status == e.Status && g.Code == e.Code })
+		i := slices.IndexFunc(groups, func(g errorGroup) bool { return g.Status == e.Status })
 		if i < 0 {
-			i, groups = len(groups), append(groups, errorGroup{Status: e.Status, Code: e.Code})
+			i, groups = len(groups), append(groups, errorGroup{Status: e.Status})
 		}
-		cause := errorCause{e.ID, e.Description, operations[e.ID]}
+		cause := errorCause{e.ID, e.Code, e.Description, operations[e.ID]}
 		if len(cause.Operations) > maxOperations {
 			cause.Operations = nil
+		}
+		for code := range strings.SplitSeq(e.Code, ", ") {
+			if !slices.Contains(groups[i].Codes, code) {
+				groups[i].Codes = append(groups[i].Codes, code)
+			}
 		}
 		groups[i].Causes = append(groups[i].Causes, cause)
 	}
