@@ -168,7 +168,7 @@ func (w walkthrough) check(t *testing.T, name string) {
 		script = strings.ReplaceAll(script, "127.0.0.1:9090", mustFreeAddress(t))
 		walk := exec.Command(shell, "-c", script)
 		_, key, _ := mustAccount(t, st, "reader@example.com", "pro")
-		walk.Dir, walk.Env = t.TempDir(), append(os.Environ(), "API="+s.base, "KEY="+key.Reveal(), "COLAREGISTRY_DATA_DIR="+h.DataDir,
+		walk.Dir, walk.Env = t.TempDir(), append(os.Environ(), "API="+s.base, "API_KEY="+key.Reveal(), "COLAREGISTRY_DATA_DIR="+h.DataDir,
 			"COLAREGISTRY_DATABASE_URL="+h.DatabaseURL, "PATH="+mustProgramDir(t)+":"+os.Getenv("PATH"))
 		if flags := h.keyFlags(t); flags != nil {
 			walk.Env = append(walk.Env, "COLAREGISTRY_SECRET_KEY_FILE="+flags[1])
