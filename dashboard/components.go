@@ -89,7 +89,7 @@ func (c *apiCall) Curl() string {
 	if c.Method != "GET" {
 		b.WriteString("-X " + c.Method + " ")
 	}
-	b.WriteString(`-H "X-API-Key: $KEY" `)
+	b.WriteString(`-H "X-API-Key: $API_KEY" `)
 	if c.Body != nil {
 		fmt.Fprintf(&b, "-H 'Content-Type: application/json' -d %s ", shellQuote(compactJSON(c.Body)))
 	}

@@ -51,7 +51,7 @@ type connectPage struct {
 func (req *request) connect() error {
 	p := connectPage{
 		API: req.opts.PublicURL + apiPath, MCP: req.mcpURL(), SignIn: req.opts.SignInForApps,
-		Prompt:     copied{"commands", "read -rs KEY\nexport KEY"},
+		Prompt:     copied{"commands", "read -rs API_KEY\nexport API_KEY"},
 		Try:        copied{"command", req.call("GET", "/usage", "").Curl()},
 		Assistants: req.assistants(),
 		Others:     req.otherClients(keyPlaceholder),
@@ -97,7 +97,7 @@ func (req *request) setupsWithKey(key string) []setup {
 	rest := setup{
 		ID: "rest", Name: "REST API",
 		Before: "Run this in a terminal. It returns your usage and is free.",
-		Text:   "export KEY=" + key + "\n" + req.call("GET", "/usage", "").Curl(),
+		Text:   "export API_KEY=" + key + "\n" + req.call("GET", "/usage", "").Curl(),
 	}
 	return append(append([]setup{rest}, req.assistantsWithKey(key)...), req.otherClients(key))
 }
@@ -137,7 +137,7 @@ func (req *request) assistantsWithKey(key string) []setup {
     }
   }
 }`, "MCP", req.mcpURL(), "KEY", key),
-			After: "To keep the key out of the file, use an environment variable: ${env:KEY}.",
+			After: "To keep the key out of the file, use an environment variable: ${env:API_KEY}.",
 		},
 		{
 			ID: "vs-code", Name: "VS Code",

@@ -15,7 +15,7 @@ func TestConnectWithKeys(t *testing.T) {
 	a := s.get("/connect")
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, "https://registry.example/api/v1", "https://registry.example/mcp", "YOUR_KEY",
-		"/keys/new", "read -rs KEY",
+		"/keys/new", "read -rs API_KEY",
 		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer YOUR_KEY'", `id="chatgpt"`, "Claude Desktop", "Cursor", "VS Code")
 	if strings.Contains(a.text, "By signing in") || strings.Contains(a.body, `href="/apps">connected apps`) {
 		t.Error("page offers sign-in, which is not set up")

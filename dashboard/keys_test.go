@@ -91,7 +91,7 @@ func TestCreateKey(t *testing.T) {
 	secret := created.secret(t)
 	created.shows(t, http.StatusOK, "price list job", "Jun 1, 2027, 00:00 UTC",
 		`aria-label="API key"><code>`+secret+`</code></pre><button type="button" class="copy" data-copy`,
-		"export KEY="+secret+"\n"+`curl -H "X-API-Key: $KEY" 'https://registry.example/api/v1/usage'`,
+		"export API_KEY="+secret+"\n"+`curl -H "X-API-Key: $API_KEY" 'https://registry.example/api/v1/usage'`,
 		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer "+secret+"'", `"env": { "COLAREGISTRY_API_KEY": "`+secret+`" }`, `"headers": { "Authorization": "Bearer `+secret+`" }`)
 	if got := created.Header.Get("Cache-Control"); !strings.Contains(got, "no-store") {
 		t.Errorf("Cache-Control = %q, want no-store", got)

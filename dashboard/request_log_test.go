@@ -48,7 +48,7 @@ func TestNoRequests(t *testing.T) {
 	s := mustSite(t)
 	a := s.get("/requests")
 	a.checkHTML(t)
-	a.shows(t, http.StatusOK, `class="empty"`, "/keys/new", "curl -H \"X-API-Key: $KEY\" 'https://registry.example/api/v1/colas?q=oak'")
+	a.shows(t, http.StatusOK, `class="empty"`, "/keys/new", "curl -H \"X-API-Key: $API_KEY\" 'https://registry.example/api/v1/colas?q=oak'")
 	a.lacks(t, "<table", `role="search"`)
 	filtered := s.get("/requests?q=nothing&utm_source=x")
 	filtered.shows(t, http.StatusOK, `class="empty"`, `value="nothing"`, `href="/requests"`)
@@ -172,7 +172,7 @@ func TestRequestDetail(t *testing.T) {
 	a := s.get(paths[0])
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, "400 Bad Request", "validation_error", "Nov 20, 2026, 12:00:01.000 UTC", "the-id", "blue moon&", "One.", "Two <b>.",
-		`href="/docs/errors"`, "\n    \"code\": \"validation_error\"", "curl -H \"X-API-Key: $KEY\" 'https://registry.example/api/v1/colas?a=1&q=blue+moon%26&a=2'",
+		`href="/docs/errors"`, "\n    \"code\": \"validation_error\"", "curl -H \"X-API-Key: $API_KEY\" 'https://registry.example/api/v1/colas?a=1&q=blue+moon%26&a=2'",
 		`href="/requests?key=key-`)
 	if strings.Contains(a.body, "<b>") {
 		t.Error("a message was not escaped")

@@ -42,13 +42,18 @@ type Operation struct {
 	Cost                      string
 	ExamplePath               string // path and query of the example call
 	Samples                   []Sample
-	Placeholder               string // parameter that the reader must replace in the samples; may be empty
+	Placeholders              []Placeholder // values that the reader must replace in the samples
 	Parameters                []Field
 	Body                      []Field
 	BodyDoc, BodyObject       string
 	Responses                 []Response
 	Errors                    []ErrorDoc
+
+	call exampleCall
 }
+
+// Placeholder is a value in a sample that differs between accounts or registries.
+type Placeholder struct{ Name, Value string }
 
 // Sample is an example call in a programming language.
 type Sample struct{ Language, Source string }
@@ -65,7 +70,7 @@ type Response struct{ Status, MediaType, Object, Example string }
 
 // ErrorDoc describes an error.
 type ErrorDoc struct {
-	ID                        string // of the component; empty in operations
+	ID                        string // of the component
 	Status, Code, Description string
 }
 
@@ -95,7 +100,7 @@ func newReference(doc description, publicURL string) Reference {
 	}
 	for _, name := range sortedKeys(doc.Components.Headers) {
 		h := doc.Components.Headers[name]
-		f := newField(name, h.Schema)
+		f := NewField(name, h.Schema)
 		f.Doc, f.Place = h.Description, ""
 		f.Example = strings.ReplaceAll(plainText(h.Example), defaultURL+basePath, ref.BaseURL)
 		ref.Headers = append(ref.Headers, f)
@@ -126,13 +131,9 @@ func newOperation(doc description, op documentedOperation) Operation {
 		ID: op.OperationID, Method: op.method, Path: basePath + op.path, Summary: op.Summary, Description: description,
 		Cost: op.Extensions["x-cost"].(string),
 	}
-	call := op.Extensions["x-codeSamples"].([]map[string]string)[0]
-	d.Samples, d.ExamplePath = op.example.samples(), op.example.path
-	if name, ok := strings.CutPrefix(call["label"], placeholderLabel); ok {
-		d.Placeholder = name
-	}
+	d.setCall(op.example.with(nil))
 	for _, p := range op.Parameters {
-		f := newField(p.Name, p.Schema)
+		f := NewField(p.Name, p.Schema)
 		f.Place, f.Required, f.Doc, f.Example = p.In, p.Required, p.Description, plainText(p.Example)
 		if p.Schema.Type == huma.TypeArray {
 			f.Type = "one or more, comma-separated"
@@ -148,11 +149,12 @@ func newOperation(doc description, op documentedOperation) Operation {
 	}
 	for _, status := range sortedKeys(op.Responses) {
 		response := op.Responses[status]
-		if name, ok := strings.CutPrefix(response.Ref, responsePrefix); ok {
+		name, isComponent := strings.CutPrefix(response.Ref, responsePrefix)
+		if isComponent {
 			response = doc.Components.Responses[name]
 		}
 		if status >= "300" {
-			d.Errors = append(d.Errors, ErrorDoc{Status: status, Description: response.Description})
+			d.Errors = append(d.Errors, ErrorDoc{ID: name, Status: status, Description: response.Description})
 			continue
 		}
 		if len(response.Content) == 0 {
@@ -195,7 +197,7 @@ func fieldsOf(doc description, ref string) (fields []Field) {
 	names := sortedKeys(schema.Properties)
 	slices.SortStableFunc(names, func(a, b string) int { return order[a] - order[b] })
 	for _, name := range names {
-		f := newField(name, schema.Properties[name])
+		f := NewField(name, schema.Properties[name])
 		f.Required = slices.Contains(schema.Required, name)
 		fields = append(fields, f)
 	}
@@ -218,8 +220,8 @@ func bodyFields(doc description, ref, prefix string) (fields []Field) {
 	return fields
 }
 
-// newField describes a schema as a field.
-func newField(name string, schema *huma.Schema) Field {
+// NewField describes a schema as a field.
+func NewField(name string, schema *huma.Schema) Field {
 	f := Field{
 		Name:     name,
 		Doc:      schema.Description,

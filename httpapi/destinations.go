@@ -239,6 +239,9 @@ func resendConfirmation(svc Service) operation {
 	}
 }
 
+// exampleCode is the code in the example call of confirmDestination.
+const exampleCode = "KX7Q-2MFA"
+
 func confirmDestination(svc Service) operation {
 	type destination = cola.Destination
 	do := func(r *http.Request, caller cola.Caller, p cola.DestinationConfirmParams) (destination, cola.QuotaState,
@@ -254,8 +257,9 @@ func confirmDestination(svc Service) operation {
 		PathParam: destinationID(),
 		Body: &requestBody{
 			Type:    reflect.TypeFor[cola.DestinationConfirmParams](),
-			Example: cola.DestinationConfirmParams{Code: "KX7Q-2MFA"}, Media: []string{mediaJSON},
-			Doc: "The code. Unknown fields are rejected.",
+			Example: cola.DestinationConfirmParams{Code: exampleCode}, Media: []string{mediaJSON},
+			Placeholders: []Placeholder{{"code", exampleCode}},
+			Doc:          "The code. Unknown fields are rejected.",
 		},
 		Response: reflect.TypeFor[dataOf[destination]](),
 		Example:  dataOf[destination]{exampleWebhook()},

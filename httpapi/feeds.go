@@ -29,7 +29,7 @@ func feedOperations(svc Service) []operation {
 	}
 	return []operation{
 		{
-			ID: "createFeed", Method: http.MethodPost, Path: oneSavedSearchPath + "/feed", Tag: tagSearches,
+			ID: "createFeed", Method: http.MethodPost, Path: oneSavedSearchPath + "/feed", Tag: tagRuns,
 			Summary: "Create a feed",
 			Description: "Creates a private Atom feed of the search's latest runs with matches, and returns its URL, " +
 				"once. Anyone with the URL can read the feed for free, without a key. " +
@@ -51,7 +51,7 @@ func feedOperations(svc Service) []operation {
 			}),
 		},
 		{
-			ID: "deleteFeed", Method: http.MethodDelete, Path: oneSavedSearchPath + "/feed", Tag: tagSearches,
+			ID: "deleteFeed", Method: http.MethodDelete, Path: oneSavedSearchPath + "/feed", Tag: tagRuns,
 			Summary:     "Delete a feed",
 			Description: "Deletes the search's feed; its URL stops working. Also succeeds if the search has no feed." + needsScope,
 			PathParam:   savedSearchID(), Cost: free, Errors: []string{"InsufficientScope"},

@@ -84,7 +84,7 @@ func lists(t *testing.T) map[string]*operation {
 func TestFormats(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for id, op := range lists(t) {
-		target := basePath + op.samplePath() + "?" + op.Sample
+		target := newExampleCall("", op).path + "?" + op.Sample
 		f := newFake()
 		var body struct {
 			Data       []map[string]any
@@ -285,7 +285,7 @@ func TestNestedCSV(t *testing.T) {
 func TestNotAcceptable(t *testing.T) {
 	for id, op := range lists(t) {
 		f := newFake()
-		resp := get(t, mustServe(t, f, io.Discard), basePath+op.samplePath(), "Accept: text/html", "Accept: image/png")
+		resp := get(t, mustServe(t, f, io.Discard), newExampleCall("", op).path, "Accept: text/html", "Accept: image/png")
 		d := mustDecode(t, resp)
 		available := fmt.Sprint(d.Error.Details["available"])
 		if resp.StatusCode != 406 || d.Error.Code != "not_acceptable" || available != fmt.Sprint(listMedia()) {

@@ -53,7 +53,8 @@ func describe(ops []operation, o Options) description {
 			{Name: tagPermittees,
 				Description: "Wineries, breweries, distilleries, importers and other permit holders."},
 			{Name: tagAccount, Description: "Usage and limits of the account."},
-			{Name: tagSearches, Description: "Saved searches, alerts, runs and matches."},
+			{Name: tagSearches, Description: "Saved searches and alerts."},
+			{Name: tagRuns, Description: "Runs of saved searches, their matches, and feeds."},
 			{Name: tagDestinations, Description: "Email addresses and webhooks that receive messages from saved " +
 				"searches, and the deliveries to them."},
 			{Name: tagReference, Description: "Processing times, production reports and American Viticultural Areas. " +

@@ -206,7 +206,7 @@ func TestDescribedParameters(t *testing.T) {
 		}
 		slices.Sort(described)
 		h := mustServe(t, newFake(), io.Discard)
-		path := basePath + op.samplePath()
+		path := newExampleCall("", &op).path
 		for _, name := range append(described, "surely_unknown") {
 			resp := get(t, h, path+"?"+name+"=%00")
 			var body decoded

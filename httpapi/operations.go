@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -65,21 +64,14 @@ func (op *operation) pathParams() []pathParam {
 	return slices.DeleteFunc([]pathParam{op.PathParam, op.InnerParam}, func(p pathParam) bool { return p.Name == "" })
 }
 
-// samplePath returns the path with the examples of its variable parts.
-func (op *operation) samplePath() string {
-	path := op.Path
-	for _, p := range op.pathParams() {
-		path = strings.Replace(path, "{"+p.Name+"}", url.PathEscape(p.Example), 1)
-	}
-	return path
-}
-
 // requestBody describes the JSON body of a request.
 type requestBody struct {
 	Type    reflect.Type
 	Doc     string
 	Media   []string // accepted media types
 	Example any      // of the example call
+
+	Placeholders []Placeholder // values in Example that the caller must replace
 }
 
 // pathParam describes the variable part of a path.
@@ -242,6 +234,7 @@ const (
 	tagPermittees   = "Permittees"
 	tagAccount      = "Account"
 	tagSearches     = "Saved searches"
+	tagRuns         = "Runs and feeds"
 	tagDestinations = "Destinations"
 	tagReference    = "Reference data"
 )

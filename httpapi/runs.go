@@ -21,7 +21,7 @@ func runOperations(svc Service) []operation {
 	run := pathParam{Name: "run", Doc: "Number of the run.", Example: "1841", Placeholder: true}
 	return []operation{
 		{
-			ID: "listSavedSearchRuns", Path: savedSearchesPath + "/{uuid}/runs", Tag: tagSearches,
+			ID: "listSavedSearchRuns", Path: savedSearchesPath + "/{uuid}/runs", Tag: tagRuns,
 			Summary: "List runs",
 			Description: "A search's runs, newest first, with the number of labels each one found. A run covers " +
 				"approval dates from the day of the previous run, or of the search's creation, to its own day. " +
@@ -66,7 +66,7 @@ type matches = registry.PageList[cola.SavedSearchMatch]
 func matchList(
 	o operation, fetch func(*http.Request, cola.Caller, cola.SavedSearchListParams) (matches, cola.QuotaState, error),
 ) operation {
-	o.Tag, o.Meter, o.Cost = tagSearches, cola.MeterListRecords, matchesCost
+	o.Tag, o.Meter, o.Cost = tagRuns, cola.MeterListRecords, matchesCost
 	o.Params, o.Response = reflect.TypeFor[cola.SavedSearchListParams](), reflect.TypeFor[pageOf[cola.SavedSearchMatch]]()
 	o.Rows, o.Example, o.call = reflect.TypeFor[cola.SavedSearchMatch](), exampleMatches(), listUnder(fetch)
 	return o
@@ -74,7 +74,7 @@ func matchList(
 
 func runSavedSearch(svc Service) operation {
 	return operation{
-		ID: "runSavedSearch", Method: http.MethodPost, Path: oneSavedSearchPath + "/run", Tag: tagSearches,
+		ID: "runSavedSearch", Method: http.MethodPost, Path: oneSavedSearchPath + "/run", Tag: tagRuns,
 		Summary: "Run a saved search now",
 		Description: "Runs the search within about a minute, with or without a schedule. It covers the same window " +
 			"as the next run would, and no later run finds the same labels. " +

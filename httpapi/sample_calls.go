@@ -32,7 +32,7 @@ func SampleCalls(publicURL string, m *registry.Samples) ([]SampleCall, error) {
 		if err != nil {
 			return nil, err
 		}
-		samples[i] = SampleCall{c.name, exampleCall{method: "GET", url: publicURL + basePath + c.path}.curl(), response}
+		samples[i] = SampleCall{c.name, exampleCall{method: "GET", server: publicURL, path: basePath + c.path}.curl(), response}
 	}
 	return samples, nil
 }

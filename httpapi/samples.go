@@ -3,28 +3,75 @@ package httpapi
 import (
 	"cmp"
 	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 )
 
 // exampleCall is an example call of an operation. The key is in the environment variable API_KEY.
 type exampleCall struct {
-	method, url, body string
-	path              string // part of url: path and query
+	method, query, body string
+	server, path        string // scheme and host; path with the examples of its variable parts
+	status              int    // of the response
+
+	template     string        // path with variable parts
+	params       []pathParam   // the variable parts
+	placeholders []Placeholder // in the body
 }
 
 func newExampleCall(publicURL string, op *operation) exampleCall {
-	c := exampleCall{method: op.method(), path: basePath + op.samplePath()}
-	if op.Sample != "" {
-		c.path += "?" + op.Sample
+	c := exampleCall{
+		method: op.method(), template: basePath + op.Path, params: op.pathParams(), query: op.Sample,
+		server: cmp.Or(publicURL, defaultURL), status: op.success(),
 	}
-	c.url = cmp.Or(publicURL, defaultURL) + c.path
 	if op.Body != nil {
 		c.body = string(mustEncodeJSON(op.Body.Example))
+		c.placeholders = op.Body.Placeholders
 	}
+	c, _ = c.with(nil)
 	return c
 }
 
-// samples returns the call in several languages.
+// with returns the call with values of path parameters by name, and the remaining placeholders. Parameters
+// without a value keep their example.
+func (c exampleCall) with(values map[string]string) (exampleCall, []Placeholder) {
+	placeholders := slices.Clone(c.placeholders)
+	c.path = c.template
+	for i, p := range c.params {
+		value, known := values[p.Name]
+		if !known {
+			value = p.Example
+			if p.Placeholder {
+				placeholders = slices.Insert(placeholders, min(i, len(placeholders)), Placeholder{p.Name, p.Example})
+			}
+		}
+		c.path = strings.Replace(c.path, "{"+p.Name+"}", url.PathEscape(value), 1)
+	}
+	return c, placeholders
+}
+
+// target returns the path and query.
+func (c exampleCall) target() string {
+	if c.query == "" {
+		return c.path
+	}
+	return c.path + "?" + c.query
+}
+
+// queryParams returns the decoded query parameters, in order.
+func (c exampleCall) queryParams() (params [][2]string) {
+	for part := range strings.SplitSeq(c.query, "&") {
+		name, value, ok := strings.Cut(part, "=")
+		if value, err := url.QueryUnescape(value); ok && err == nil {
+			params = append(params, [2]string{name, value})
+		}
+	}
+	return params
+}
+
+// samples returns the call in several languages. Each is a complete program that prints the data of
+// the response, or fails with the error.
 func (c exampleCall) samples() []Sample {
 	return []Sample{
 		{"curl", c.curl()}, {"Python", c.python()}, {"JavaScript", c.javaScript()}, {"Go", c.golang()},
@@ -40,21 +87,26 @@ func (c exampleCall) curl() string {
 	if c.body != "" {
 		call += " -H \"Content-Type: application/json\" \\\n  -d '" + c.body + "'"
 	}
-	return call + " \\\n  \"" + c.url + "\""
+	return call + " \\\n  \"" + c.server + c.target() + "\""
 }
 
-// python uses the package requests.
 func (c exampleCall) python() string {
 	lines := []string{
-		"import os, requests", "",
+		"import os", "import requests  # pip install requests", "",
 		"response = requests." + strings.ToLower(c.method) + "(",
-		"    \"" + c.url + "\",",
+		"    \"" + c.server + c.path + "\",",
 		"    headers={\"X-API-Key\": os.environ[\"API_KEY\"]},",
+	}
+	if params := c.queryParams(); params != nil {
+		lines = append(lines, "    params={"+pairs(params, strconv.Quote)+"},")
 	}
 	if c.body != "" {
 		lines = append(lines, "    json="+pythonLiteral.Replace(c.body)+",")
 	}
-	lines = append(lines, ")", "response.raise_for_status()", "print(response.text)")
+	lines = append(lines, "    timeout=30,", ")", "if not response.ok:", "    raise SystemExit(response.text)")
+	if c.status != http.StatusNoContent {
+		lines = append(lines, "print(response.json()[\"data\"])")
+	}
 	return strings.Join(lines, "\n")
 }
 
@@ -62,8 +114,23 @@ func (c exampleCall) python() string {
 // strings.
 var pythonLiteral = strings.NewReplacer("true", "True", "false", "False", "null", "None")
 
+// pairs lists query parameters as the members of an object in a program.
+func pairs(params [][2]string, name func(string) string) string {
+	members := make([]string, len(params))
+	for i, p := range params {
+		members[i] = name(p[0]) + ": " + strconv.Quote(p[1])
+	}
+	return strings.Join(members, ", ")
+}
+
 func (c exampleCall) javaScript() string {
-	lines := []string{"const response = await fetch(\"" + c.url + "\", {"}
+	var lines []string
+	target := "\"" + c.server + c.path + "\""
+	if params := c.queryParams(); params != nil {
+		lines = append(lines, "const query = new URLSearchParams({ "+pairs(params, func(name string) string { return name })+" });")
+		target = "`" + c.server + c.path + "?${query}`"
+	}
+	lines = append(lines, "const response = await fetch("+target+", {")
 	headers := "\"X-API-Key\": process.env.API_KEY"
 	if c.method != http.MethodGet {
 		lines = append(lines, "  method: \""+c.method+"\",")
@@ -74,25 +141,65 @@ func (c exampleCall) javaScript() string {
 	} else {
 		lines = append(lines, "  headers: { "+headers+" },")
 	}
-	lines = append(lines, "});", "if (!response.ok) throw new Error(await response.text());", "console.log(await response.text());")
+	lines = append(lines, "});", "if (!response.ok) throw new Error(await response.text());")
+	if c.status != http.StatusNoContent {
+		lines = append(lines, "const { data } = await response.json();", "console.log(data);")
+	}
 	return strings.Join(lines, "\n")
 }
 
 func (c exampleCall) golang() string {
-	body := "nil"
+	body, target, build := "nil", "\""+c.server+c.path+"\"", ""
+	imports := []string{"io", "log", "net/http", "os"}
 	if c.body != "" {
-		body = "strings.NewReader(`" + c.body + "`)"
+		body, imports = "strings.NewReader(`"+c.body+"`)", append(imports, "strings")
 	}
-	lines := []string{
-		"req, err := http.NewRequest(\"" + c.method + "\", \"" + c.url + "\", " + body + ")",
-		"if err != nil {", "\tlog.Fatal(err)", "}",
-		"req.Header.Set(\"X-API-Key\", os.Getenv(\"API_KEY\"))",
+	if params := c.queryParams(); params != nil {
+		imports = []string{"io", "log", "net/http", "net/url", "os"}
+		build = "\tquery := url.Values{" + goValues(params) + "}\n"
+		target = strings.TrimSuffix(target, "\"") + "?\"+query.Encode()"
 	}
+	var send strings.Builder
+	send.WriteString(build + "\treq, err := http.NewRequest(\"" + c.method + "\", " + target + ", " + body + ")\n" + goFatal +
+		"\treq.Header.Set(\"X-API-Key\", os.Getenv(\"API_KEY\"))\n")
 	if c.body != "" {
-		lines = append(lines, "req.Header.Set(\"Content-Type\", \"application/json\")")
+		send.WriteString("\treq.Header.Set(\"Content-Type\", \"application/json\")\n")
 	}
-	lines = append(lines,
-		"resp, err := http.DefaultClient.Do(req)", "if err != nil {", "\tlog.Fatal(err)", "}",
-		"defer resp.Body.Close()", "io.Copy(os.Stdout, resp.Body)")
-	return strings.Join(lines, "\n")
+	send.WriteString("\tresp, err := http.DefaultClient.Do(req)\n" + goFatal + "\tdefer resp.Body.Close()\n" +
+		"\tif resp.StatusCode != " + strconv.Itoa(c.status) + " {\n\t\tmessage, _ := io.ReadAll(resp.Body)\n\t\tlog.Fatalf(\"%s: %s\", resp.Status, message)\n\t}\n")
+	if c.status != http.StatusNoContent {
+		imports = append([]string{"encoding/json", "fmt"}, imports...)
+		send.WriteString("\tvar result struct{ Data any }\n\tif err := json.NewDecoder(resp.Body).Decode(&result); err != nil {\n" +
+			"\t\tlog.Fatal(err)\n\t}\n\tfmt.Println(result.Data)\n")
+	}
+	return "package main\n\nimport (\n\t\"" + strings.Join(imports, "\"\n\t\"") + "\"\n)\n\nfunc main() {\n" + send.String() + "}"
+}
+
+const goFatal = "\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n"
+
+func goValues(params [][2]string) string {
+	members := make([]string, len(params))
+	for i, p := range params {
+		members[i] = strconv.Quote(p[0]) + ": {" + strconv.Quote(p[1]) + "}"
+	}
+	return strings.Join(members, ", ")
+}
+
+// WithRecords returns the reference with example calls for records of this registry: values of path
+// parameters by name. Parameters without a value keep their example.
+func (ref Reference) WithRecords(values map[string]string) Reference {
+	ref.Sections = slices.Clone(ref.Sections)
+	for i := range ref.Sections {
+		section := &ref.Sections[i]
+		section.Operations = slices.Clone(section.Operations)
+		for j := range section.Operations {
+			section.Operations[j].setCall(section.Operations[j].call.with(values))
+		}
+	}
+	return ref
+}
+
+// setCall sets the example call.
+func (op *Operation) setCall(c exampleCall, placeholders []Placeholder) {
+	op.call, op.Placeholders, op.Samples, op.ExamplePath = c, placeholders, c.samples(), c.target()
 }

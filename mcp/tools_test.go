@@ -315,3 +315,21 @@ func TestErrorHints(t *testing.T) {
 		t.Errorf("error envelope differs from REST: %s", got)
 	}
 }
+
+// TestToolSections checks that every tool is in one section of the reference.
+func TestToolSections(t *testing.T) {
+	var documented, all []string
+	for _, section := range ToolSections() {
+		for _, d := range section.Tools {
+			documented = append(documented, d.Name)
+		}
+	}
+	for _, one := range toolsAt(ChatGPTPath) {
+		all = append(all, one.name)
+	}
+	slices.Sort(documented)
+	slices.Sort(all)
+	if !slices.Equal(documented, all) {
+		t.Errorf("documented tools %q, want %q", documented, all)
+	}
+}

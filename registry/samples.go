@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ type Samples struct {
 	Counts   ColaCounts    // of SampleCount
 	Labels   []SampleLabel // the newest labels with images on this server, one per brand
 	Coverage cola.Coverage // without imports
+	Record   cola.Cola     // for examples: the newest label with a barcode, or else the newest; zero if there are no labels
 
 	Permittees     int       // permittees with a record
 	NewestApproval cola.Date // known or estimated; zero if there are no labels
@@ -131,17 +133,28 @@ func (s *Service) refreshSamples(ctx context.Context) *cachedSamples {
 func (s *Service) computeSamples(ctx context.Context) (*Samples, error) {
 	view := s.index.View()
 	m := &Samples{Coverage: *view.Coverage(s.today()), Permittees: view.Stats().Permittees}
-	var errs [4]error
+	var errs [5]error
 	m.Colas, _, errs[0] = s.SearchColas(ctx, sampleCaller, SampleSearch())
 	m.Brands, _, errs[1] = s.SearchBrands(ctx, sampleCaller, SampleBrand())
 	m.Counts, _, errs[2] = s.CountColas(ctx, sampleCaller, SampleCount())
 	errs[3] = s.addSampleLabels(ctx, m)
+	m.Record, errs[4] = s.sampleRecord(ctx)
 	for _, err := range errs {
 		if err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
+}
+
+// sampleRecord returns the newest label with a barcode, or else the newest label, or else zero.
+func (s *Service) sampleRecord(ctx context.Context) (cola.Cola, error) {
+	page, _, err := s.SearchColas(ctx, sampleCaller, cola.SearchParams{DateRange: cola.AllDates, PerPage: cola.Some(cola.MaxPerPage)})
+	if err != nil || len(page.Colas) == 0 {
+		return cola.Cola{}, err
+	}
+	i := slices.IndexFunc(page.Colas, func(c cola.ColaSummary) bool { return c.HasBarcode })
+	return s.findCola(ctx, page.Colas[max(i, 0)].TTBID.String())
 }
 
 // addSampleLabels adds the newest labels with images, and the newest approval.

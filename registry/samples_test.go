@@ -39,6 +39,9 @@ func TestSamples(t *testing.T) {
 	if m.Coverage.Labels != 300 || m.Permittees == 0 || m.NewestApproval == 0 || len(m.Labels) != 8 {
 		t.Errorf("%d labels, %d permittees, newest %v, %d labels with images", m.Coverage.Labels, m.Permittees, m.NewestApproval, len(m.Labels))
 	}
+	if m.Record.TTBID == 0 || m.Record.BarcodeValue == "" || m.Record.PermitNumber == "" {
+		t.Errorf("record %s has the barcode %q and the permit %q", m.Record.TTBID, m.Record.BarcodeValue, m.Record.PermitNumber)
+	}
 	brandNames := map[string]bool{}
 	for _, l := range m.Labels {
 		if brandNames[l.BrandName] || !strings.HasPrefix(l.Image, "/images/"+l.TTBID.String()) {

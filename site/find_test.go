@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 		"brand_first_seen_from":  "/docs/reference/labels#searchColas.brand_first_seen_from",
 		"per_page":               "/docs/reference/labels#searchColas.per_page",
 		"container_position":     "/docs/reference/objects#Image",
-		"get_permittee":          "/docs/tools#get-permittee",
+		"get_permittee":          "/docs/tools/permittees#get_permittee",
 		"SQLITE backup":          "/docs/operations#backup-and-restore",
 		"idempotency key":        "/docs/reference/saved-searches#createSavedSearch.Idempotency-Key",
 		"verify xyzzy signature": "/docs/alerts#verifying-a-signature", // two of three words

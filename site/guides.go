@@ -11,6 +11,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/colaregistry/colaregistry"
+	"github.com/colaregistry/colaregistry/mcp"
 )
 
 // guide is a Markdown file that is served as a page.
@@ -40,7 +41,6 @@ var (
 		newGuide("docs/ALERTS.md", "Alerts and webhooks"),
 		newGuide("docs/DASHBOARD.md", "Dashboard"),
 		newGuide("docs/ASSISTANTS.md", "Assistants"),
-		newGuide("tools.md", "MCP tools"),
 		newGuide("docs/COVERAGE.md", "Data and coverage"),
 	}
 	operatorGuides = []guide{
@@ -56,6 +56,9 @@ var (
 
 // guidePath returns the path of the page for a Markdown file; ok is false if it isn't served.
 func guidePath(file string) (path string, ok bool) {
+	if file == toolsFile {
+		return toolsPath, true
+	}
 	for _, all := range [][]guide{guides, operatorGuides} {
 		for _, g := range all {
 			if g.file == file {
@@ -84,11 +87,18 @@ func (s *server) newMenu() []menuGroup {
 		reference.Links = append(reference.Links, menuLink{Title: section.Name, Path: referencePath + "/" + section.Anchor})
 	}
 	reference.Links = append(reference.Links, menuLink{Title: "Objects", Path: referencePath + "/objects"})
+	tools := menuGroup{Title: "MCP tools", Links: []menuLink{{Title: "Overview", Path: toolsPath}}}
+	for _, section := range mcp.ToolSections() {
+		name := strings.TrimPrefix(section.Name, "Tools for ")
+		tools.Links = append(tools.Links, menuLink{
+			Title: strings.ToUpper(name[:1]) + name[1:], Path: toolsPath + "/" + section.Anchor,
+		})
+	}
 	operate := menuGroup{Title: "Self-hosting"}
 	for _, g := range operatorGuides {
 		operate.Links = append(operate.Links, menuLink{Title: g.title, Path: g.path})
 	}
-	return []menuGroup{learn, reference, operate}
+	return []menuGroup{learn, reference, tools, operate}
 }
 
 // addGuides adds a page for each guide, and the start page of the documentation.
@@ -100,9 +110,6 @@ func (s *server) addGuides() {
 	for i, all := range [][]guide{guides, operatorGuides} {
 		for _, g := range all {
 			area := []string{areaGuides, areaOperators}[i]
-			if g.file == "tools.md" {
-				area = areaTools
-			}
 			source, err := colaregistry.Docs.ReadFile(g.file)
 			if err != nil {
 				panic(err) // unreachable: the file is embedded

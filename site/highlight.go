@@ -20,6 +20,8 @@ func highlight(language, source string) template.HTML {
 		return template.HTML(template.HTMLEscapeString(source))
 	case "curl":
 		language = "bash"
+	case "Arguments":
+		language = "json"
 	}
 	lexer := lexers.Get(language)
 	if lexer == nil {

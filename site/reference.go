@@ -2,9 +2,10 @@ package site
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"html/template"
-	"net/http"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,21 +28,8 @@ func (s *server) addReference() {
 			{"headers", "Response headers", 2},
 		},
 	})
-	for i := range ref.Sections {
-		section := &ref.Sections[i]
-		p := page{
-			Title: section.Name, Path: referencePath + "/" + section.Anchor, Body: "section", Data: section,
-			Description: section.Description, Wide: true,
-		}
-		for j := range section.Operations {
-			op := &section.Operations[j]
-			p.Headings = append(p.Headings, heading{op.ID, op.Summary, 2})
-			s.search.add(entry{
-				Area: areaReference, Page: section.Name, Title: op.Summary, Path: p.Path + "#" + op.ID, text: operationText(op),
-			})
-		}
-		s.add(p)
-	}
+	s.addSections(referencePath, ref.Sections)
+	s.indexOperations(areaReference, referencePath, ref.Sections)
 	s.indexParameters()
 	s.indexOverview()
 	objects := page{
@@ -55,6 +43,61 @@ func (s *server) addReference() {
 		})
 	}
 	s.add(objects)
+}
+
+// addSections adds a page for each section of operations or tools.
+func (s *server) addSections(path string, sections []httpapi.Section) {
+	for i := range sections {
+		section := &sections[i]
+		p := page{
+			Title: section.Name, Path: path + "/" + section.Anchor, Body: "section", Data: section,
+			Description: section.Description, Wide: true,
+		}
+		for _, op := range section.Operations {
+			p.Headings = append(p.Headings, heading{op.ID, op.Summary, 2})
+		}
+		s.add(p)
+	}
+}
+
+// indexOperations adds operations or tools to the search.
+func (s *server) indexOperations(area, path string, sections []httpapi.Section) {
+	for i := range sections {
+		section := &sections[i]
+		for j := range section.Operations {
+			op := &section.Operations[j]
+			title := op.Summary
+			if area == areaTools {
+				title = op.ID
+			}
+			s.search.add(entry{
+				Area: area, Page: section.Name, Title: title, Path: path + "/" + section.Anchor + "#" + op.ID, text: operationText(op),
+			})
+		}
+	}
+}
+
+// refreshExamples renders the pages with example calls again if they should show other records. While
+// another request does so, it returns immediately.
+func (s *server) refreshExamples(ctx context.Context) {
+	samples := s.currentSamples(ctx)
+	if samples == nil || samples.Record.TTBID == 0 || !s.refresh.TryLock() {
+		return
+	}
+	defer s.refresh.Unlock()
+	records := map[string]string{"ttb_id": samples.Record.TTBID.String()}
+	for name, value := range map[string]string{
+		"permit_number": samples.Record.PermitNumber, "barcode_value": string(samples.Record.BarcodeValue),
+	} {
+		if value != "" {
+			records[name] = value
+		}
+	}
+	if !maps.Equal(s.records, records) {
+		s.addSections(referencePath, s.opts.Reference.WithRecords(records).Sections)
+		s.addSections(toolsPath, s.toolSections(records))
+		s.records = records
+	}
 }
 
 // operationText returns the text of an operation that the search finds.
@@ -106,22 +149,61 @@ func (s *server) indexOverview() {
 		plans += string(p.Tier) + " (" + p.Price + "), "
 	}
 	add("Plans and limits", "plans", strings.TrimSuffix(plans, ", "))
-	for i, e := range ref.Errors {
-		same := func(other httpapi.ErrorDoc) bool { return other.Status == e.Status && other.Code == e.Code }
-		if slices.IndexFunc(ref.Errors, same) < i {
-			continue // found with the first one
-		}
+	for _, e := range errorGroups(ref) {
 		text := ""
-		for _, other := range ref.Errors[i:] {
-			if same(other) {
-				text += other.Description + "\n"
-			}
+		for _, cause := range e.Causes {
+			text += cause.Description + "\n"
 		}
-		add(e.Status+" "+e.Code, "error-"+e.ID, text)
+		add(e.Status+" "+strings.Join(e.Codes, ", "), "error-"+e.Causes[0].ID, text)
 	}
 	for _, h := range ref.Headers {
 		add(h.Name, "header-"+h.Name, h.Doc)
 	}
+}
+
+// errorGroup contains the errors with the same status.
+type errorGroup struct {
+	Status string
+	Codes  []string
+	Causes []errorCause
+}
+
+// errorCause is an error with the operations that return it, unless these are most of them.
+type errorCause struct {
+	ID, Code, Description string // Code may be several, separated by commas
+	Operations            []menuLink
+}
+
+// errorGroups groups the errors by status.
+func errorGroups(ref *httpapi.Reference) (groups []errorGroup) {
+	const maxOperations = 12
+	operations := map[string][]menuLink{} // by ID of the error
+	for i := range ref.Sections {
+		for _, op := range ref.Sections[i].Operations {
+			link := menuLink{Title: op.Summary, Path: referencePath + "/" + ref.Sections[i].Anchor + "#" + op.ID}
+			for _, e := range op.Errors {
+				operations[e.ID] = append(operations[e.ID], link)
+			}
+		}
+	}
+	for _, e := range ref.Errors {
+		i := slices.IndexFunc(groups, func(g errorGroup) bool { return g.Status == e.Status })
+		if i < 0 {
+			i, groups = len(groups), append(groups, errorGroup{Status: e.Status})
+		}
+		cause := errorCause{e.ID, e.Code, e.Description, operations[e.ID]}
+		if len(cause.Operations) > maxOperations {
+			cause.Operations = nil
+		}
+		for code := range strings.SplitSeq(e.Code, ", ") {
+			if !slices.Contains(groups[i].Codes, code) {
+				groups[i].Codes = append(groups[i].Codes, code)
+			}
+		}
+		groups[i].Causes = append(groups[i].Causes, cause)
+	}
+	slices.SortStableFunc(groups, func(a, b errorGroup) int { return strings.Compare(a.Status, b.Status) })
+	return groups
 }
 
 func fieldsText(fields []httpapi.Field) (text string) {
@@ -139,12 +221,13 @@ func (s *server) templateFuncs() template.FuncMap {
 		"count":     web.Thousands,
 		"code":      highlight,
 		"text":      commonMark,
+		"errors":    errorGroups,
 		"format":    format,
+		"hyphens":   func(s string) string { return strings.ReplaceAll(s, "_", "-") },
 		"grouped":   grouped,
 		"leaf":      leaf,
 		"price":     price,
 		"suggested": func() []string { return suggestedSearches },
-		"tryable":   tryable,
 
 		"privacyurl": func() string { return s.opts.PrivacyURL },
 		"termsurl":   func() string { return s.opts.TermsURL },
@@ -231,15 +314,6 @@ func format(mediaType string) string {
 		return "CSV"
 	}
 	return mediaType
-}
-
-// tryable returns the path and query of an operation's example call if a page may send it: it reads
-// only, and works as it is.
-func tryable(op httpapi.Operation) string {
-	if op.Method != http.MethodGet || op.Placeholder != "" {
-		return ""
-	}
-	return op.ExamplePath
 }
 
 // price shortens an operation's cost for a button.

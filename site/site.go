@@ -1,8 +1,9 @@
 // Package site serves the public pages of the service: the landing page, the guides in docs/ and the
 // API reference.
 //
-// Pages are the same for everyone. All but the landing page are rendered once, at startup, and
-// browsers and proxies may cache them. They work without JavaScript and read no session.
+// Pages are the same for everyone, and browsers and proxies may cache all but the landing page. They
+// are rendered at startup, and those with example calls again when the records in the examples
+// change. They work without JavaScript and read no session.
 package site
 
 import (
@@ -18,6 +19,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -49,6 +51,7 @@ type Options struct {
 const (
 	docsPath      = "/docs"
 	referencePath = docsPath + "/reference"
+	toolsPath     = docsPath + "/tools"
 	findPath      = docsPath + "/find"
 	imagesPath    = docsPath + "/images/"
 	assetsPath    = "/site/"
@@ -67,9 +70,14 @@ type server struct {
 	layout  *template.Template
 	assets  assets
 	menu    []menuGroup
-	pages   map[string]document // by path
 	search  index
 	landing landing
+
+	mu    sync.RWMutex        // guards pages
+	pages map[string]document // by path
+
+	refresh sync.Mutex        // guards records
+	records map[string]string // in the example calls, by parameter
 }
 
 // Site is the handler for the paths that Handles accepts.
@@ -99,6 +107,7 @@ func newServer(o Options) *server {
 	s.menu = s.newMenu()
 	s.addGuides()
 	s.addReference()
+	s.addTools()
 	s.addCrawlerFiles()
 	return s
 }
@@ -182,7 +191,19 @@ type heading struct {
 }
 
 // add renders a page and serves it at its path.
-func (s *server) add(p page) { s.pages[p.Path] = newDocument(htmlType, s.render(p)) }
+func (s *server) add(p page) {
+	d := newDocument(htmlType, s.render(p))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages[p.Path] = d
+}
+
+// page returns the page at a path; its etag is empty if there is none.
+func (s *server) page(path string) document {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.pages[path]
+}
 
 // render renders a page within the layout.
 func (s *server) render(p page) []byte {
@@ -203,7 +224,10 @@ func (s *server) render(p page) []byte {
 }
 
 func (s *server) servePage(w http.ResponseWriter, r *http.Request) {
-	d := s.pages[r.URL.Path]
+	if strings.HasPrefix(r.URL.Path, referencePath+"/") || strings.HasPrefix(r.URL.Path, toolsPath+"/") {
+		s.refreshExamples(r.Context())
+	}
+	d := s.page(r.URL.Path)
 	s.serveDocument(w, r, &d, "public, max-age=300")
 }
 
@@ -228,7 +252,7 @@ func (s *server) write(w http.ResponseWriter, status int, p page) {
 
 // notFound shows an error page. A page's path with a slash at the end redirects to the page.
 func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
-	if path, ok := strings.CutSuffix(r.URL.Path, "/"); ok && (s.pages[path].etag != "" || path == findPath) {
+	if path, ok := strings.CutSuffix(r.URL.Path, "/"); ok && (s.page(path).etag != "" || path == findPath) {
 		to := url.URL{Path: path, RawQuery: r.URL.RawQuery}
 		s.setHeaders(w.Header())
 		w.Header().Set("Cache-Control", "public, max-age=300")

@@ -18,6 +18,8 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 const publicURL = "https://registry.example"
@@ -312,15 +314,45 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestTry checks which operations can be tried on the page: those that only read and need no value
-// from another response.
+// TestErrors checks that the overview lists each error once, with links to its operations unless most
+// operations return it.
+func TestErrors(t *testing.T) {
+	s := newTestServer()
+	groups, listed, seen := errorGroups(&s.opts.Reference), 0, map[string]bool{}
+	page := mustParse(t, referencePath, s.pages[referencePath].content)
+	for _, g := range groups {
+		if seen[g.Status] || len(g.Codes) == 0 {
+			t.Errorf("%s is listed twice or without codes", g.Status)
+		}
+		seen[g.Status] = true
+		for _, cause := range g.Causes {
+			listed++
+			if n := page.ids["error-"+cause.ID]; n == nil || !strings.Contains(shownText(n), strings.Join(strings.Fields(cause.Description), " ")) {
+				t.Errorf("overview lacks %s", cause.ID)
+			}
+			for _, op := range cause.Operations {
+				if !slices.Contains(page.links, op.Path) {
+					t.Errorf("overview has no link from %s to %s", cause.ID, op.Path)
+				}
+			}
+			if cause.ID == "IdempotencyKeyReused" && len(cause.Operations) == 0 {
+				t.Errorf("%s has no operations", cause.ID)
+			}
+		}
+	}
+	if listed != len(s.opts.Reference.Errors) || len(groups) >= listed {
+		t.Errorf("%d of %d errors in %d groups", listed, len(s.opts.Reference.Errors), len(groups))
+	}
+}
+
+// TestTry checks that all operations that only read can be tried on the page.
 func TestTry(t *testing.T) {
 	s := newTestServer()
 	pages, tried := mustParseAll(t, s), 0
 	for _, section := range s.opts.Reference.Sections {
 		for _, op := range section.Operations {
 			field := pages[referencePath+"/"+section.Anchor].ids[op.ID+"-try"]
-			if want := op.Method == "GET" && op.Placeholder == ""; (field != nil) != want {
+			if want := op.Method == "GET"; (field != nil) != want {
 				t.Errorf("%s can be tried: %t, want %t", op.ID, field != nil, want)
 			}
 			if field == nil {
@@ -335,9 +367,44 @@ func TestTry(t *testing.T) {
 			}
 		}
 	}
-	if tried < 15 {
+	if tried < 25 {
 		t.Errorf("%d operations can be tried", tried)
 	}
+}
+
+// TestExampleRecords checks that example calls use records of the registry: those of the samples, also
+// after these change, and placeholders without samples or for values that the record lacks.
+func TestExampleRecords(t *testing.T) {
+	m := &registry.Samples{}
+	s := newServer(Options{
+		PublicURL: publicURL, Reference: newAPI().Reference, Service: samples{m: m}, Logger: slog.New(slog.DiscardHandler),
+	})
+	check := func(page, id, target string, placeholders int) {
+		t.Helper()
+		resp := send(s.routes(), "GET", page)
+		p := mustParse(t, page, []byte(mustRead(t, resp)))
+		found, text := 0, shownText(p.ids[id])
+		for n := range p.ids[id].Descendants() {
+			if slices.Contains(n.Attr, html.Attribute{Key: "class", Val: "soft placeholders"}) {
+				found += strings.Count(shownText(n), " with your ")
+			}
+		}
+		if !slices.Contains(p.ids[id+"-try"].Attr, html.Attribute{Key: "value", Val: target}) || found != placeholders ||
+			strings.Count(text, publicURL+target) != 4 {
+			t.Errorf("%s#%s: want %s and %d placeholders: %s", page, id, target, placeholders, text)
+		}
+	}
+	const labels, permittees, searches = "/docs/reference/labels", "/docs/reference/permittees", "/docs/reference/saved-searches"
+	check(labels, "getCola", "/api/v1/colas/11054001000049", 1)
+	m.Record.TTBID, m.Record.PermitNumber, m.Record.BarcodeValue = 26266001000016, "BWN/OR 1", "036000291452"
+	check(labels, "getCola", "/api/v1/colas/26266001000016", 0)
+	check(labels, "lookUpBarcode", "/api/v1/barcode/036000291452", 0)
+	check(permittees, "getPermittee", "/api/v1/permittees/BWN%2FOR%201", 0)
+	check(searches, "explainSavedSearch", "/api/v1/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/explain/26266001000016", 1)
+	check("/docs/reference/runs-and-feeds", "listRunMatches", "/api/v1/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/runs/1841/matches", 2)
+	m.Record.TTBID, m.Record.BarcodeValue = 26282001000009, ""
+	check(labels, "getCola", "/api/v1/colas/26282001000009", 0)
+	check(labels, "lookUpBarcode", "/api/v1/barcode/036000291452", 1)
 }
 
 func TestPrice(t *testing.T) {

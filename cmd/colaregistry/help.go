@@ -266,7 +266,7 @@ func (*keyCreate) Help() string {
 
 Example:
 
-    export KEY=$(colaregistry key create --account ada@example.com --name laptop)
+    export API_KEY=$(colaregistry key create --account ada@example.com --name laptop)
 `
 }
 

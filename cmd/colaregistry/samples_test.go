@@ -2,18 +2,25 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"golang.org/x/net/html"
+
+	"github.com/colaregistry/colaregistry/cola"
 )
 
 // mustTool returns the path of a program that make tools installs. If it doesn't work, the test fails
@@ -39,38 +46,42 @@ func mustGo(t *testing.T) string     { return mustTool(t, "go", "version") }
 // runFiles runs a program in a new folder with files and returns its output.
 func runFiles(t *testing.T, files map[string]string, env []string, program string, args ...string) string {
 	t.Helper()
+	out, err := tryFiles(t, files, env, program, args...)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", filepath.Base(program), err, out)
+	}
+	return out
+}
+
+// tryFiles is like runFiles for a program that may fail.
+func tryFiles(t *testing.T, files map[string]string, env []string, program string, args ...string) (string, error) {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), env...)
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(cmd.Dir, name), []byte(content), 0o600); err != nil {
+		name = filepath.Join(cmd.Dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(content), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", filepath.Base(program), err, out)
-	}
-	return string(out)
+	return string(out), err
 }
 
 // codeSample is a code sample in the reference.
-type codeSample struct {
-	operation, source string
-	placeholder       bool // whether it needs a value from another response
-}
+type codeSample struct{ operation, source string }
 
 // referenceSamples returns the code samples in the reference, by language.
 func referenceSamples(t *testing.T, s *serverProcess) map[string][]codeSample {
 	t.Helper()
 	samples, seen := map[string][]codeSample{}, map[string]bool{}
-	public := strings.TrimSuffix(s.base, "/api/v1")
-	_, overview := fetch(t, public+"/docs/reference")
-	for _, link := range regexp.MustCompile(`<a href="(/docs/reference/[a-z-]+)">`).FindAllStringSubmatch(overview, -1) {
+	_, overview := fetch(t, s.root()+"/docs/reference")
+	for _, link := range regexp.MustCompile(`<a href="(/docs/(?:reference|tools)/[a-z-]+)">`).FindAllStringSubmatch(overview, -1) {
 		if seen[link[1]] {
 			continue // the page contains the menu twice
 		}
 		seen[link[1]] = true
-		_, page := fetch(t, public+link[1])
+		_, page := fetch(t, s.root()+link[1])
 		root, err := html.Parse(strings.NewReader(page))
 		if err != nil {
 			t.Fatal(err)
@@ -96,9 +107,6 @@ func newCodeSample(shown *html.Node) codeSample {
 			}
 		}
 	}
-	for d := range shown.Parent.Parent.Descendants() { // the samples of the operation, with a note
-		c.placeholder = c.placeholder || strings.HasPrefix(d.Data, "Replace the placeholder")
-	}
 	return c
 }
 
@@ -111,37 +119,41 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// sampleRunners run samples in one process, which prints a line "## NUMBER" before each sample.
-var sampleRunners = map[string]func(t *testing.T, samples []codeSample, env []string) string{
-	"curl": func(t *testing.T, samples []codeSample, env []string) string {
+// sampleRunners run samples in one process, which prints a line "## NUMBER" before each sample and
+// stops at the first that fails.
+var sampleRunners = map[string]func(t *testing.T, samples []codeSample, env []string) (string, error){
+	"curl": func(t *testing.T, samples []codeSample, env []string) (string, error) {
 		script := "set -eu\n"
 		for i, s := range samples {
-			script += fmt.Sprintf("echo; echo '## %d'; %s\n", i, strings.Replace(s.source, "curl ", "curl -sS ", 1))
+			script += fmt.Sprintf("echo; echo '## %d'; %s\n", i, strings.Replace(s.source, "curl ", "curl -sS --fail-with-body ", 1))
 		}
 		shell := mustTool(t, "bash", "-c", "curl --version")
-		return runFiles(t, map[string]string{"samples.sh": script}, env, shell, "samples.sh")
+		return tryFiles(t, map[string]string{"samples.sh": script}, env, shell, "samples.sh")
 	},
-	"Python": func(t *testing.T, samples []codeSample, env []string) string {
+	"Python": func(t *testing.T, samples []codeSample, env []string) (string, error) {
 		files := numbered(samples, ".py")
 		files["run"] = "for i in range(" + strconv.Itoa(len(samples)) + "):\n" +
 			"    print(f'\\n## {i}', flush=True)\n    exec(compile(open(f'{i}.py').read(), f'{i}.py', 'exec'), {})\n"
-		return runFiles(t, files, env, mustPython(t), "run")
+		return tryFiles(t, files, env, mustPython(t), "run")
 	},
-	"JavaScript": func(t *testing.T, samples []codeSample, env []string) string {
+	"JavaScript": func(t *testing.T, samples []codeSample, env []string) (string, error) {
 		files := numbered(samples, ".mjs")
 		files["run.mjs"] = "for (let i = 0; i < " + strconv.Itoa(len(samples)) + "; i++) {\n" +
 			"  console.log(`\\n## ${i}`);\n  await import(`./${i}.mjs`);\n}\n"
-		return runFiles(t, files, env, mustNode(t), "run.mjs")
+		return tryFiles(t, files, env, mustNode(t), "run.mjs")
 	},
-	"Go": func(t *testing.T, samples []codeSample, env []string) string {
-		program := `package main
-			import ("fmt"; "io"; "log"; "net/http"; "os"; "strings")
-			var _ = strings.NewReader // not every sample has a body
-			func main() {`
+	// Each program becomes a package of one program, because linking is slow.
+	"Go": func(t *testing.T, samples []codeSample, env []string) (string, error) {
+		files := map[string]string{"go.mod": "module samples\n\ngo 1.24\n"}
+		imports, calls := "", ""
 		for i, s := range samples {
-			program += fmt.Sprintf("\nfmt.Println(\"\\n## %d\")\nfunc() {\n%s\n}()\n", i, s.source)
+			source := strings.Replace(s.source, "package main\n", fmt.Sprintf("package s%d\n", i), 1)
+			files[fmt.Sprintf("s%d/main.go", i)] = strings.Replace(source, "\nfunc main() {", "\nfunc Main() {", 1)
+			imports += fmt.Sprintf("\t\"samples/s%d\"\n", i)
+			calls += fmt.Sprintf("\tfmt.Println(\"\\n## %d\")\n\ts%d.Main()\n", i, i)
 		}
-		return runFiles(t, map[string]string{"main.go": program + "}\n"}, env, mustGo(t), "run", "main.go")
+		files["main.go"] = "package main\n\nimport (\n\t\"fmt\"\n" + imports + ")\n\nfunc main() {\n" + calls + "}\n"
+		return tryFiles(t, files, env, mustGo(t), "run", ".")
 	},
 }
 
@@ -154,46 +166,159 @@ func numbered(samples []codeSample, extension string) map[string]string {
 	return files
 }
 
-// TestReferenceSamples runs the samples on the reference pages as printed. Those with a placeholder
-// run only with curl, and may return 404.
+// TestReferenceSamples runs all samples on the reference pages, with the values that a reader has to
+// replace. All must succeed, and fail with an invalid key.
 func TestReferenceSamples(t *testing.T) {
 	t.Parallel()
 	h := demoFile(t)
-	s, st := startServer(t, h), mustOpen(t, h)
-	all := referenceSamples(t, s)
+	s := startServer(t, h, "--webhook-allow-private")
+	all, records := referenceSamples(t, s), newSampleRecords(t, h, s)
 	for language, run := range sampleRunners {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
+			f := records[language]
 			var samples []codeSample
 			for _, c := range all[language] {
-				if !c.placeholder || language == "curl" {
-					samples = append(samples, c)
-				}
+				c.source = f.replace(c)
+				samples = append(samples, c)
 			}
-			_, key, _ := mustAccount(t, st, language+"@example.com", "pro") // so that samples don't conflict
-			outputs := regexp.MustCompile(`(?m)^## \d+$`).Split(run(t, samples, []string{"API_KEY=" + key.Reveal()}), -1)[1:]
-			if len(outputs) != len(samples) || len(samples) < 15 || len(all[language]) < 40 {
-				t.Fatalf("%d outputs of %d samples, of %d on the pages", len(outputs), len(samples), len(all[language]))
+			output, err := run(t, samples, []string{"API_KEY=" + f.key})
+			outputs := regexp.MustCompile(`(?m)^## \d+$`).Split(output, -1)[1:]
+			if err != nil || len(outputs) != len(samples) || len(samples) < 42 {
+				t.Fatalf("%v; %d outputs of %d samples; last:\n%s\n%s", err, len(outputs), len(samples),
+					samples[max(0, len(outputs)-1)].source, outputs[max(0, len(outputs)-1)])
 			}
 			for i, c := range samples {
-				checkSampleOutput(t, c, strings.TrimSpace(outputs[i]))
+				if strings.TrimSpace(outputs[i]) == "" != noContent[c.operation] || strings.Contains(outputs[i], `"isError":true`) {
+					t.Errorf("%s: output %.300q", c.operation, outputs[i])
+				}
+			}
+			for _, c := range []codeSample{samples[0], samples[len(samples)-1]} {
+				if output, err := run(t, []codeSample{c}, []string{"API_KEY=lar_invalid"}); err == nil || !strings.Contains(output, "unauthorized") {
+					t.Errorf("%s: %v, %.300q with an invalid key; want its error", c.operation, err, output)
+				}
 			}
 		})
 	}
 }
 
-// checkSampleOutput checks that a sample printed the body of a successful response.
-func checkSampleOutput(t *testing.T, c codeSample, output string) {
+// noContent are the operations that return 204.
+var noContent = map[string]bool{"deleteSavedSearch": true, "deleteFeed": true, "deleteDestination": true}
+
+// sampleRecords are an account's records that samples need, with its key.
+type sampleRecords struct {
+	key              string
+	search, run      string   // a search that ran
+	delivery         string   // of the run
+	destination      string   // confirmed
+	spares           []string // searches that samples may change
+	pending, deleted string   // unconfirmed destinations
+	confirmed, code  string   // an unconfirmed destination with its code
+}
+
+// newSampleRecords creates records in a new account for each language. A run finds imported labels.
+func newSampleRecords(t *testing.T, h testRegistry, s *serverProcess) map[string]*sampleRecords {
 	t.Helper()
-	var body struct {
-		Error *struct{ Code string }
+	st, all := mustOpen(t, h), map[string]*sampleRecords{}
+	codes := &challengeCodes{byPath: map[string]string{}}
+	receiver := newWebhookReceiver(t, func(string, int) int { return http.StatusNoContent })
+	silent := httptest.NewServer(codes)
+	t.Cleanup(silent.Close)
+	for language := range sampleRunners {
+		_, secret, _ := mustAccount(t, st, language+"@example.com", cola.TierPro)
+		f := &sampleRecords{key: secret.Reveal()}
+		create := func(path, body string) string {
+			uuid, _ := s.mustAnswer(t, http.StatusCreated, "POST", path, f.key, body).at("data", "uuid").(string)
+			return uuid
+		}
+		for i := range 7 {
+			f.spares = append(f.spares, create("/saved-searches",
+				fmt.Sprintf(`{"name":"Sample %d","filters":{"brand_name":"quokka"},"schedule":{"cadence":"daily"}}`, i)))
+		}
+		f.search, f.spares = f.spares[0], f.spares[1:]
+		receiver.destination(t, s, f.key, f.search, "/"+language)
+		for i, uuid := range []*string{&f.pending, &f.deleted, &f.confirmed} {
+			*uuid = create("/destinations", fmt.Sprintf(`{"kind":"webhook","address":"%s/%s/%d"}`, silent.URL, language, i))
+		}
+		all[language] = f
 	}
-	err := json.Unmarshal([]byte(output), &body)
-	switch {
-	case c.placeholder && (output == "" || err == nil && body.Error != nil && body.Error.Code == "not_found"):
-	case err != nil || body.Error != nil:
-		t.Errorf("%s: %.300s\n%s", c.operation, output, c.source)
+	h.run(t, "import", "colas", mustWriteLabels(t, "QUOKKA", 1, 3, cola.DateOf(time.Now())))
+	for _, f := range all {
+		s.mustAnswer(t, http.StatusAccepted, "POST", "/saved-searches/"+f.search+"/run", f.key, "")
 	}
+	for language, f := range all {
+		f.await(t, s)
+		f.code = codes.await(t, "/"+language+"/2")
+	}
+	return all
+}
+
+// await waits until the run is delivered.
+func (f *sampleRecords) await(t *testing.T, s *serverProcess) {
+	t.Helper()
+	for range 40 { // two minutes, within the rate limit
+		runs, _ := s.get(t, "/saved-searches/"+f.search+"/runs", f.key).at("data").([]any)
+		sent, _ := s.get(t, "/deliveries?state=delivered", f.key).at("data").([]any)
+		for _, d := range sent {
+			if d := d.(map[string]any); d["event"] == cola.EventRan && len(runs) > 0 {
+				f.run, f.delivery = fmt.Sprintf("%.0f", runs[0].(map[string]any)["id"]), fmt.Sprintf("%.0f", d["id"])
+				f.destination, _ = d["destination"].(string)
+				return
+			}
+		}
+		time.Sleep(3 * time.Second)
+	}
+	t.Fatalf("no delivered run: %s", s.get(t, "/deliveries", f.key).body)
+}
+
+// challengeCodes collects the codes in challenges, which it doesn't answer.
+type challengeCodes struct {
+	mu     sync.Mutex
+	byPath map[string]string
+}
+
+// ServeHTTP implements http.Handler.
+func (c *challengeCodes) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := regexp.MustCompile(`"code":"([A-Z0-9-]+)"`).FindSubmatch(body); m != nil {
+		c.byPath[r.URL.Path] = string(m[1])
+	}
+}
+
+func (c *challengeCodes) await(t *testing.T, path string) string {
+	t.Helper()
+	for range 600 {
+		c.mu.Lock()
+		code := c.byPath[path]
+		c.mu.Unlock()
+		if code != "" {
+			return code
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatalf("no challenge at %s", path)
+	return ""
+}
+
+// replace returns the sample with the values that a reader has to replace.
+func (f *sampleRecords) replace(c codeSample) string {
+	search, destination := f.search, f.destination
+	switch c.operation {
+	case "deleteSavedSearch", "changeSavedSearch", "runSavedSearch", "update_saved_search", "delete_saved_search":
+		search, f.spares = f.spares[0], f.spares[1:]
+	case "deleteDestination":
+		destination = f.deleted
+	case "resendConfirmation":
+		destination = f.pending
+	case "confirmDestination":
+		destination = f.confirmed
+	}
+	return strings.NewReplacer(
+		"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", search, "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", destination,
+		"/runs/1841/", "/runs/"+f.run+"/", "/deliveries/5127", "/deliveries/"+f.delivery, "KX7Q-2MFA", f.code,
+	).Replace(c.source)
 }
 
 // signatureCase is a webhook with the expected outcome of its verification.

@@ -302,7 +302,8 @@ func (h recordIDs) pages() []namedPage {
 func docsPages() []namedPage {
 	return []namedPage{
 		{"docs", "/docs", 200}, {"docs-guide", "/docs/search", 200}, {"docs-reference", "/docs/reference", 200},
-		{"docs-section", "/docs/reference/permittees", 200}, {"docs-find", "/docs/find?q=cursor", 200},
+		{"docs-section", "/docs/reference/permittees", 200}, {"docs-tools", "/docs/tools/permittees", 200},
+		{"docs-find", "/docs/find?q=cursor", 200},
 		{"docs-find-nothing", "/docs/find?q=xyzzy", 200}, {"docs-missing", "/docs/missing", 404},
 	}
 }

@@ -65,7 +65,7 @@ var table = map[string][]string{
 		"internal/ratelimit", "internal/schemas", "internal/strictjson", "internal/web",
 	},
 	"dashboard": {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/web"},
-	"site":      {"cola", "registry", "httpapi", "internal/ratelimit", "internal/security", "internal/web", "."},
+	"site":      {"cola", "registry", "httpapi", "internal/ratelimit", "internal/security", "internal/web", "mcp", "."},
 	".":         {}, // embeds the documentation
 
 	"search/internal/codec":    {},

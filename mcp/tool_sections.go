@@ -1,0 +1,66 @@
+package mcp
+
+import (
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// ToolSection is a group of tools, for the pages of the reference.
+type ToolSection struct {
+	Name, Anchor, Description string
+	Tools                     []ToolDoc
+}
+
+// ToolDoc describes a tool.
+type ToolDoc struct {
+	Name, Title, Description, Cost string
+	Path                           string // of an endpoint that has the tool
+	Example                        string // arguments of the example call, as JSON
+	Arguments                      []ArgumentDoc
+}
+
+// ArgumentDoc describes an argument. Members of an object have dotted names.
+type ArgumentDoc struct {
+	Name     string
+	Schema   *huma.Schema
+	Required bool
+}
+
+// ToolSections returns the documentation of all tools, by subject.
+func ToolSections() []ToolSection {
+	sections := []ToolSection{
+		newToolSection("Tools for labels", "labels", "Search, count and read labels, check brand names and look up barcodes from an assistant.",
+			slices.Concat(colaTools(), countTools(), brandTools(), barcodeTools(), suggestTools())),
+		newToolSection("Tools for permittees", "permittees", "Find permit holders and their recent labels from an assistant.", permitteeTools()),
+		newToolSection("Tools for saved searches", "saved-searches", "Manage saved searches and alerts from an assistant.", savedSearchTools()),
+		newToolSection("Tools for your account", "account", "Read the account’s plan and usage from an assistant.", usageTools()),
+		newToolSection("Tools for reference data", "reference-data", "Processing times, production reports and viticultural areas for an assistant.",
+			slices.Concat(processingTimeTools(), productionReportTools(), avaTools())),
+		newToolSection("Tools for ChatGPT", "chatgpt", "Tools that ChatGPT requires for deep research, with arguments and results that OpenAI defines.",
+			chatGPTTools()),
+	}
+	for i := range sections[len(sections)-1].Tools {
+		sections[len(sections)-1].Tools[i].Path = ChatGPTPath
+	}
+	return sections
+}
+
+func newToolSection(name, anchor, description string, tools []tool) ToolSection {
+	s := ToolSection{Name: name, Anchor: anchor, Description: description}
+	for _, t := range tools {
+		s.Tools = append(s.Tools, ToolDoc{
+			Name: t.name, Title: t.title, Description: t.description, Cost: t.cost, Path: Path, Example: t.example,
+			Arguments: documentedArguments("", t.input),
+		})
+	}
+	return s
+}
+
+func documentedArguments(prefix string, all []argument) (docs []ArgumentDoc) {
+	for _, a := range all {
+		docs = append(docs, ArgumentDoc{prefix + a.name, a.schema, a.required})
+		docs = append(docs, documentedArguments(prefix+a.name+".", a.members)...)
+	}
+	return docs
+}

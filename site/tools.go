@@ -1,0 +1,166 @@
+package site
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"regexp"
+	"strings"
+
+	"github.com/colaregistry/colaregistry"
+	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/mcp"
+)
+
+// toolsFile is the generated list of tools. The pages show its introduction, its responses, the
+// resources and the prompts; the rest comes from the tools themselves.
+const toolsFile = "tools.md"
+
+// toolOperations are the operations of the REST API that tools call. Their errors are the same.
+var toolOperations = map[string]string{
+	"search_colas": "searchColas", "get_cola": "getCola", "count_labels": "countColas", "check_brand": "searchBrands",
+	"lookup_barcode": "lookUpBarcode", "suggest_values": "suggestValues", "search_permittees": "searchPermittees",
+	"get_permittee": "getPermittee", "get_usage": "getUsage", "list_saved_searches": "listSavedSearches",
+	"create_saved_search": "createSavedSearch", "update_saved_search": "changeSavedSearch",
+	"delete_saved_search": "deleteSavedSearch", "get_processing_times": "listProcessingTimes",
+	"list_production_reports": "listProductionReports", "search_avas": "listAVAs", "get_ava": "getAVA",
+	"search": "searchColas", "fetch": "getCola",
+}
+
+// toolsOverview is the data of the overview of the tools.
+type toolsOverview struct {
+	Intro, Rest template.HTML
+	Sections    []httpapi.Section
+}
+
+// addTools adds an overview of the MCP tools and a page for each section.
+func (s *server) addTools() {
+	source, err := colaregistry.Docs.ReadFile(toolsFile)
+	if err != nil {
+		panic(err) // unreachable: the file is embedded
+	}
+	sections := s.toolSections(nil)
+	intro, _, _ := bytes.Cut(source, []byte("\n## "))
+	_, intro, _ = bytes.Cut(intro, []byte("\n- ")) // after the notes for contributors
+	rest := source[bytes.Index(source, []byte("\n## Resources\n")):]
+	m := s.renderMarkdown(toolsFile, rest)
+	s.add(page{
+		Title: "MCP tools", Path: toolsPath, Body: "tools", Headings: append([]heading{{"tools", "Tools", 2}}, m.headings...),
+		Description: "Tools, resources and prompts for AI assistants, with arguments, costs and example results.",
+		Data: toolsOverview{
+			template.HTML(s.renderMarkdown(toolsFile, append([]byte("- "), intro...)).html), template.HTML(m.html), sections,
+		},
+	})
+	for _, section := range m.sections {
+		s.search.add(entry{
+			Area: areaTools, Page: "Overview", Title: section.title, Path: toolsPath + "#" + section.id, text: section.text,
+		})
+	}
+	s.addSections(toolsPath, sections)
+	s.indexOperations(areaTools, toolsPath, sections)
+}
+
+// toolSections describes the tools like the operations of the REST API, with example calls for
+// records by argument.
+func (s *server) toolSections(records map[string]string) (sections []httpapi.Section) {
+	for _, group := range mcp.ToolSections() {
+		section := httpapi.Section{Name: group.Name, Anchor: group.Anchor, Description: group.Description}
+		for _, t := range group.Tools {
+			section.Operations = append(section.Operations, s.toolOperation(t, records))
+		}
+		sections = append(sections, section)
+	}
+	return sections
+}
+
+func (s *server) toolOperation(t mcp.ToolDoc, records map[string]string) httpapi.Operation {
+	op := httpapi.Operation{
+		ID: t.Name, Path: t.Name, Summary: t.Title, Description: identifiers.ReplaceAllString(t.Description, "`$0`"), Cost: strings.ToUpper(t.Cost[:1]) + t.Cost[1:],
+		Responses: []httpapi.Response{{Status: "Result", MediaType: "application/json", Example: toolResponse(t.Name)}},
+	}
+	for _, a := range t.Arguments {
+		f := httpapi.NewField(a.Name, a.Schema)
+		f.Required = a.Required
+		op.Parameters = append(op.Parameters, f)
+	}
+	for _, section := range s.opts.Reference.Sections {
+		for _, rest := range section.Operations {
+			if rest.ID == toolOperations[t.Name] {
+				op.Errors = toolErrors(rest.Errors)
+			}
+		}
+	}
+	arguments := t.Example
+	arguments, op.Placeholders = withRecords(arguments, records)
+	call := fmt.Sprintf(`{"name": %q, "arguments": %s}`, t.Name, arguments)
+	op.Samples = []httpapi.Sample{
+		{Language: "Arguments", Source: indented(call)},
+		{Language: "curl", Source: "curl -H \"X-API-Key: $API_KEY\" -H \"Content-Type: application/json\" \\\n" +
+			"  -H \"Accept: application/json, text/event-stream\" \\\n" +
+			`  -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + call + "}' \\\n  \"" + s.opts.PublicURL + t.Path + "\""},
+	}
+	return op
+}
+
+// identifiers are names of tools, arguments and fields in descriptions, which are plain text.
+var identifiers = regexp.MustCompile(`\b[a-z]+(?:[_.][a-z]+)*_[a-z]+(?:[_.][a-z]+)*\b`)
+
+// toolErrors returns the errors of an operation without those of HTTP bodies and media types.
+func toolErrors(all []httpapi.ErrorDoc) (errors []httpapi.ErrorDoc) {
+	for _, e := range all {
+		switch e.Status {
+		case "304", "406", "408", "413", "415":
+		default:
+			errors = append(errors, e)
+		}
+	}
+	return errors
+}
+
+// withRecords replaces IDs in the arguments of an example call, and returns the IDs that the reader
+// must replace.
+func withRecords(arguments string, records map[string]string) (string, []httpapi.Placeholder) {
+	var all map[string]any
+	if err := json.Unmarshal([]byte(arguments), &all); err != nil {
+		panic("site: example of a tool: " + err.Error()) // unreachable: they are tested
+	}
+	var placeholders []httpapi.Placeholder
+	for _, name := range []string{"uuid", "ttb_id", "id", "permit_number", "barcode_value"} {
+		value, ok := all[name].(string)
+		if !ok {
+			continue
+		}
+		record := records[name]
+		if name == "id" {
+			record = records["ttb_id"]
+		}
+		if record == "" {
+			placeholders = append(placeholders, httpapi.Placeholder{Name: name, Value: value})
+			continue
+		}
+		quoted, _ := json.Marshal(record) // strings can't fail
+		arguments = strings.Replace(arguments, `"`+value+`"`, string(quoted), 1)
+	}
+	return arguments, placeholders
+}
+
+// toolResponse returns the result of a tool's example call in toolsFile.
+func toolResponse(name string) string {
+	source, _ := colaregistry.Docs.ReadFile(toolsFile)
+	_, rest, _ := strings.Cut(string(source), "\n## "+name+"\n")
+	_, rest, _ = strings.Cut(rest, "\nResponse:\n\n```json\n")
+	response, _, ok := strings.Cut(rest, "\n```")
+	if !ok {
+		panic("site: no response of " + name + " in " + toolsFile)
+	}
+	return response
+}
+
+func indented(source string) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, []byte(source), "", "  "); err != nil {
+		panic("site: indent JSON: " + err.Error()) // unreachable: the sources are constant
+	}
+	return b.String()
+}

@@ -1,0 +1,64 @@
+package site
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/mcp"
+)
+
+// TestTools checks that the pages of tools contain every tool with its arguments, cost, example call,
+// result and errors, that former links to /docs/tools find the tool, and that there are no notes for
+// contributors.
+func TestTools(t *testing.T) {
+	s := newTestServer()
+	pages, n := mustParseAll(t, s), 0
+	overview := pages[toolsPath]
+	if strings.Contains(shownText(overview.Node), "make generate") || overview.ids["resources"] == nil || overview.ids["prompts"] == nil {
+		t.Error("overview contains notes for contributors, or lacks resources or prompts")
+	}
+	for _, section := range mcp.ToolSections() {
+		page := pages[toolsPath+"/"+section.Anchor]
+		for _, tool := range section.Tools {
+			n++
+			if overview.ids[strings.ReplaceAll(tool.Name, "_", "-")] == nil || page.ids[tool.Name] == nil {
+				t.Errorf("%s is missing", tool.Name)
+				continue
+			}
+			for _, a := range tool.Arguments {
+				if shown := page.ids[tool.Name+"."+a.Name]; shown == nil || !strings.Contains(shownText(shown), strings.Join(strings.Fields(a.Schema.Description), " ")) {
+					t.Errorf("%s: no argument %s", tool.Name, a.Name)
+				}
+			}
+			text := shownText(page.ids[tool.Name])
+			for _, want := range []string{tool.Cost[1:], publicURL + tool.Path, `"method":"tools/call"`, `"data":`, "401", "429"} {
+				if !strings.Contains(text, want) && !(section.Anchor == "chatgpt" && want == `"data":`) {
+					t.Errorf("%s lacks %q", tool.Name, want)
+				}
+			}
+		}
+	}
+	if n < 19 {
+		t.Errorf("%d tools", n)
+	}
+}
+
+// TestToolRecords checks the IDs in example calls: those of the records, and otherwise placeholders.
+func TestToolRecords(t *testing.T) {
+	records := map[string]string{"ttb_id": "26266001000016", "permit_number": `A"1`}
+	for _, tt := range []struct {
+		arguments, want string
+		placeholders    int
+	}{
+		{`{"ttb_id":"1"}`, `{"ttb_id":"26266001000016"}`, 0},
+		{`{"id":"1"}`, `{"id":"26266001000016"}`, 0},
+		{`{"permit_number":"1"}`, `{"permit_number":"A\"1"}`, 0},
+		{`{"barcode_value":"1"}`, `{"barcode_value":"1"}`, 1},
+		{`{"uuid":"1","schedule":{}}`, `{"uuid":"1","schedule":{}}`, 1},
+		{`{}`, `{}`, 0},
+	} {
+		if got, placeholders := withRecords(tt.arguments, records); got != tt.want || len(placeholders) != tt.placeholders {
+			t.Errorf("%s: %s, %v", tt.arguments, got, placeholders)
+		}
+	}
+}
