@@ -146,10 +146,11 @@ func (s *server) templateFuncs() template.FuncMap {
 		"suggested": func() []string { return suggestedSearches },
 		"tryable":   tryable,
 
-		"contact":    func() string { return s.opts.Contact },
-		"contacturl": contactURL,
-		"date":       dateText,
-		"name":       func() string { return s.opts.SiteName },
+		"date":     dateText,
+		"demo":     func() bool { return s.opts.Demo },
+		"name":     func() string { return s.opts.SiteName },
+		"operator": func() web.Operator { return s.opts.Operator },
+		"signup":   func() bool { return s.opts.SignUp },
 	}
 }
 
