@@ -137,7 +137,11 @@ func errorTitle(p errorPage) string {
 }
 
 func (req *request) notFoundPage() error {
-	return cola.Errorf(cola.CodeNotFound, "Page not found. It may have been deleted.")
+	if !req.signedIn && req.opts.NotFound != nil {
+		req.opts.NotFound.ServeHTTP(req.w, req.http)
+		return nil
+	}
+	return cola.Errorf(cola.CodeNotFound, "There is no page at this address.")
 }
 
 func (req *request) methodNotAllowed() error {

@@ -18,6 +18,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -28,8 +29,8 @@ type page struct {
 	Call  *apiCall // the equivalent API call; may be nil
 	Away  string   // URL to redirect to; may be empty
 
-	// Description, for search engines, makes the page indexable. Only public pages have one.
-	Description string
+	Description string // for search engines and previews of links; only public pages have one
+	Indexable   bool   // search engines may list the page
 }
 
 // layoutData is a page with the data of the layout around it.
@@ -45,9 +46,9 @@ type layoutData struct {
 	Assets   *assets
 	API      string // base URL of the REST API
 	Site     string // name of the service
+	Operator web.Operator
 
 	TermsURL, PrivacyURL string // TermsURL may be empty
-	Root                 string // public URL of the service
 }
 
 //go:embed pages
@@ -84,12 +85,22 @@ func (req *request) show(status int, name string, p page) error {
 		page: p, Area: areaOf(req.http.URL.Path), Path: req.http.URL.RequestURI(), SignedIn: req.signedIn,
 		Account: req.account, Holder: req.caller.Account, Quota: req.quota,
 		Notice: req.browsers.Pop(req.ctx(), noticeKey), Assets: req.assets, API: req.opts.PublicURL + apiPath,
-		Site: req.opts.SiteName, Root: req.opts.PublicURL, TermsURL: req.opts.TermsURL, PrivacyURL: req.opts.PrivacyURL,
+		Site: req.opts.SiteName, Operator: req.opts.Operator, TermsURL: req.opts.TermsURL, PrivacyURL: req.opts.PrivacyURL,
 	}
-	if p.Description != "" {
+	if p.Indexable {
 		req.w.Header().Del("X-Robots-Tag")
 	}
-	return req.write(status, name, "layout", f)
+	if req.signedIn || req.opts.Frame == nil {
+		return req.write(status, name, "layout", f)
+	}
+	content, err := req.render(name, "main", f)
+	if err != nil {
+		return err
+	}
+	return req.send(status, req.opts.Frame(web.PublicPage{
+		Title: p.Title, Description: p.Description, Path: req.http.URL.Path, Redirect: p.Away,
+		Content: template.HTML(content), // a rendered template
+	}))
 }
 
 // showPart writes a fragment of a page: a template that the page's file defines.
@@ -98,19 +109,32 @@ func (req *request) showPart(name, part string, data any) error {
 }
 
 func (req *request) write(status int, name, part string, data any) error {
+	content, err := req.render(name, part, data)
+	if err != nil {
+		return err
+	}
+	return req.send(status, content)
+}
+
+// render renders a template of a page.
+func (req *request) render(name, part string, data any) ([]byte, error) {
 	t, ok := req.pages[name]
 	if !ok {
-		return fmt.Errorf("unknown page %q", name)
+		return nil, fmt.Errorf("unknown page %q", name)
 	}
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, part, data); err != nil {
-		return fmt.Errorf("render page %s: %w", name, err)
+		return nil, fmt.Errorf("render page %s: %w", name, err)
 	}
+	return b.Bytes(), nil
+}
+
+func (req *request) send(status int, page []byte) error {
 	h := req.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	h.Set("Content-Length", strconv.Itoa(len(page)))
 	req.w.WriteHeader(status)
-	_, _ = req.w.Write(b.Bytes()) // the client may have disconnected
+	_, _ = req.w.Write(page) // the client may have disconnected
 	return nil
 }
 

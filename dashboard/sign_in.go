@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 func signInRoutes() []route {
@@ -14,6 +16,7 @@ func signInRoutes() []route {
 		get(signInPath, (*request).signIn),
 		post(signInPath, (*request).beginSignIn),
 		get(signInPath+"/callback", (*request).finishSignIn),
+		get(signInPath+"/status", (*request).signInStatus),
 		get(signInPath+"/email", (*request).reopenSignIn),
 		post(signInPath+"/email", (*request).requestSignInLink),
 		get(signInPath+"/link/{token}", (*request).signInLink),
@@ -48,7 +51,17 @@ func (req *request) signIn() error {
 func (req *request) showSignIn(status int, p signInPage) error {
 	p.Issuers = req.browsers.Issuers()
 	p.ByEmail, p.SignUp, p.InviteOnly = req.opts.SignInByEmail, req.opts.SignUp, req.opts.InviteOnly
-	return req.show(status, "sign_in", page{Title: "Sign in", Data: p})
+	return req.show(status, "sign_in", page{
+		Title: "Sign in", Data: p,
+		Description: "Sign in to search labels, manage API keys and alerts, and see your usage.",
+	})
+}
+
+// signInStatus reports whether the browser is signed in, for scripts on public pages, which are cached
+// for everyone. Other sites can't read it: see rejectEmbedded.
+func (req *request) signInStatus() error {
+	web.Write(req.w, http.StatusOK, "application/json", fmt.Appendf(nil, `{"signed_in":%t}`, req.signedIn))
+	return nil
 }
 
 func (req *request) beginSignIn() error {

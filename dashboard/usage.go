@@ -163,16 +163,17 @@ type plansPage struct {
 	Plans   []plan
 	Billing string // page to change the plan; if empty, only an administrator can change it
 	Largest bool   // the account has the largest plan
+	SignUp  bool   // the visitor can create an account
 }
 
 func (req *request) plans() error {
-	p := plansPage{Billing: req.opts.BillingURL}
+	p := plansPage{Billing: req.opts.BillingURL, SignUp: req.opts.SignUp && !req.signedIn}
 	for _, t := range cola.Tiers() {
 		own := req.signedIn && req.quota.Tier == t
 		p.Plans = append(p.Plans, plan{Tier: t, Limits: t.Limits(), Price: priceOf(t), Own: own})
 		p.Largest = p.Largest || own && t.Largest()
 	}
-	view := page{Title: "Plans", Data: p, Description: "Plans for the label approval registry: prices, monthly quotas and rate limits."}
+	view := page{Title: "Plans", Data: p, Indexable: true, Description: "Plans for the label approval registry: prices, monthly quotas and rate limits."}
 	if req.signedIn {
 		view.Call = req.call("GET", "/usage", "Free. Returns your plan and its limits.").forTool("get_usage", nil)
 	}

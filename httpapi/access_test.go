@@ -71,7 +71,7 @@ func TestAuthenticatorUnavailable(t *testing.T) {
 }
 
 func TestPublicRoutes(t *testing.T) {
-	for _, target := range []string{"/api/v1/openapi.json", "/privacy", "/healthz", "/readyz", "/images/11054001000049-1", "/images/11054001000049-1.svg", unsubscribeTarget, confirmTarget, feedTarget} {
+	for _, target := range []string{"/api/v1/openapi.json", "/llms.txt", "/healthz", "/readyz", "/images/11054001000049-1", "/images/11054001000049-1.svg", unsubscribeTarget, confirmTarget, feedTarget} {
 		f := newFake()
 		resp := send(t, mustServe(t, f, io.Discard), "GET", target)
 		if resp.StatusCode != http.StatusOK || f.spent != 0 {
@@ -177,9 +177,9 @@ func TestOutsideTheAPI(t *testing.T) {
 	if got := mustDecode(t, send(t, h, "GET", "/colas")).Error.Message; !strings.Contains(got, "did you mean /api/v1/colas?") {
 		t.Errorf("path without /api/v1: message = %q, want a suggestion", got)
 	}
-	resp := send(t, h, "POST", "/privacy")
+	resp := send(t, h, "POST", "/llms.txt")
 	if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != "GET, HEAD" {
-		t.Errorf("POST /privacy: status = %d, Allow = %q; want 405, GET, HEAD", resp.StatusCode, resp.Header.Get("Allow"))
+		t.Errorf("POST /llms.txt: status = %d, Allow = %q; want 405, GET, HEAD", resp.StatusCode, resp.Header.Get("Allow"))
 	}
 }
 

@@ -124,7 +124,7 @@ func TestCompression(t *testing.T) {
 		t.Errorf("short response: Content-Encoding = %q, want none", got)
 	}
 	for _, refusal := range []string{"gzip;q=0, zstd;q=0", "identity", "br"} {
-		if got := get(t, h, "/privacy", "Accept-Encoding: "+refusal).Header.Get("Content-Encoding"); got != "" {
+		if got := get(t, h, "/llms.txt", "Accept-Encoding: "+refusal).Header.Get("Content-Encoding"); got != "" {
 			t.Errorf("Accept-Encoding %q: Content-Encoding = %q, want none", refusal, got)
 		}
 	}
@@ -221,7 +221,7 @@ func TestTimeout(t *testing.T) {
 // TestUntrustedHost checks that a forged Host appears nowhere in a response.
 func TestUntrustedHost(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
-	for _, target := range []string{"/privacy", "/api/v1/openapi.json", "/api/v1/colas/11054001000049", "/api/v1/nothing"} {
+	for _, target := range []string{"/llms.txt", "/api/v1/openapi.json", "/api/v1/colas/11054001000049", "/api/v1/nothing"} {
 		r := httptest.NewRequest("GET", target, nil)
 		r.Host = "evil.example"
 		r.Header.Set("X-Api-Key", testKey)

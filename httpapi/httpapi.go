@@ -162,7 +162,7 @@ type api struct {
 func Handles(path string) bool {
 	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch area {
-	case "api", "healthz", "readyz", "images", "unsubscribe", "confirm", "feeds", "llms.txt", "privacy":
+	case "api", "healthz", "readyz", "images", "unsubscribe", "confirm", "feeds", "llms.txt":
 		return true
 	}
 	return path == openAIChallengePath || path == registryAuthPath
@@ -174,7 +174,7 @@ type API struct {
 	Reference Reference // describes the API
 }
 
-// New returns the handler for /api/v1/…, /llms.txt, /privacy, /healthz, /readyz, /images/…,
+// New returns the handler for /api/v1/…, /llms.txt, /healthz, /readyz, /images/…,
 // /.well-known/…, and for the token links: /unsubscribe/…, /confirm/… and /feeds/…. It needs
 // unmodified request paths: do not mount it in a mux that cleans paths.
 func New(svc Service, authenticator Authenticator, o Options) *API {

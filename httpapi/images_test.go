@@ -259,7 +259,7 @@ func TestReady(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	h := mustServe(t, newFake(), io.Discard)
-	for target, contentType := range map[string]string{"/privacy": "text/html; charset=utf-8", "/api/v1/openapi.json": "application/json"} {
+	for target, contentType := range map[string]string{"/llms.txt": "text/plain; charset=utf-8", "/api/v1/openapi.json": "application/json"} {
 		resp := send(t, h, "GET", target)
 		spec.Validate(t, httptest.NewRequest("GET", target, nil), resp)
 		tag := resp.Header.Get("Etag")

@@ -114,7 +114,7 @@ func TestRequestMetrics(t *testing.T) {
 func TestRouteMetrics(t *testing.T) {
 	_, registry := newMeasuredHandler(t, newFake())
 	routes := samples(t, registry, "colaregistry_http_request_duration_seconds")
-	want := []string{"/.well-known/mcp-registry-auth", "/.well-known/openai-apps-challenge", "/llms.txt", "/privacy",
+	want := []string{"/.well-known/mcp-registry-auth", "/.well-known/openai-apps-challenge", "/llms.txt",
 		"/healthz", "/readyz", "/images/{image}", "/api/v1/openapi.json", unsubscribePath, confirmPath, feedPath, web.Other}
 	for _, op := range operations(newFake()) {
 		want = append(want, basePath+op.Path)
@@ -207,7 +207,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 			for _, target := range []string{
 				"/api/v1/colas?q=" + sought, "/api/v1/colas?brand_name=" + sought + "&api_key=" + key, "/api/v1/usage?access_token=" + key,
 				"/api/v1/colas/" + key, "/api/v1/permittees/" + sought, "/api/v1/barcode/" + sought, "/api/v1/" + key, "/" + key,
-				"/images/" + key, "/images/11054001000049-" + key, "/privacy?key=" + key, "/readyz?" + key,
+				"/images/" + key, "/images/11054001000049-" + key, "/llms.txt?key=" + key, "/readyz?" + key,
 			} {
 				for _, method := range []string{"GET", "HEAD", "POST", strings.ToUpper(key)} {
 					requests++

@@ -17,7 +17,7 @@ const (
 // addCrawlerFiles adds the icon, the rules for crawlers and the list of public pages. Call it after
 // all pages have been added.
 func (s *server) addCrawlerFiles() {
-	pages := append(slices.Sorted(maps.Keys(s.pages)), "/", "/plans", "/privacy")
+	pages := append(slices.Sorted(maps.Keys(s.pages)), "/", "/plans")
 	s.pages[faviconPath] = newDocument("image/png", s.assets.files["icon.png"])
 	s.pages[robotsPath] = newDocument("text/plain; charset=utf-8", []byte(s.robots()))
 	s.pages[sitemapPath] = newDocument("application/xml", []byte(s.sitemap(pages)))
@@ -27,7 +27,7 @@ func (s *server) addCrawlerFiles() {
 // load.
 func (s *server) robots() string {
 	rules := []string{"User-agent: *"}
-	for _, path := range []string{"/$", docsPath, "/plans$", "/privacy$", "/llms.txt", assetsPath, "/assets/", "/images/"} {
+	for _, path := range []string{"/$", docsPath, "/plans$", privacyPath + "$", "/llms.txt", assetsPath, "/assets/", "/images/"} {
 		rules = append(rules, "Allow: "+path)
 	}
 	rules = append(rules, "Disallow: /", "", "Sitemap: "+s.opts.PublicURL+sitemapPath, "")

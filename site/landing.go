@@ -52,14 +52,12 @@ func newLanding(now cola.Clock) landing {
 // landingPage is the data of the landing page. Without samples, it has neither labels nor numbers.
 type landingPage struct {
 	*registry.Samples
-	Calls   []sampleTab
-	Brand   *cola.BrandMatch      // the most similar one in the sample check; nil if there is none
-	Newest  []newLabel            // the newest labels
-	Bottle  *registry.SampleLabel // a label with an image; nil if there is none
-	Bars    []bar                 // the sample count
-	Plans   []plan
-	SignUp  bool
-	Contact string
+	Calls  []sampleTab
+	Brand  *cola.BrandMatch      // the most similar one in the sample check; nil if there is none
+	Newest []newLabel            // the newest labels
+	Bottle *registry.SampleLabel // a label with an image; nil if there is none
+	Bars   []bar                 // the sample count
+	Plans  []plan
 }
 
 // newLabel is a label with its known or estimated approval date.
@@ -149,7 +147,7 @@ func (s *server) currentSamples(ctx context.Context) *registry.Samples {
 }
 
 func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCall) page {
-	data := landingPage{Samples: samples, SignUp: s.opts.SignUp, Contact: s.opts.Contact}
+	data := landingPage{Samples: samples}
 	for _, c := range calls {
 		tab := sampleTexts[c.Name]
 		var indented bytes.Buffer
@@ -236,14 +234,6 @@ func (s *server) serveSample(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	web.Fail(w, r, cola.Errorf(cola.CodeNotFound, "There is no sample call %s.", cola.Quoted(chi.URLParam(r, "name"))))
-}
-
-// contactURL returns the link to the operator: an email address or a URL.
-func contactURL(contact string) string {
-	if strings.HasPrefix(contact, "https://") || strings.HasPrefix(contact, "http://") {
-		return contact
-	}
-	return "mailto:" + contact
 }
 
 // dateText formats a date for display.

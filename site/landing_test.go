@@ -16,6 +16,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -32,7 +33,7 @@ var testNow = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 // newTestSite returns a site with a frozen clock.
 func newTestSite(svc Service) *Site {
 	return New(Options{
-		PublicURL: registrytest.PublicURL, Service: svc, Contact: "ops@example.com",
+		PublicURL: registrytest.PublicURL, Service: svc, Operator: web.Operator{Contact: "ops@example.com"},
 		Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return testNow },
 	})
 }
@@ -118,9 +119,22 @@ func TestNewBars(t *testing.T) {
 func TestLandingSignUp(t *testing.T) {
 	for _, signUp := range []bool{false, true} {
 		page := get(New(Options{SignUp: signUp}).Landing, "/", "192.0.2.1").Body.String()
-		_, main, _ := strings.Cut(page, "<main")
-		if strings.Contains(main, `class="button" href="/sign-in">`) != signUp {
+		if strings.Contains(page, "Create account") != signUp {
 			t.Errorf("with SignUp %t: page offers an account: %t", signUp, !signUp)
+		}
+	}
+}
+
+// TestLandingDemo checks that the page doesn't present demo labels as real ones.
+func TestLandingDemo(t *testing.T) {
+	m, err := registrytest.New(t).Samples(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, demo := range []bool{false, true} {
+		page := get(New(Options{Demo: demo, Service: samples{m: m}, Logger: slog.New(slog.DiscardHandler)}).Landing, "/", "192.0.2.1").Body.String()
+		if strings.Contains(page, `class="demo"`) != demo || strings.Contains(page, "Public records") == demo {
+			t.Errorf("with Demo %t: page is marked as a demo: %t", demo, !demo)
 		}
 	}
 }

@@ -231,10 +231,11 @@ func (s *server) templateFuncs() template.FuncMap {
 
 		"privacyurl": func() string { return s.opts.PrivacyURL },
 		"termsurl":   func() string { return s.opts.TermsURL },
-		"contact":    func() string { return s.opts.Contact },
-		"contacturl": contactURL,
 		"date":       dateText,
+		"demo":       func() bool { return s.opts.Demo },
 		"name":       func() string { return s.opts.SiteName },
+		"operator":   func() web.Operator { return s.opts.Operator },
+		"signup":     func() bool { return s.opts.SignUp },
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,11 +39,13 @@ type Options struct {
 	SiteName  string            // default web.DefaultSiteName
 	// PrivacyURL is linked from every page; default "/privacy". So is TermsURL, unless it is empty.
 	PrivacyURL, TermsURL string
-
-	Contact string       // email address or URL of the operator; may be empty
-	SignUp  bool         // whether visitors can create an account
-	Logger  *slog.Logger // logs one event per request; default none
-	Now     cola.Clock   // default time.Now
+	Operator             web.Operator // named on every page
+	SignUp               bool         // whether visitors can create an account
+	Demo                 bool         // whether the registry holds demo labels
+	// RequestLogDays is how long requests are kept, for the privacy page; 0: none.
+	RequestLogDays int
+	Logger         *slog.Logger // logs one event per request; default none
+	Now            cola.Clock   // default time.Now
 	// Metrics registers the site's metrics, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
 }
@@ -56,12 +59,13 @@ const (
 	imagesPath    = docsPath + "/images/"
 	assetsPath    = "/site/"
 	samplesPath   = assetsPath + "samples/{name}"
+	privacyPath   = "/privacy"
 )
 
 // Handles reports whether the site handles a path, even with a 404.
 func Handles(path string) bool {
 	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return area == "docs" || area == "site" || path == faviconPath || path == robotsPath || path == sitemapPath
+	return area == "docs" || area == "site" || path == privacyPath || path == faviconPath || path == robotsPath || path == sitemapPath
 }
 
 // server renders and serves the pages.
@@ -83,13 +87,15 @@ type server struct {
 // Site is the handler for the paths that Handles accepts.
 type Site struct {
 	http.Handler
-	Landing http.Handler // the page at / for visitors who are not signed in
+	Landing  http.Handler                // the page at / for visitors who are not signed in
+	NotFound http.Handler                // the page at unknown addresses for them
+	Frame    func(web.PublicPage) []byte // renders a page of the dashboard for them
 }
 
 // New returns the site. It panics if a page can't be rendered; any test that calls it catches this.
 func New(o Options) *Site {
 	s := newServer(o)
-	return &Site{s.routes(), http.HandlerFunc(s.serveLanding)}
+	return &Site{s.routes(), http.HandlerFunc(s.serveLanding), http.HandlerFunc(s.notFound), s.frame}
 }
 
 // newServer renders all pages.
@@ -108,6 +114,10 @@ func newServer(o Options) *server {
 	s.addGuides()
 	s.addReference()
 	s.addTools()
+	s.add(page{
+		Title: "Privacy", Path: privacyPath, Body: "privacy", Data: o.RequestLogDays,
+		Description: "The personal data this server stores, how long it’s kept, and who receives it.",
+	})
 	s.addCrawlerFiles()
 	return s
 }
@@ -141,7 +151,7 @@ func (s *server) get(r chi.Router, path string, h http.HandlerFunc) {
 func (s *server) patterns() []string {
 	return []string{
 		docsPath, findPath, imagesPath + "{name}", assetsPath + "{version}/{name}", samplesPath,
-		faviconPath, robotsPath, sitemapPath, web.Other,
+		privacyPath, faviconPath, robotsPath, sitemapPath, web.Other,
 	}
 }
 
@@ -176,6 +186,7 @@ const htmlType = "text/html; charset=utf-8"
 type page struct {
 	Title, Description string
 	Path               string
+	Redirect           string // URL to go to at once; may be empty
 	Menu               []menuGroup
 	Body               string // template of the content
 	Data               any
@@ -214,13 +225,25 @@ func (s *server) render(p page) []byte {
 	}
 	p.Data = template.HTML(body.String())
 	layout := "layout"
-	if p.Body == "landing" {
+	if p.Bare() {
 		layout = "bare"
 	}
 	if err := s.layout.ExecuteTemplate(&b, layout, p); err != nil {
 		panic(fmt.Sprintf("site: render %s: %v", p.Path, err))
 	}
 	return b.Bytes()
+}
+
+// Bare reports whether a page has no menu of the documentation.
+func (p page) Bare() bool {
+	return slices.Contains([]string{"landing", "framed", "privacy", "not_found"}, p.Body)
+}
+
+// frame renders a page of another package within the layout.
+func (s *server) frame(p web.PublicPage) []byte {
+	return s.render(page{
+		Title: p.Title, Description: p.Description, Path: p.Path, Redirect: p.Redirect, Body: "framed", Data: p.Content,
+	})
 }
 
 func (s *server) servePage(w http.ResponseWriter, r *http.Request) {

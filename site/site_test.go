@@ -117,7 +117,7 @@ func mustParseAll(t *testing.T, s *server) map[string]parsed {
 }
 
 // outside are the links to other parts of the service.
-var outside = []string{"/", "/api/v1/openapi.json", "/keys/new", "/plans", "/privacy", "/sign-in"}
+var outside = []string{"/", "/api/v1/openapi.json", "/keys/new", "/plans", "/sign-in"}
 
 // TestLinks checks that every link to this site leads to a page and an element on it, that every
 // page is linked, and that links to other parts of the service are listed.
@@ -570,5 +570,26 @@ func TestGrouped(t *testing.T) {
 	}
 	if got := titles["createSavedSearch"]; len(got) < 5 || got[0] != "" || got[len(got)-1] != "Schedule" {
 		t.Errorf("createSavedSearch has the groups %q", got)
+	}
+}
+
+// TestOperator checks that pages name the operator, and that hostile names and contacts are escaped.
+func TestOperator(t *testing.T) {
+	for contact, link := range map[string]string{
+		"ops@example.com":            `<a href="mailto:ops@example.com">`,
+		"https://example.com/?a=b&c": `<a href="https://example.com/?a=b&amp;c">`,
+		`"a><script>"@example.com`:   `<a href="mailto:%22a%3e%3cscript%3e%22@example.com">`,
+		"":                           "contact the administrator of this server",
+	} {
+		s := New(Options{
+			PublicURL: publicURL, Reference: newAPI().Reference, Logger: slog.New(slog.DiscardHandler),
+			Operator: web.Operator{Name: "A & <b>", Contact: contact},
+		})
+		resp := send(s, "GET", privacyPath)
+		page := mustRead(t, resp)
+		if resp.StatusCode != http.StatusOK || !strings.Contains(page, link) || strings.Contains(page, "<script>") ||
+			strings.Count(page, "A &amp; &lt;b&gt;") < 2 {
+			t.Errorf("contact %q: %d %s", contact, resp.StatusCode, page)
+		}
 	}
 }

@@ -31,6 +31,7 @@ type Options struct {
 	Server    string
 	From      string           // sender: "Label alerts <alerts@example.com>", or only an address, which sends as SiteName
 	SiteName  string           // of the service: one line
+	Operator  string           // company or person that runs the service: one line; may be empty
 	PublicURL string           // scheme and host of links, without a trailing slash
 	Now       func() time.Time // default time.Now
 	Logger    *slog.Logger
@@ -43,6 +44,7 @@ type Sender struct {
 	from      netmail.Address
 	public    string
 	siteName  string
+	operator  string
 	now       func() time.Time
 	log       *slog.Logger
 	failing   atomic.Bool    // the relay is not accepting mail
@@ -68,9 +70,12 @@ func New(o Options) (*Sender, error) {
 	if o.SiteName == "" || oneLine(o.SiteName, 200) != o.SiteName {
 		return nil, fmt.Errorf("mail: invalid site name %q", o.SiteName)
 	}
+	if oneLine(o.Operator, 200) != o.Operator {
+		return nil, fmt.Errorf("mail: invalid operator name %q", o.Operator)
+	}
 	s := &Sender{
 		linkToken: o.LinkToken, server: to, from: *from, public: o.PublicURL,
-		siteName: o.SiteName, now: o.Now, log: o.Logger,
+		siteName: o.SiteName, operator: o.Operator, now: o.Now, log: o.Logger,
 	}
 	s.from.Name = cmp.Or(s.from.Name, s.siteName)
 	if s.now == nil {

@@ -100,11 +100,12 @@ type page struct {
 	Reason         string // why the email was sent
 	UnsubscribeURL string // URL to unsubscribe, if any
 	Site, Home     string // name and URL of the service
+	Operator       string // company or person that runs it; may be empty
 }
 
 // compose renders the email for a message.
 func (s *Sender) compose(m alerts.Message) (contents, error) {
-	p := page{Site: s.siteName, Home: s.public}
+	p := page{Site: s.siteName, Home: s.public, Operator: s.operator}
 	name := "notice"
 	token, err := s.linkToken(m.Destination.Account, m.Destination.UUID)
 	if err != nil {

@@ -37,7 +37,7 @@ func (s *Sender) SendSignInLink(ctx context.Context, l SignInLink) alerts.Result
 
 // signInPage returns the page of a sign-in link.
 func (s *Sender) signInPage(l SignInLink) page {
-	p := page{Site: s.siteName, Home: s.public}
+	p := page{Site: s.siteName, Home: s.public, Operator: s.operator}
 	body := notice{Button: "Sign in", Link: l.URL}
 	p.Subject = "Sign in to " + p.Site
 	lead := "Use this link to sign in to your account."

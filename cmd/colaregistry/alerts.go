@@ -29,6 +29,7 @@ type alertsTick struct {
 	secretFlags
 	deliveryFlags
 	siteFlags
+	companyFlags
 	PublicURL string        `name:"public-url" placeholder:"URL" help:"Scheme and host of links in messages (default: http://127.0.0.1:8080); required with --smtp."`
 	At        string        `placeholder:"TIME" help:"Run as of this time, such as 2026-11-23T06:00:00Z (default: now), for testing. Each search counts as run at this time, and results are sent immediately."`
 	Hold      time.Duration `default:"2m" placeholder:"DURATION" help:"How long this process claims searches and deliveries before others may take them over, at least 1s (default: ${default})."`
@@ -45,7 +46,7 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	if c.Hold < time.Second {
 		return usageErrorf("--hold: %v is too short; use at least 1s", c.Hold)
 	}
-	if err := errors.Join(c.deliveryFlags.check(), c.checkSiteName()); err != nil {
+	if err := errors.Join(c.deliveryFlags.check(), c.checkSiteName(), c.checkCompany()); err != nil {
 		return err
 	}
 	publicURL, err := checkedRoot("--public-url", c.PublicURL)
@@ -92,7 +93,7 @@ func (c *alertsTick) openSenders(env *environment, st database, publicURL string
 	if err != nil {
 		return nil, err
 	}
-	mailer, err := c.mailer(v, publicURL, c.SiteName, env.log)
+	mailer, err := c.mailer(v, publicURL, c.SiteName, c.Company, env.log)
 	if err != nil {
 		return nil, err
 	}

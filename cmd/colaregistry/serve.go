@@ -28,6 +28,7 @@ type serveCommand struct {
 	networkFlags
 	serveFetchFlags
 	siteFlags
+	companyFlags
 	discoveryFlags
 	Listen         string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (default: ${default})."`
 	AdminListen    string        `placeholder:"ADDR" help:"Address of the admin listener, which serves metrics, probes and profiles without authentication (default: disabled)."`
@@ -176,7 +177,8 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	_, err = c.signInIssuers(c.Issuers)
 	_, unlinked := c.linkPolicies()
 	err = errors.Join(c.checkImages(), c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(),
-		c.checkFetch(), c.checkOperators(), c.checkRequestLog(), c.checkSignUp(), c.checkLinks(), c.checkSiteName(), err,
+		c.checkFetch(), c.checkOperators(), c.checkRequestLog(), c.checkSignUp(), c.checkLinks(), c.checkSiteName(),
+		c.checkCompany(), err,
 		unlinked)
 	if err != nil {
 		return "", err

@@ -175,21 +175,36 @@ type siteFlags struct {
 	SiteName string `name:"site-name" default:"Label approval registry" placeholder:"NAME" help:"Name of the service on pages and in emails, feeds, API descriptions and assistants (default: ${default})."`
 }
 
-const maxSiteName = 60 // characters
-
 // checkSiteName validates the name, which becomes part of email headers.
-func (f *siteFlags) checkSiteName() error {
+func (f *siteFlags) checkSiteName() error { return checkName("--site-name", f.SiteName) }
+
+// companyFlags name who runs the service.
+type companyFlags struct {
+	Company string `name:"company" placeholder:"NAME" help:"Company or person that runs the service, shown at the end of pages and emails (default: none)."`
+}
+
+// checkCompany validates the name, which becomes part of emails.
+func (f *companyFlags) checkCompany() error {
+	if f.Company == "" {
+		return nil
+	}
+	return checkName("--company", f.Company)
+}
+
+const maxName = 60 // characters of a site name or company
+
+// checkName validates the value of a flag that is a name.
+func checkName(flag, name string) error {
 	invisible := func(r rune) bool { return !unicode.IsPrint(r) }
-	if f.SiteName != strings.TrimSpace(f.SiteName) || f.SiteName == "" || strings.ContainsFunc(f.SiteName, invisible) ||
-		utf8.RuneCountInString(f.SiteName) > maxSiteName {
-		return fmt.Errorf("--site-name: %q must be one line of at most %d visible characters", f.SiteName, maxSiteName)
+	if name != strings.TrimSpace(name) || name == "" || strings.ContainsFunc(name, invisible) || utf8.RuneCountInString(name) > maxName {
+		return fmt.Errorf("%s: %q must be one line of at most %d visible characters", flag, name, maxName)
 	}
 	return nil
 }
 
 // discoveryFlags configure the public pages about the service.
 type discoveryFlags struct {
-	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, shown on the privacy page and on public pages (default: none)."`
+	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, linked at the end of pages and wherever they say to ask the administrator (default: none)."`
 	TermsURL        string `group:"Discovery flags:" name:"terms-url" placeholder:"URL" help:"Your terms of service, linked from every page (default: none)."`
 	PrivacyURL      string `group:"Discovery flags:" name:"privacy-url" placeholder:"URL" help:"Your privacy policy, linked from every page (default: the server's own page, /privacy)."`
 	OpenAIChallenge string `group:"Discovery flags:" name:"openai-apps-challenge" placeholder:"TOKEN" help:"Token with which OpenAI verifies the server's domain, served at /.well-known/openai-apps-challenge."`
@@ -210,7 +225,7 @@ func (f *discoveryFlags) checkLinks() error {
 }
 
 func (f *discoveryFlags) discovery() httpapi.Discovery {
-	return httpapi.Discovery{Contact: f.Contact, OpenAIChallenge: f.OpenAIChallenge, RegistryAuth: f.RegistryAuth}
+	return httpapi.Discovery{OpenAIChallenge: f.OpenAIChallenge, RegistryAuth: f.RegistryAuth}
 }
 
 // deliveryFlags configure how alerts are sent.
@@ -226,18 +241,18 @@ func (f *deliveryFlags) check() error {
 	if (f.SMTP == "") != (f.MailFrom == "") {
 		return usageErrorf("--smtp (or --smtp-file) and --mail-from must be set together")
 	}
-	_, err := f.mailer(nil, "http://localhost", web.DefaultSiteName, slog.New(slog.DiscardHandler))
+	_, err := f.mailer(nil, "http://localhost", web.DefaultSiteName, "", slog.New(slog.DiscardHandler))
 	return err
 }
 
 // mailer returns the sender of email, or nil without a mail server. With a nil vault, it only checks
 // the flags; the sender can't send.
-func (f *deliveryFlags) mailer(v *vault.Vault, publicURL, siteName string, log *slog.Logger) (*mail.Sender, error) {
+func (f *deliveryFlags) mailer(v *vault.Vault, publicURL, siteName, company string, log *slog.Logger) (*mail.Sender, error) {
 	if f.SMTP == "" {
 		return nil, nil
 	}
 	return mail.New(mail.Options{
-		LinkToken: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, SiteName: siteName, Logger: log,
+		LinkToken: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, SiteName: siteName, Operator: company, Logger: log,
 	})
 }
 

@@ -67,6 +67,10 @@ func (d deployment) servedImages() registry.ImageStore {
 	return d.images
 }
 
+func (c *serveCommand) operator() web.Operator {
+	return web.Operator{Name: c.Company, Contact: c.Contact}
+}
+
 // hosts returns the host names of the server.
 func (c *serveCommand) hosts(d deployment) []string {
 	return append(ownHosts(d.publicURL, d.listening), c.AllowedHosts...)
@@ -100,7 +104,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.servedImages(),
 		operators: c.Operators, requestLogDays: c.RequestLogDays,
 	})
-	mailer, err := c.mailer(d.vault, d.publicURL, c.SiteName, env.log)
+	mailer, err := c.mailer(d.vault, d.publicURL, c.SiteName, c.Company, env.log)
 	if err != nil {
 		return nil, err
 	}
@@ -113,11 +117,13 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	d.admin.register(newFetchMetrics(d.store))
 	d.admin.setReady(s.service.Ready)
 	authenticator := auth.New(d.store, tokens, events)
-	discovery := c.discovery()
-	discovery.RequestLogDays = c.RequestLogDays
+	demo, err := d.store.HasDrawnImages(env)
+	if err != nil {
+		return nil, err
+	}
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
 		PublicURL: d.publicURL, SiteName: c.SiteName, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
-		MaxDrawings: max(1, d.processors-1), Discovery: discovery, LogRequest: s.service.LogRequest,
+		MaxDrawings: max(1, d.processors-1), Discovery: c.discovery(), LogRequest: s.service.LogRequest,
 	})
 	assistants := mcp.New(s.service, authenticator, mcp.Options{
 		PublicURL: d.publicURL, SiteName: c.SiteName, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
@@ -125,11 +131,11 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		Origins: append([]string{d.publicURL}, c.AllowedOrigins...), LogRequest: s.service.LogRequest,
 	})
 	public := site.New(site.Options{
-		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, SiteName: c.SiteName, Contact: c.Contact,
-		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL,
-		SignUp: mailer != nil && c.SignUp == "open", Logger: env.log, Metrics: metrics,
+		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, SiteName: c.SiteName, Operator: c.operator(),
+		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, RequestLogDays: c.RequestLogDays,
+		SignUp: mailer != nil && c.SignUp == "open", Demo: demo, Logger: env.log, Metrics: metrics,
 	})
-	pages, err := s.dashboard(c, d, links, mailer, public.Landing)
+	pages, err := s.dashboard(c, d, links, mailer, public)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +150,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 
 // dashboard returns the handler of the dashboard.
 func (s *server) dashboard(
-	c *serveCommand, d deployment, links auth.LinkPolicies, mailer *mail.Sender, landing http.Handler,
+	c *serveCommand, d deployment, links auth.LinkPolicies, mailer *mail.Sender, public *site.Site,
 ) (http.Handler, error) {
 	issuers, err := c.signInIssuers(c.Issuers)
 	if err != nil {
@@ -161,8 +167,9 @@ func (s *server) dashboard(
 	return dashboard.New(s.service, s.browsers, dashboard.Options{
 		PublicURL: d.publicURL, Hosts: c.hosts(d), BillingURL: c.BillingURL, SignInForApps: len(c.Issuers) > 0,
 		SignInByEmail: mailer != nil, SignUp: mailer != nil && c.SignUp == "open", InviteOnly: c.SignUp == "invite",
-		Landing: landing, SiteName: c.SiteName, TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, Logger: s.env.log,
-		Metrics: d.admin.registerer(), LogRequest: s.service.LogRequest,
+		Landing: public.Landing, NotFound: public.NotFound, Frame: public.Frame, Operator: c.operator(), SiteName: c.SiteName,
+		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, Logger: s.env.log, Metrics: d.admin.registerer(),
+		LogRequest: s.service.LogRequest,
 	}), nil
 }
 

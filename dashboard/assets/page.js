@@ -3,6 +3,11 @@
 (() => {
   "use strict";
 
+  // Public pages then ask whether this browser is still signed in (session.js of the site).
+  try {
+    if (document.querySelector("nav[aria-label=Dashboard]")) localStorage.setItem("signed-in", "1");
+  } catch { /* storage is disabled */ }
+
   const local = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short" });
 
   function improve(root) {

@@ -66,6 +66,7 @@ var open = map[string]bound{
 	"GET /readyz":                                            probed,
 	"GET /robots.txt":                                        inMemory,
 	"GET /sign-in":                                           inMemory,
+	"GET /sign-in/status":                                    inMemory,
 	"POST /sign-in":                                          sealed,
 	"GET /sign-in/callback":                                  redeemed,
 	"POST /sign-in/email":                                    queued,

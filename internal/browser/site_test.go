@@ -18,6 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
+	"github.com/colaregistry/colaregistry/internal/web"
 	publicsite "github.com/colaregistry/colaregistry/site"
 )
 
@@ -65,12 +66,13 @@ func (s *site) handler() http.Handler {
 	}
 	rest := httpapi.New(s.registry.Service, auth.New(s.registry.Store, nil, nil),
 		httpapi.Options{PublicURL: registrytest.PublicURL, Logger: quiet})
+	operator := web.Operator{Name: "Example Inc.", Contact: "ops@example.com"}
 	public := publicsite.New(publicsite.Options{
 		PublicURL: registrytest.PublicURL, Reference: rest.Reference, Service: s.registry.Service,
-		Contact: "ops@example.com", Logger: quiet, Now: s.registry.Now,
+		Operator: operator, SignUp: true, Logger: quiet, Now: s.registry.Now,
 	})
 	pages := dashboard.New(s.registry.Service, browsers, dashboard.Options{
-		PublicURL: registrytest.PublicURL, Landing: public.Landing, SignInByEmail: true, SignUp: true,
+		PublicURL: registrytest.PublicURL, Landing: public.Landing, NotFound: public.NotFound, Frame: public.Frame, Operator: operator, SignInByEmail: true, SignUp: true,
 		Logger: quiet, Now: s.registry.Now,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

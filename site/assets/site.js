@@ -73,6 +73,7 @@ const keyForm = document.querySelector(".key");
 if (keyForm) {
   const field = keyForm.elements.key;
   const forget = keyForm.querySelector("button");
+  const problem = keyForm.querySelector(".problem");
   const samples = new Map();
   for (const pre of document.querySelectorAll(".sample pre, .key + .code pre")) {
     samples.set(pre, [...pre.childNodes]);
@@ -82,6 +83,7 @@ if (keyForm) {
     if (key) sessionStorage.setItem("key", key);
     else sessionStorage.removeItem("key");
     forget.hidden = !field.value;
+    if (field.validity.valid) problem.hidden = true;
     for (const form of document.querySelectorAll(".try")) form.hidden = !key;
     for (const [pre, nodes] of samples) {
       pre.replaceChildren(...nodes.map((node) => node.cloneNode(true)));
@@ -90,6 +92,7 @@ if (keyForm) {
   };
   field.value = sessionStorage.getItem("key") || "";
   field.addEventListener("input", useKey);
+  field.addEventListener("change", () => { problem.hidden = field.validity.valid; }); // not while typing
   keyForm.addEventListener("submit", (event) => { event.preventDefault(); keyForm.reportValidity(); });
   forget.addEventListener("click", () => { field.value = ""; useKey(); field.focus(); });
   keyForm.hidden = false;
@@ -122,6 +125,7 @@ function fillKey(pre, key) {
     range.deleteContents();
     const mark = document.createElement("mark");
     mark.textContent = value;
+    mark.dataset.expression = expression; // printed instead of the key
     range.insertNode(mark);
   }
 }

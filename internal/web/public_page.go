@@ -1,0 +1,13 @@
+package web
+
+import "html/template"
+
+// PublicPage is a page for visitors who are not signed in. The site renders it within the same header
+// and footer as its own pages.
+type PublicPage struct {
+	Title       string
+	Description string // for previews of links; may be empty
+	Path        string
+	Redirect    string // URL to go to at once; may be empty
+	Content     template.HTML
+}
