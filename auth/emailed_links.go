@@ -323,6 +323,9 @@ func (q *linkQueue) sendOnce(ctx context.Context, senders chan struct{}, m LinkM
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if ctx.Err() != nil { // it ended just as the sender became free
+		return ctx.Err()
+	}
 	ctx, cancel := context.WithTimeout(ctx, linkSendTimeout)
 	defer cancel()
 	return q.send(ctx, m)

@@ -38,7 +38,7 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 	}
 	a := attempt{
 		State: newSecretText(), Nonce: newSecretText(), Verifier: oauth2.GenerateVerifier(), Issuer: issuer.URL,
-		ReturnTo: localPage(returnTo), Until: b.now().Add(AttemptLifetime),
+		ReturnTo: LocalPage(returnTo), Until: b.now().Add(AttemptLifetime),
 	}
 	s.cookies = append(s.cookies, b.attempts.start(s.sent, a)...)
 	return endpoints.oauth.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
@@ -224,10 +224,10 @@ func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (st
 // maxReturnTo is the maximum length of the address that a sign-in returns to, in bytes.
 const maxReturnTo = 1_000
 
-// localPage returns an address if every browser interprets it as a page of this service, otherwise
+// LocalPage returns an address if every browser interprets it as a page of this service, otherwise
 // the home page. Browsers interpret a backslash as a slash, skip tabs and line breaks, and interpret
 // two slashes as the start of a host, so it rejects all of these, encoded or not.
-func localPage(address string) string {
+func LocalPage(address string) string {
 	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") ||
 		strings.ContainsFunc(address, needsEncoding) {
 		return homePath
@@ -243,10 +243,6 @@ func localPage(address string) string {
 	}
 	return address
 }
-
-// LocalPage returns address if it is a page of this service that a sign-in may return to, otherwise
-// the home page.
-func LocalPage(address string) string { return localPage(address) }
 
 // needsEncoding reports whether a character must be encoded in an address.
 func needsEncoding(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }

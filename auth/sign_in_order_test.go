@@ -140,13 +140,13 @@ func (w *walk) check(r *rapid.T) {
 // TestLocalPage checks that a sign-in returns only to pages of this service.
 func TestLocalPage(t *testing.T) {
 	for _, good := range []string{"/", "/keys", "/keys?page=2&q=a%20b", "/saved-searches/1/runs?x=//y", "/explore?q=100%25", "/a/..b", "/colas/1#image"} {
-		if got := localPage(good); got != good {
-			t.Errorf("localPage(%q) = %q, want it unchanged", good, got)
+		if got := LocalPage(good); got != good {
+			t.Errorf("LocalPage(%q) = %q, want it unchanged", good, got)
 		}
 	}
 	for _, bad := range hostileReturns() {
-		if got := localPage(bad); got != "/" {
-			t.Errorf("localPage(%q) = %q, want /", bad, got)
+		if got := LocalPage(bad); got != "/" {
+			t.Errorf("LocalPage(%q) = %q, want /", bad, got)
 		}
 	}
 }
@@ -168,9 +168,9 @@ func FuzzLocalPage(f *testing.F) {
 	}
 	base, _ := url.Parse(ourURL)
 	f.Fuzz(func(t *testing.T, returnTo string) {
-		page := localPage(returnTo)
+		page := LocalPage(returnTo)
 		if page != returnTo && page != "/" {
-			t.Fatalf("localPage(%q) = %q, want it unchanged or /", returnTo, page)
+			t.Fatalf("LocalPage(%q) = %q, want it unchanged or /", returnTo, page)
 		}
 		w := httptest.NewRecorder()
 		http.Redirect(w, httptest.NewRequest(http.MethodGet, "/sign-in/callback", nil), page, http.StatusSeeOther)
@@ -180,7 +180,7 @@ func FuzzLocalPage(f *testing.F) {
 			for _, a := range []string{address, liberal} {
 				u, err := base.Parse(a)
 				if err != nil || u.Scheme != "https" || u.Host != "cola.example.com" || u.User != nil || strings.HasPrefix(a, "//") {
-					t.Fatalf("localPage(%q) leads to %q, parsed as %v, %v", returnTo, a, u, err)
+					t.Fatalf("LocalPage(%q) leads to %q, parsed as %v, %v", returnTo, a, u, err)
 				}
 			}
 		}

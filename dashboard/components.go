@@ -26,7 +26,6 @@ func templateFuncs(a *assets, now cola.Clock) template.FuncMap {
 	return template.FuncMap{
 		"asset":    a.URL,
 		"when":     when,
-		"stamp":    when,
 		"exact":    exactTimeHTML,
 		"second":   secondHTML,
 		"day":      dateHTML,

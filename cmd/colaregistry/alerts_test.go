@@ -183,7 +183,7 @@ func TestConcurrentTicks(t *testing.T) {
 				t.Errorf("concurrent tick: %v\n%s", err, outs[i].String())
 			}
 			var ran int
-			if _, err := fmt.Sscan(outs[i].String(), &ran); err != nil {
+			if _, err := fmt.Sscan(strings.ReplaceAll(outs[i].String(), ",", ""), &ran); err != nil {
 				t.Errorf("tick printed %q, want the number of searches", outs[i].String())
 			}
 			total += ran

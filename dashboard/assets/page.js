@@ -47,12 +47,18 @@
   });
 
   // Pass a new key to the API reference in this tab, which site.js reads. Forget it when the user signs out.
+  // Another tab doesn't share the storage. It throws if the browser blocks site data.
   document.addEventListener("click", (event) => {
-    if (!event.target.closest("[data-use-key]")) return;
-    sessionStorage.setItem("key", document.querySelector(".secret code").textContent.trim());
+    if (!event.target.closest("[data-use-key]") || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    try {
+      sessionStorage.setItem("key", document.querySelector(".secret code").textContent.trim());
+    } catch {}
   });
   document.addEventListener("submit", (event) => {
-    if (event.target.getAttribute("action") === "/sign-out") sessionStorage.removeItem("key");
+    if (event.target.getAttribute("action") !== "/sign-out") return;
+    try {
+      sessionStorage.removeItem("key");
+    } catch {}
   });
 
   // Count down to the end of a rate limit.

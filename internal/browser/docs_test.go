@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -89,6 +90,26 @@ func (b *tab) tryCall(path, shown string) {
 	b.do(chromedp.KeyEvent(kb.Enter), until(fmt.Sprintf("%s.includes(%q)", tried, shown)))
 }
 
+// TestRestrictedBrowser opens a reference page in a browser that blocks site data and, as on plain
+// HTTP, has no clipboard. The rest of the script must still work.
+func TestRestrictedBrowser(t *testing.T) {
+	s := newSite(t)
+	b := newTab(t, s.browser, true)
+	b.do(command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		for (const name of ["localStorage", "sessionStorage"]) {
+			Object.defineProperty(window, name, { get() { throw new DOMException("blocked", "SecurityError"); } });
+		}
+		Object.defineProperty(navigator, "clipboard", { value: undefined });`}))
+	b.open(registrytest.PublicURL + "/docs/reference/labels")
+	b.fill(".key [name=key]", "not a key")
+	b.do(until(`(document.activeElement.blur(), document.dispatchEvent(new KeyboardEvent("keydown", { key: "/" })),
+		document.activeElement.matches(".find input"))`))
+	if ask(b, chromedp.Evaluate[bool](`document.querySelector(".copy") !== null`)) {
+		t.Error("there are copy buttons without a clipboard")
+	}
+	b.checkErrors("the reference")
+}
+
 // TestKeyInDocs pastes a key into a reference page. The key fills in the samples and authenticates
 // calls, stays in the tab, and is sent only to the API.
 func TestKeyInDocs(t *testing.T) {
@@ -100,6 +121,14 @@ func TestKeyInDocs(t *testing.T) {
 	b.fill("[name=name]", "Docs")
 	b.click("main form .button")
 	key := ask(b, chromedp.Evaluate[string](`document.querySelector("pre code").textContent.trim()`))
+	// The new tab of a modified click doesn't share this tab's storage.
+	if ask(b, chromedp.Evaluate[bool](`(link => {
+		addEventListener("click", (event) => event.preventDefault(), { once: true });
+		link.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey: true }));
+		return sessionStorage.getItem("key") !== null;
+	})(document.querySelector("[data-use-key]"))`)) {
+		t.Error("a click that opens a new tab stores the key in this tab")
+	}
 	b.open(registrytest.PublicURL + "/docs/reference/labels")
 	const samples = `[...document.querySelectorAll("#searchColas .sample pre")].map(e => e.textContent).join("\n")`
 	printed := ask(b, chromedp.Evaluate[string](samples))

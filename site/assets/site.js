@@ -1,6 +1,25 @@
-// Adds copy buttons and heading links, marks the current section in the list of contents, and focuses
-// the search on "/". Pages work without it.
+// Adds copy buttons and heading links, marks the current section in the table of contents, focuses the
+// search on "/", remembers the language of samples, and sends calls with the reader's key. Pages work
+// without it.
 "use strict";
+
+// stored returns the value of a key in a storage, or null if the browser blocks site data.
+function stored(storage, key) {
+  try {
+    return window[storage].getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+// store sets the value of a key in a storage; null removes it. It does nothing if the browser blocks
+// site data.
+function store(storage, key, value) {
+  try {
+    if (value === null) window[storage].removeItem(key);
+    else window[storage].setItem(key, value);
+  } catch {}
+}
 
 for (const pre of document.querySelectorAll("pre")) {
   let box = pre.parentElement;
@@ -10,17 +29,22 @@ for (const pre of document.querySelectorAll("pre")) {
     pre.replaceWith(box);
     box.append(pre);
   }
+  pre.tabIndex = 0; // scrollable by keyboard
+  if (!navigator.clipboard) continue; // on plain HTTP
   const button = document.createElement("button");
   button.type = "button";
   button.className = "copy";
   button.textContent = "Copy";
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(pre.textContent);
-    button.textContent = "Copied";
+    try {
+      await navigator.clipboard.writeText(pre.textContent);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Couldn’t copy";
+    }
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   });
   box.append(button);
-  pre.tabIndex = 0; // scrollable by keyboard
 }
 
 for (const heading of document.querySelectorAll(".prose :is(h2, h3, h4)[id]")) {
@@ -51,18 +75,18 @@ if (entries.size > 0) {
 }
 
 // Remembers the language of samples.
-const language = localStorage.getItem("language");
+const language = stored("localStorage", "language");
 for (const sample of document.querySelectorAll(".sample")) {
   if (language && sample.dataset.language === language) sample.open = true;
   sample.querySelector("summary").addEventListener("click", () => {
-    localStorage.setItem("language", sample.dataset.language);
+    store("localStorage", "language", sample.dataset.language);
   });
 }
 
 document.addEventListener("keydown", (event) => {
   const field = document.querySelector(".find input");
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest("input, select, textarea, [contenteditable]")) return;
+  if (event.target.closest?.("input, select, textarea, [contenteditable]") || !field.checkVisibility()) return;
   event.preventDefault();
   field.focus();
 });
@@ -80,8 +104,7 @@ if (keyForm) {
   }
   const useKey = () => {
     const key = field.validity.valid ? field.value.trim() : "";
-    if (key) sessionStorage.setItem("key", key);
-    else sessionStorage.removeItem("key");
+    store("sessionStorage", "key", key || null);
     forget.hidden = !field.value;
     if (field.validity.valid) problem.hidden = true;
     for (const form of document.querySelectorAll(".try")) form.hidden = !key;
@@ -90,7 +113,7 @@ if (keyForm) {
       if (key) fillKey(pre, key);
     }
   };
-  field.value = sessionStorage.getItem("key") || "";
+  field.value = stored("sessionStorage", "key") || "";
   field.addEventListener("input", useKey);
   field.addEventListener("change", () => { problem.hidden = field.validity.valid; }); // not while typing
   keyForm.addEventListener("submit", (event) => { event.preventDefault(); keyForm.reportValidity(); });

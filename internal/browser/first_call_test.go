@@ -1,0 +1,103 @@
+package browser
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	permission "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/colaregistry/colaregistry/auth"
+)
+
+// maxClicks limits the clicks from the landing page to the first call: run a sample, open the quickstart,
+// copy its command, sign in, open the API keys, start and finish a key, open the API reference, and send
+// the call.
+const maxClicks = 9
+
+// countClicks is a script that counts the mouse clicks of a tab, on all its pages. Clicks by scripts don't
+// press a button.
+const countClicks = `addEventListener("mousedown", () => { localStorage.clicks = 1 + Number(localStorage.clicks || 0); }, true)`
+
+// inView is a script that reports whether the center of an element is on the screen.
+const inView = `(e => {
+	const r = e.getBoundingClientRect();
+	return e.contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2));
+})`
+
+// TestFirstCall makes the first call as a person who has never seen the service: it opens the landing
+// page, runs a sample call, signs in with a link that the quickstart's command prints, creates a key,
+// and sends a call from the API reference. It must not take more than maxClicks.
+func TestFirstCall(t *testing.T) {
+	p := startProgram(t)
+	b := newTab(t, newChromium(t, ""), false)
+	for _, use := range []string{"clipboard-read", "clipboard-write"} {
+		b.do(command(permission.SetPermission, permission.SetPermissionParams{
+			Permission: &permission.PermissionDescriptor{Name: use}, Setting: permission.PermissionSettingGranted,
+		}))
+	}
+	b.do(command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: countClicks}))
+
+	b.open(p.base + "/")
+	for _, shown := range []string{"h1", ".shelf img"} {
+		if !ask(b, chromedp.Evaluate[bool](inView+fmt.Sprintf("(document.querySelector(%q))", shown))) {
+			t.Errorf("%s is not on the first screen", shown)
+		}
+	}
+	b.do(b.mouse("[data-sample=search]"))
+	b.do(until(`document.querySelector("#sample-search [role=status]").textContent.startsWith("200 OK")`))
+	b.press("Read the quickstart")
+	b.open(b.signInLink(p))
+	b.press("Sign in as demo@example.com")
+	b.press("API keys") // the demo account has a key already, so the overview doesn't suggest one
+	b.press("Create key")
+	// The field has the focus. Focusing it by hand would take a click.
+	b.do(until(`document.activeElement.matches("input")`), chromedp.KeyEvent("First call"))
+	b.press("Create key")
+	key := ask(b, chromedp.Evaluate[string](`document.querySelector(".secret code").textContent.trim()`))
+	b.press("Try it in the API reference")
+	if sample := ask(b, chromedp.Evaluate[string](`document.querySelector(".sample pre").textContent`)); !strings.Contains(sample, key) {
+		t.Errorf("sample lacks the key:\n%s", sample)
+	}
+	b.do(b.mouse(".try .button"))
+	b.do(until(tried + `.startsWith("200 ")`))
+	if answer := ask(b, chromedp.Evaluate[string](tried)); !strings.Contains(answer, `"ttb_id": `) {
+		t.Errorf("response has no label:\n%s", answer)
+	}
+	if n := ask(b, chromedp.Evaluate[int](`Number(localStorage.clicks)`)); n > maxClicks || n == 0 {
+		t.Errorf("%d clicks, want at most %d", n, maxClicks)
+	}
+
+	b.checkKept(key)
+	b.open(p.base + "/")
+	b.press("Sign out")
+	if ask(b, chromedp.Evaluate[bool](`sessionStorage.getItem("key") !== null`)) {
+		t.Error("the key is still in the tab after signing out")
+	}
+	b.checkErrors("the first call")
+	if strings.Contains(p.Log(), key) {
+		t.Error("log contains the key")
+	}
+}
+
+// signInLink copies the command for a sign-in link from the quickstart, runs it in a terminal, and
+// copies the link that it prints.
+func (b *tab) signInLink(p *server) string {
+	b.t.Helper()
+	const block = `[...document.querySelectorAll(".code")].find(e => e.innerText.includes("account link"))`
+	b.do(until(fmt.Sprintf(`(e => e && (e.id = "link-command", true))(%s)`, block)))
+	b.do(b.mouse("#link-command .copy"))
+	b.do(until(`document.querySelector("#link-command .copy").textContent === "Copied"`))
+	copied := ask(b, chromedp.Evaluate[string]("navigator.clipboard.readText()", chromedp.EvalAwaitPromise))
+	args, ok := strings.CutPrefix(copied, "go run ./cmd/colaregistry ")
+	if !ok {
+		b.t.Fatalf("quickstart prints the command %q", copied)
+	}
+	link := printedLink.FindString(p.Run(strings.Fields(args)...))
+	if !strings.HasPrefix(link, p.base+auth.SignInLinkPath) {
+		b.t.Fatalf("command prints the link %q", link)
+	}
+	return link
+}
