@@ -147,7 +147,7 @@ type DeliveryListParams struct {
 	Decoded
 	Destination string   `json:"destination" maxLength:"36" doc:"Only deliveries to this destination (UUID). The example is a placeholder." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
 	SavedSearch string   `json:"saved_search" maxLength:"36" doc:"Only deliveries about this saved search (UUID). The example is a placeholder." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
-	State       string   `json:"state" enum:"pending,delivered,failed,skipped" doc:"Only deliveries in this state." example:"delivered"`
+	State       string   `json:"state" enum:"pending,delivered,failed,skipped" doc:"Only deliveries in this state." example:"failed"`
 	Page        Opt[int] `json:"page" minimum:"1" default:"1" doc:"Page number." example:"1"`
 	PerPage     Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records per page." example:"20"`
 }
