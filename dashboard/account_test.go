@@ -167,7 +167,7 @@ func TestExportDownload(t *testing.T) {
 	}
 }
 
-// brokenExport is a service whose exports fail after some output.
+// brokenExport is a service with exports that fail after some output.
 type brokenExport struct {
 	*registry.Service
 	before string

@@ -75,7 +75,7 @@ type Options struct {
 	BillingURL string   // page to change the plan; may be empty
 	// SignInForApps is true if apps can sign in with an issuer, besides using keys.
 	SignInForApps bool
-	Landing       http.Handler // serves the root to visitors who are not signed in; nil redirects them to sign in
+	Landing       http.Handler // serves the root to signed-out visitors; nil redirects them to sign in
 	NotFound      http.Handler // serves unknown addresses to them; nil shows an error page
 	// Frame renders other pages for them, in the frame of the public site; nil uses the dashboard's layout.
 	Frame         func(web.PublicPage) []byte

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// request is one HTTP request with its caller. For visitors who are not signed in, the caller, the
+// request is one HTTP request with its caller. For signed-out visitors, the caller, the
 // quota and the account are zero.
 type request struct {
 	*edge

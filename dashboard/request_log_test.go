@@ -19,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// mustLogSite returns a site whose charged pages are recorded.
+// mustLogSite returns a site that records charged pages.
 func mustLogSite(t *testing.T) *site {
 	s := mustSite(t)
 	s.handler = New(s.registry.Service, s.browsers, Options{
@@ -61,7 +61,7 @@ func TestNoRequests(t *testing.T) {
 	s.get("/requests").shows(t, http.StatusOK, "turned off")
 }
 
-// noLog wraps a Service whose request log is off.
+// noLog wraps a Service with the request log off.
 type noLog struct{ Service }
 
 func (n noLog) RequestLog(ctx context.Context, c cola.Caller, p registry.RequestLogParams) (registry.RequestLogPage, cola.QuotaState, error) {

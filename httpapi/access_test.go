@@ -88,7 +88,7 @@ func TestRequestErrors(t *testing.T) {
 		method, target, code, allow, message string
 		status                               int
 	}{
-		{"GET", "/api/v1/nothing/here", "not_found", "", "/docs/reference", 404},
+		{"GET", "/api/v1/unknown/here", "not_found", "", "/docs/reference", 404},
 		{"GET", "/api/v1/nope", "not_found", "", "/api/v1/nope. /docs/reference", 404},
 		{"GET", "/api/v1/permitees", "not_found", "", "did you mean /api/v1/permittees?", 404},
 		{"GET", "/api/v1/colas/", "not_found", "", "", 404},
@@ -98,8 +98,8 @@ func TestRequestErrors(t *testing.T) {
 		{"OPTIONS", "/api/v1/colas", "method_not_allowed", "GET, HEAD", "", 405},
 		{"DELETE", "/api/v1/permittees/NJ%2FI-721", "method_not_allowed", "GET, HEAD", "", 405},
 		{"BREW", "/api/v1/usage", "method_not_allowed", "GET, HEAD", "", 405},
-		{"BREW", "/api/v1/nothing", "not_found", "", "", 404},
-		{"PATCH", "/api/v1/nothing", "not_found", "", "", 404},
+		{"BREW", "/api/v1/unknown", "not_found", "", "", 404},
+		{"PATCH", "/api/v1/unknown", "not_found", "", "", 404},
 		{"POST", "/api/v1/openapi.json", "method_not_allowed", "GET, HEAD", "", 405},
 		{"GET", "/api/v1/usage?x=1", "validation_error", "", "x", 400},
 		{"GET", "/api/v1/usage?%zz", "validation_error", "", "", 400},
@@ -159,7 +159,7 @@ func TestMessageLength(t *testing.T) {
 func TestRateLimitFirst(t *testing.T) {
 	f := newFake()
 	f.err = &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Too fast.", RetryAfter: 1}
-	for _, target := range []string{"/api/v1/nothing", "/api/v1/usage?x=1"} {
+	for _, target := range []string{"/api/v1/unknown", "/api/v1/usage?x=1"} {
 		if resp := get(t, mustServe(t, f, io.Discard), target); resp.StatusCode != http.StatusTooManyRequests {
 			t.Errorf("%s: status = %d, want 429 before any other error", target, resp.StatusCode)
 		}

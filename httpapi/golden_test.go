@@ -170,7 +170,7 @@ func TestGoldenOperations(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
-	for _, target := range []string{"/api/v1/colas", "/api/v1/colas/11054001000049", "/api/v1/nothing", "/healthz", "/llms.txt", unsubscribeTarget, confirmTarget, feedTarget} {
+	for _, target := range []string{"/api/v1/colas", "/api/v1/colas/11054001000049", "/api/v1/unknown", "/healthz", "/llms.txt", unsubscribeTarget, confirmTarget, feedTarget} {
 		f, g := newFake(), newFake()
 		head := send(t, mustServe(t, f, io.Discard), http.MethodHead, target, "X-API-Key: "+testKey, "X-Request-Id: same")
 		want := get(t, mustServe(t, g, io.Discard), target, "X-Request-Id: same")

@@ -40,7 +40,7 @@ func TestRequestLog(t *testing.T) {
 		{"GET", "/api/v1/usage", false, map[string]any{"status": 401., "account": nil, "units": nil, "code": "unauthorized", "channel": "rest"}},
 		{"POST", "/api/v1/usage", true, map[string]any{"status": 405., "account": 7., "units": 0.}},
 		{"BREW", "/api/v1/usage", true, map[string]any{"method": "other", "route": "/api/v1/usage", "status": 405., "account": 7., "channel": "rest"}},
-		{"GET", "/api/v1/nothing", true, map[string]any{"route": "other", "status": 404., "account": 7., "credential": 3., "units": 0., "channel": "rest"}},
+		{"GET", "/api/v1/unknown", true, map[string]any{"route": "other", "status": 404., "account": 7., "credential": 3., "units": 0., "channel": "rest"}},
 		{"GET", "/nothing", false, map[string]any{"route": "other", "status": 404., "channel": nil, "account": nil}},
 		{"GET", "/healthz", false, map[string]any{"route": "/healthz", "status": 200., "channel": nil, "account": nil}},
 	}
@@ -180,7 +180,7 @@ func TestExposedHeaders(t *testing.T) {
 		{"POST", createPath, goodBody, nil, 201, "Location"},
 		{"GET", "/api/v1/colas?surely_unknown=1", "", nil, 400, "X-Request-Id"},
 		{"GET", "/api/v1/colas", "", []string{"X-API-Key: "}, 401, "Www-Authenticate"},
-		{"GET", "/api/v1/nothing", "", nil, 404, "X-Request-Id"},
+		{"GET", "/api/v1/unknown", "", nil, 404, "X-Request-Id"},
 		{"PUT", "/api/v1/colas", "", nil, 405, "Allow"},
 		{"GET", "/healthz", "", nil, 200, "X-Request-Id"},
 		{"GET", "/images/11054001000049-1", "", nil, 200, "Etag"},
@@ -221,7 +221,7 @@ func TestTimeout(t *testing.T) {
 // TestUntrustedHost checks that a forged Host appears nowhere in a response.
 func TestUntrustedHost(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
-	for _, target := range []string{"/llms.txt", "/api/v1/openapi.json", "/api/v1/colas/11054001000049", "/api/v1/nothing"} {
+	for _, target := range []string{"/llms.txt", "/api/v1/openapi.json", "/api/v1/colas/11054001000049", "/api/v1/unknown"} {
 		r := httptest.NewRequest("GET", target, nil)
 		r.Host = "evil.example"
 		r.Header.Set("X-Api-Key", testKey)

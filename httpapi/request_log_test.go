@@ -28,7 +28,7 @@ func TestLoggedRequests(t *testing.T) {
 		},
 	})
 	for _, request := range []string{
-		"GET /api/v1/colas?q=oak", "HEAD /api/v1/usage", "GET /api/v1/nothing", "PUT /api/v1/colas", "GET /api/v1/colas?per_page=x",
+		"GET /api/v1/colas?q=oak", "HEAD /api/v1/usage", "GET /api/v1/unknown", "PUT /api/v1/colas", "GET /api/v1/colas?per_page=x",
 		"GET /healthz", "GET /images/11054001000049-1",
 	} {
 		var method, target string
@@ -39,7 +39,7 @@ func TestLoggedRequests(t *testing.T) {
 	}
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/colas?q=anonymous", nil))
 	want := []string{
-		"false rest GET /api/v1/colas 200  q=oak", "false rest HEAD /api/v1/usage 200  ", "true rest GET /api/v1/nothing 404 not_found ",
+		"false rest GET /api/v1/colas 200  q=oak", "false rest HEAD /api/v1/usage 200  ", "true rest GET /api/v1/unknown 404 not_found ",
 		"true rest PUT /api/v1/colas 405 method_not_allowed ", "true rest GET /api/v1/colas 400 validation_error per_page=x",
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {

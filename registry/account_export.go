@@ -117,7 +117,6 @@ type export struct {
 	now  time.Time
 	out  *bufio.Writer
 	json *json.Encoder
-	rows int // of the section so far
 
 	created time.Time // of the account
 }

@@ -116,7 +116,7 @@ func TestSamplesOutage(t *testing.T) {
 	}
 }
 
-// hanging is a store whose images can't be read before release is closed.
+// hanging is a store that can't read images before release is closed.
 type hanging struct {
 	registry.Store
 	release   chan struct{}

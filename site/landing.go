@@ -27,7 +27,7 @@ type Service interface {
 	Samples(context.Context) (*registry.Samples, error)
 }
 
-// landing is the page for visitors who are not signed in. It is rendered again only when the samples
+// landing is the page for signed-out visitors. It is rendered again only when the samples
 // change, so its cost doesn't depend on the number of visitors.
 type landing struct {
 	limit *ratelimit.Limiter[netip.Prefix] // of sample calls and searches, by IP address or IPv6 /64

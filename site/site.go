@@ -87,7 +87,7 @@ type server struct {
 // Site is the handler for the paths that Handles accepts.
 type Site struct {
 	http.Handler
-	Landing  http.Handler                // the page at / for visitors who are not signed in
+	Landing  http.Handler                // the page at / for signed-out visitors
 	NotFound http.Handler                // the page at unknown addresses for them
 	Frame    func(web.PublicPage) []byte // renders a page of the dashboard for them
 }

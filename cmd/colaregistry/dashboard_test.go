@@ -168,7 +168,7 @@ func TestUnknownAddress(t *testing.T) {
 	public := strings.TrimSuffix(s.base, "/api/v1")
 	for _, tt := range []struct{ accept, path, kind string }{
 		{"text/html,application/xhtml+xml,*/*;q=0.8", "/nothing-here", "text/html; charset=utf-8"},
-		{"text/html", "/api/v1/nothing", "application/json"},
+		{"text/html", "/api/v1/unknown", "application/json"},
 		{"text/html", "/.well-known/nothing", "text/html; charset=utf-8"},
 		{"*/*", "/nothing-here", "application/json"},
 	} {

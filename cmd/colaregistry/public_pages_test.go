@@ -13,7 +13,7 @@ func TestPublicPages(t *testing.T) {
 	s := startServer(t, seeded(t), "--company", "Example & Sons", "--contact", "ops@example.com")
 	root := strings.TrimSuffix(s.base, "/api/v1")
 	for path, status := range map[string]int{
-		"/": 200, "/docs": 200, "/plans": 200, "/privacy": 200, "/sign-in": 200, "/nothing": 404, "/docs/nothing": 404,
+		"/": 200, "/docs": 200, "/plans": 200, "/privacy": 200, "/sign-in": 200, "/missing": 404, "/docs/missing": 404,
 		"/sign-in/link/unknown": 401,
 	} {
 		a := getPage(t, visitor(t), root+path, http.Header{"Accept": {"text/html"}})

@@ -178,7 +178,7 @@ type siteFlags struct {
 // checkSiteName validates the name, which becomes part of email headers.
 func (f *siteFlags) checkSiteName() error { return checkName("--site-name", f.SiteName) }
 
-// companyFlags name who runs the service.
+// companyFlags name the operator of the service.
 type companyFlags struct {
 	Company string `name:"company" placeholder:"NAME" help:"Company or person that runs the service, shown at the end of pages and emails (default: none)."`
 }

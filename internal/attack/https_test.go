@@ -14,7 +14,7 @@ func (s *site) responses(key string) map[string]response {
 	header, all := http.Header{"X-Api-Key": {key}}, map[string]response{}
 	stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for _, target := range []string{
-		"GET /api/v1/usage", "GET /api/v1/nothing", "POST /api/v1/usage", "GET /api/v1/colas?nothing=1",
+		"GET /api/v1/usage", "GET /api/v1/unknown", "POST /api/v1/usage", "GET /api/v1/colas?nothing=1",
 		"OPTIONS /api/v1/colas", "HEAD /api/v1/usage",
 		"GET /api/v1/openapi.json", "GET /docs", "GET /docs/nothing", "POST /docs", "GET /site/x/site.css", "GET /healthz", "GET /readyz", "GET /images/nothing",
 		"GET /feeds/unknown", "GET /unsubscribe/nothing",

@@ -44,7 +44,8 @@ func TestLabelImages(t *testing.T) {
 	shown := func() string {
 		return ask(b, chromedp.Evaluate[string](`new URL(`+image+`.src).pathname + " " + document.querySelector("#zoom-title").textContent`))
 	}
-	b.do(until(`(document.querySelector("a[data-zoom]").focus(), true)`), chromedp.KeyEvent(kb.Enter), until(dialog+".open"), loaded)
+	b.do(until(`(document.querySelector("a[data-zoom]").focus(), true)`), chromedp.KeyEvent(kb.Enter), until(dialog+".open"), loaded,
+		chromedp.KeyEvent("0"))
 	first, fit := shown(), width()
 	if !strings.Contains(first, "1 of ") {
 		t.Errorf("dialog shows %q, want the first image", first)

@@ -24,7 +24,7 @@ func TestWalk(t *testing.T) {
 	if at := b.at(); at != p.base+"/" {
 		t.Errorf("link redirects to %s", at)
 	}
-	b.shows("Overview", "First steps", "Detail views", "0 of 10,000")
+	b.shows("Overview", "Get started", "Detail views", "0 of 10,000")
 
 	replayed := newTab(t, b.ctx, true)
 	replayed.open(link)
@@ -40,7 +40,7 @@ func TestWalk(t *testing.T) {
 	walkSearch(t, p, b)
 	b.open(p.base + "/")
 	b.shows("27 of 1,000,000", "No matches yet")
-	if strings.Contains(b.dump(), "First steps") {
+	if strings.Contains(b.dump(), "Get started") {
 		t.Errorf("first steps are not done\n%s", b.dump())
 	}
 	b.checkErrors("the walk")

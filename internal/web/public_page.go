@@ -2,7 +2,7 @@ package web
 
 import "html/template"
 
-// PublicPage is a page for visitors who are not signed in. The site renders it within the same header
+// PublicPage is a page for signed-out visitors. The site renders it within the same header
 // and footer as its own pages.
 type PublicPage struct {
 	Title       string

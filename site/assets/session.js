@@ -2,6 +2,15 @@
 // asks the server. The dashboard leaves a note in the browser, so that other visitors send no request.
 "use strict";
 
+// Browsers can block storage, in which case pages stay as they are.
+function stored(store, name) {
+  try {
+    return window[store].getItem(name);
+  } catch {
+    return null;
+  }
+}
+
 async function showSession() {
   const response = await fetch("/sign-in/status", { cache: "no-store" });
   if (!response.ok) return;
@@ -10,8 +19,11 @@ async function showSession() {
     return;
   }
   for (const element of document.querySelectorAll("[data-session]")) {
-    element.hidden = element.dataset.session === "none";
+    element.hidden = element.dataset.session === "visitor";
   }
 }
 
-if (localStorage.getItem("signed-in")) showSession().catch(() => {}); // the page works as it is
+if (stored("localStorage", "signed-in")) showSession().catch(() => {}); // the page works as it is
+
+// After signing out, forget the list that labels were opened from.
+if (location.pathname.startsWith("/sign-in") && stored("sessionStorage", "labels")) sessionStorage.removeItem("labels");

@@ -82,7 +82,7 @@ func checkRequests(t *testing.T, what string, got []cola.LoggedRequest, want ...
 }
 
 // hostileText is text that needs care in SQL, patterns and encodings.
-const hostileText = `'; DROP TABLE request_log; -- "\%_ <script> ünï ‮ 🍷`
+const hostileText = "'; DROP TABLE request_log; -- \"\\%_ <script> ünï \u202e 🍷"
 
 func listRequests(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
