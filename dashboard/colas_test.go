@@ -391,7 +391,7 @@ func TestTimeline(t *testing.T) {
 		label cola.Cola
 		want  []moment
 	}{
-		"nothing known": {cola.Cola{}, nil},
+		"no known facts": {cola.Cola{}, nil},
 		"every date": {
 			cola.Cola{
 				ColaSummary:     cola.ColaSummary{TTBID: 26_002_001_000_001, ApprovalDate: day(12)},

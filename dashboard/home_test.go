@@ -154,7 +154,7 @@ func TestOverviewFree(t *testing.T) {
 		t.Errorf("the overview counted %d requests", after-before)
 	}
 	if q, err := s.registry.Standing(t.Context(), s.browsers.callers[ann]); err != nil || q.Used != (cola.Used{}) {
-		t.Errorf("used %+v, %v; want nothing", q.Used, err)
+		t.Errorf("used %+v, %v; want no usage", q.Used, err)
 	}
 }
 

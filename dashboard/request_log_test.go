@@ -50,8 +50,8 @@ func TestNoRequests(t *testing.T) {
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, `class="empty"`, "/keys/new", "curl -H \"X-API-Key: $API_KEY\" 'https://registry.example/api/v1/colas?q=oak'")
 	a.lacks(t, "<table", `role="search"`)
-	filtered := s.get("/requests?q=nothing&utm_source=x")
-	filtered.shows(t, http.StatusOK, `class="empty"`, `value="nothing"`, `href="/requests"`)
+	filtered := s.get("/requests?q=unknown&utm_source=x")
+	filtered.shows(t, http.StatusOK, `class="empty"`, `value="unknown"`, `href="/requests"`)
 	if to := s.by("").get("/requests").redirects(t); to != "/sign-in?return=%2Frequests" {
 		t.Errorf("signed out: redirect to %s", to)
 	}

@@ -216,7 +216,7 @@ func TestNewTrend(t *testing.T) {
 			[]cola.LabelGroup{group("brand", "=1+1", "", "", 9), group("brand", "B, C", "", "", 8), group("brand", "D", "", "", 7)},
 			[]string{"brand"}, cola.OtherGroups{Labels: 1}, []string{"Brand,Labels", "'=1+1,9", `"B, C",8`}, 17, false,
 		},
-		"nothing": {nil, []string{"year"}, none, []string{"Year,Labels"}, 0, false},
+		"no groups": {nil, []string{"year"}, none, []string{"Year,Labels"}, 0, false},
 	} {
 		got := newTrend(tt.groups, tt.dimensions, 2, tt.others)
 		page := response{text: `href="` + string(got.CSV()) + `" download="` + got.CSVName() + `"`}

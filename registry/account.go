@@ -157,7 +157,7 @@ func (s *Service) RemoveIdentity(ctx context.Context, c cola.Caller, id Identity
 		err := s.store.RemoveIdentity(ctx, c.Account, store.Identity{Issuer: id.Issuer, Subject: id.Subject}, c.Credential.ID)
 		if errors.Is(err, store.ErrLastIdentity) {
 			return cola.Errorf(cola.CodeForbidden,
-				"This is the only way to sign in to your account, because the account has no email address. Nothing was removed.")
+				"This is the only way to sign in to your account, because the account has no email address.")
 		}
 		return err
 	})

@@ -72,7 +72,7 @@ func TestConnectionsCutUnderLoad(t *testing.T) {
 	}
 	t.Logf("%d of %d imports were cut off", failures, cuts)
 	if got := lastLine(h.run(t, "import", "colas", file)); !strings.HasPrefix(got, fmt.Sprintf("read=%d ", len(labels))) || !strings.HasSuffix(got, " rejected=0") {
-		t.Errorf("last import printed %q, want all labels read and none refused", got)
+		t.Errorf("last import printed %q, want all labels read and no rejected rows", got)
 	}
 	if got, want := lastLine(h.run(t, "import", "colas", file)), fmt.Sprintf("read=%d added=0 changed=0 unchanged=%[1]d rejected=0", len(labels)); got != want {
 		t.Errorf("repeated import printed %q, want %q", got, want)

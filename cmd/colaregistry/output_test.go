@@ -99,14 +99,14 @@ func TestUsageErrors(t *testing.T) {
 	h := embedded(t)
 	h.run(t, "account", "create", "--email", "ada@example.com", "--tier", "pro")
 	for args, want := range map[string]int{
-		"account create --email nobody --tier pro":                exitUsage,
+		"account create --email invalid --tier pro":               exitUsage,
 		"account create --email ada@example.com --tier pro":       exitFailed,
 		"account create --email ada@example.com --tier gold":      exitUsage,
 		"account suspend --account ada@example.com --reason \x01": exitUsage,
 		"account suspend --account bob@example.com --reason late": exitFailed,
 		"account set-alerts --account ada@example.com --limit 11": exitUsage,
 		"account list --database-url mysql://x":                   exitUsage,
-		"app register --issuer nowhere --client-id x --name X":    exitUsage,
+		"app register --issuer invalid --client-id x --name X":    exitUsage,
 		"app disable 7": exitFailed,
 		"key create --account ada@example.com --name \x01": exitUsage,
 		"key revoke 7":                      exitFailed,

@@ -180,7 +180,7 @@ func (f *siteFlags) checkSiteName() error { return checkName("--site-name", f.Si
 
 // companyFlags name the operator of the service.
 type companyFlags struct {
-	Company string `name:"company" placeholder:"NAME" help:"Company or person that runs the service, shown at the end of pages and emails (default: none)."`
+	Company string `name:"company" placeholder:"NAME" help:"Company or person that runs the service, shown at the end of pages and emails."`
 }
 
 // checkCompany validates the name, which becomes part of emails.
@@ -205,7 +205,7 @@ func checkName(flag, name string) error {
 // discoveryFlags configure the public pages about the service.
 type discoveryFlags struct {
 	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, linked at the end of pages and wherever they say to ask the administrator (default: none)."`
-	TermsURL        string `group:"Discovery flags:" name:"terms-url" placeholder:"URL" help:"Your terms of service, linked from every page (default: none)."`
+	TermsURL        string `group:"Discovery flags:" name:"terms-url" placeholder:"URL" help:"Your terms of service, linked from every page."`
 	PrivacyURL      string `group:"Discovery flags:" name:"privacy-url" placeholder:"URL" help:"Your privacy policy, linked from every page (default: the server's own page, /privacy)."`
 	OpenAIChallenge string `group:"Discovery flags:" name:"openai-apps-challenge" placeholder:"TOKEN" help:"Token with which OpenAI verifies the server's domain, served at /.well-known/openai-apps-challenge."`
 	RegistryAuth    string `group:"Discovery flags:" name:"mcp-registry-auth" placeholder:"TEXT" help:"Public key record with which the MCP Registry verifies the server's domain, such as 'v=MCPv1; k=ed25519; p=…', served at /.well-known/mcp-registry-auth."`
