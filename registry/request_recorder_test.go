@@ -183,6 +183,7 @@ func TestFullRequestQueue(t *testing.T) {
 				time.Sleep(time.Minute)
 				n.set(nil, false)
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				if _, requests, successes, failures := n.totals(); requests != maxPendingRequests || successes != 0 || failures != 90 {
 					t.Errorf("%d recorded, %d and %d left out; want %d, 0 and 90", requests, successes, failures, maxPendingRequests)
 				}
