@@ -102,6 +102,7 @@ func TestRequestsWritten(t *testing.T) {
 			t.Errorf("%d writes before the interval", calls)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if diff := cmp.Diff([]int{100, 100, 50}, n.calls); diff != "" {
 			t.Errorf("batches (-want +got):\n%s", diff)
 		}
