@@ -90,7 +90,7 @@ func (b *Browsers) invalidLink() error {
 	if b.links == nil {
 		advice = "Ask the operator of this server for a new one."
 	}
-	return unauthorized("This sign-in link was already used, has expired or is incomplete. Each link can be used once and "+
+	return unauthorized("This sign-in link is incomplete, expired or already used. Each link can be used once and "+
 		"expires after %d minutes. %s", int(LinkLifetime.Minutes()), advice)
 }
 

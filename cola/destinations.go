@@ -183,7 +183,7 @@ func (d Destination) notConfirmed() error {
 	resend := "POST /destinations/" + d.UUID + "/confirmation"
 	switch {
 	case d.State == DestinationPending:
-		return inactive(d, "The endpoint has not confirmed yet. Have it respond to the challenge, or send the code "+
+		return inactive(d, "The endpoint hasn't been confirmed. Have it respond to the challenge, or send the code "+
 			"from the challenge with POST /destinations/"+d.UUID+"/confirm. To send another challenge, use "+resend+".")
 	case d.State == DestinationUnconfirmed:
 		return inactive(d, "The owner of this address has not followed the confirmation link in the email yet. "+

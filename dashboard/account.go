@@ -95,8 +95,8 @@ func hostOf(address string) string {
 // accountPage shows the account, its identities and its active sign-ins.
 type accountPage struct {
 	Identities []identityRow
-	ByEmail    bool // the account can be signed in to with an emailed link
-	Removable  bool // the account can be signed in to without any one of its identities
+	ByEmail    bool // the account holder can sign in with an emailed link
+	Removable  bool // removing any one identity leaves another way to sign in
 
 	SignIns []signInRow
 	Others  int // sign-ins other than the current one

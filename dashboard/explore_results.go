@@ -98,7 +98,7 @@ func (req *request) searchResults(
 	if f.Total == 0 {
 		f.Controls = f.Controls[:1] // only the dates matter
 	}
-	f.Notes = noteLinks(withWayOut(r), address)
+	f.Notes = noteLinks(withRemovableFilters(r), address)
 	f.Export = newExportLink(bare, at.Total, req.quota)
 	if len(r.Colas) == 0 && at.Total > 0 {
 		f.FirstURL = address(queryOf(bare))
@@ -159,11 +159,11 @@ func (req *request) labelPicture(r *labelRow, image string, width int) picture {
 	return p
 }
 
-// withWayOut returns the notes on a search and, if no labels match, a note on each filter whose
+// withRemovableFilters returns the notes on a search and, if no labels match, a note on each filter whose
 // removal finds some.
-func withWayOut(r registry.ExploreResult) []registry.Note {
+func withRemovableFilters(r registry.ExploreResult) []registry.Note {
 	notes := r.Advice
-	for _, n := range r.WayOut {
+	for _, n := range r.RemovableFilters {
 		if !slices.ContainsFunc(notes, func(have registry.Note) bool { return have.Text == n.Text }) {
 			notes = append(slices.Clip(notes), n)
 		}

@@ -216,8 +216,8 @@ func TestExport(t *testing.T) {
 	s.get("/explore?q=nosuchlabel").lacks(t, "labels.csv")
 }
 
-// TestWayOut checks that a search without results links to searches that find some.
-func TestWayOut(t *testing.T) {
+// TestRemovableFilters checks that a search without results links to searches that find some.
+func TestRemovableFilters(t *testing.T) {
 	s := mustSite(t)
 	s.registry.AddLabels(t, cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID: 26_001_001_000_998, BrandName: "BYGONE", ProductType: vocabulary.Wine, PermitNumber: "ZZ-I-9",

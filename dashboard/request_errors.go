@@ -55,7 +55,7 @@ var errorExplanations = map[cola.Code]errorExplanation{
 		Docs: docsErrors,
 	},
 	cola.CodeMethodNotAllowed: {
-		Why: "The path exists, but not for this method.", Do: "Use a method from the response’s Allow header.", Docs: docsErrors,
+		Why: "The path doesn’t support this method.", Do: "Use a method from the response’s Allow header.", Docs: docsErrors,
 	},
 	cola.CodeNotAcceptable: {
 		Why: "The Accept header allows none of the available formats.", Do: "Accept application/json, text/csv or application/x-ndjson.",
@@ -65,7 +65,7 @@ var errorExplanations = map[cola.Code]errorExplanation{
 		Why: "The request body arrived too slowly.", Do: "Send the request again.", Docs: docsErrors,
 	},
 	cola.CodePayloadTooLarge: {
-		Why: "The request body is too large.", Do: "Send at most 64 KiB; tool calls may have 1 MiB.", Docs: docsErrors,
+		Why: "The request body is too large.", Do: "Send at most 64 KiB, or 1 MiB for a tool call.", Docs: docsErrors,
 	},
 	cola.CodeUnsupportedMediaType: {
 		Why: "The body isn’t declared as JSON.", Do: "Send it with Content-Type: application/json, in UTF-8 and uncompressed.",
@@ -76,14 +76,14 @@ var errorExplanations = map[cola.Code]errorExplanation{
 		Docs: docsScheduling,
 	},
 	cola.CodeWatchlistLimit: {
-		Why: "The account has as many saved searches or active alerts as it may have.", Do: "Delete or pause one, then try again.",
+		Why: "The account has reached its limit of saved searches or active alerts.", Do: "Delete or pause one, then try again.",
 		Docs: docsScheduling, Fix: link{searchesPath, "Saved searches"},
 	},
 	cola.CodeIdempotencyKeyReused: {
 		Why: "The Idempotency-Key was already used for a different request.", Do: "Use a new key for each new search.", Docs: docsSaved,
 	},
 	cola.CodeDestinationLimit: {
-		Why: "The account has as many destinations as it may have.", Do: "Delete one, then try again.", Docs: docsDestination,
+		Why: "The account has reached its limit of destinations.", Do: "Delete one, then try again.", Docs: docsDestination,
 		Fix: link{destinationsPath, "Destinations"},
 	},
 	cola.CodeDestinationExists: {
@@ -95,11 +95,11 @@ var errorExplanations = map[cola.Code]errorExplanation{
 		Docs: docsDestination, Fix: link{destinationsPath, "Destinations"},
 	},
 	cola.CodeKeyLimit: {
-		Why: "The account has as many API keys as it may have.", Do: "Revoke one, then try again.", Docs: docsKeys,
+		Why: "The account has reached its limit of API keys.", Do: "Revoke one, then try again.", Docs: docsKeys,
 		Fix: link{keysPath, "API keys"},
 	},
 	cola.CodeUnavailable: {
-		Why: "The service was briefly unavailable. You weren’t charged.", Do: "Retry after the seconds in the Retry-After header.",
+		Why: "The service was briefly unavailable. You weren’t charged.", Do: "Wait as long as Retry-After says, then retry.",
 		Docs: docsOutage,
 	},
 	cola.CodeInternal: {
@@ -145,7 +145,7 @@ func explainLimit(reason string, q cola.QuotaState) *errorExplanation {
 		return &errorExplanation{Why: text.Why + ".", Do: text.Do, Docs: docsQuotas, Fix: link{text.Link, text.LinkText}}
 	}
 	return &errorExplanation{
-		Why: "A limit on requests of this kind was reached.", Do: "Retry after the seconds in the Retry-After header.",
+		Why: "A limit on requests of this kind was reached.", Do: "Wait as long as Retry-After says, then retry.",
 		Docs: docsQuotas,
 	}
 }

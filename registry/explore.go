@@ -19,7 +19,7 @@ type ExploreResult struct {
 	ColaPage
 	Facets []cola.Facet
 	Images map[cola.TTBID]string // main image by label; missing if it can't be read in time
-	WayOut []Note                // if no labels match: the filters whose removal finds some
+	RemovableFilters []Note                // if no labels match: the filters whose removal finds some
 }
 
 // Explore is SearchColas with facets. It costs the same.
@@ -43,7 +43,7 @@ func (s *Service) Explore(
 	result.Facets = found.view.Facets(facets)
 	s.metrics.observeSearch(facetCounts, start)
 	if found.Pagination.Total == 0 {
-		result.WayOut = removals(found.view, &p, &found.query)
+		result.RemovableFilters = removals(found.view, &p, &found.query)
 	}
 	result.Images = s.mainImages(ctx, found.Colas)
 	return result, state, nil

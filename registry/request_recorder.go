@@ -15,9 +15,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Each process records up to requestBurst requests of an account at once, and one per requestEvery
-// in the long run: as many as a free account may send. Beyond that, it still records errors up to
-// errorBurst, and one per errorEvery. With these limits, an account has at most 123,500 rows per
+// Each process records a burst of up to requestBurst requests per account, then one per requestEvery,
+// which is the rate limit of the free plan. Beyond that, it still records a burst of up to
+// errorBurst errors, then one per errorEvery. An account therefore has at most 123,500 rows per
 // process in a week.
 const (
 	requestBurst       = 2_000

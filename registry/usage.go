@@ -15,7 +15,7 @@ const (
 	// maxUseRows limits the rows of a report. If there are more sources, the last rows combine the
 	// rest, one row per channel.
 	maxUseRows = 12
-	// monthsRead is how many months before the current one decide whether this month is the first of
+	// monthsRead is how many months before the current one are checked for earlier
 	// use.
 	monthsRead = 11
 	// refusalsReported limits the refusals of a report.

@@ -37,7 +37,7 @@ type Options struct {
 	Reference httpapi.Reference // of the REST API
 	Service   Service           // supplies the landing page; without it, the page shows no labels
 	SiteName  string            // default web.DefaultSiteName
-	// PrivacyURL is linked from every page; default "/privacy". So is TermsURL, unless it is empty.
+	// PrivacyURL (default "/privacy") and TermsURL, if set, are linked from every page.
 	PrivacyURL, TermsURL string
 	Operator             web.Operator // named on every page
 	SignUp               bool         // whether visitors can create an account

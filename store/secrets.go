@@ -6,7 +6,7 @@ import (
 )
 
 // SealedSecrets stores secrets sealed by package vault: current and replaced webhook secrets, and
-// challenges. The store never sees them in clear text, except for those from an earlier version.
+// challenges. The store never sees them in plaintext, except for those from an earlier version.
 type SealedSecrets interface {
 	// KeyCheck returns the check value that identifies the server's keys. If there is none, it
 	// stores and returns first, so processes that start together agree on it. If first is empty,

@@ -24,7 +24,7 @@ type accountCommand struct {
 	SetAlerts   accountSetAlerts   `cmd:"" name:"set-alerts" help:"Limit an account's active alerts."`
 	Suspend     accountSuspend     `cmd:"" help:"Suspend an account."`
 	Restore     accountRestore     `cmd:"" help:"Restore a suspended account."`
-	Export      accountExport      `cmd:"" help:"Export all data of an account as JSON."`
+	Export      accountExport      `cmd:"" help:"Export all of an account's data as JSON."`
 	AddIdentity accountAddIdentity `cmd:"" name:"add-identity" help:"Link an issuer's identity to an account."`
 	Identities  accountIdentities  `cmd:"" help:"List identities and their accounts."`
 }

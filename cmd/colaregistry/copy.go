@@ -67,12 +67,12 @@ func (c *copyCommand) Run(env *environment) (err error) {
 }
 
 // rejectClearText returns an error if a database has clear-text secrets, which an earlier version
-// stored and the next serve encrypts. A copy would also store them in clear text, and break the
+// stored and the next serve encrypts. A copy would also store them in plaintext, and break the
 // links in email already sent.
 func rejectClearText(env *environment, source database) error {
 	keys, err := source.SecretKeys(env)
 	if n := keys[""]; err == nil && n > 0 {
-		err = fmt.Errorf("the database still has %s in clear text, stored by an earlier version; "+
+		err = fmt.Errorf("the database still has %s in plaintext, stored by an earlier version; "+
 			"first run \"colaregistry secret reseal\", or start and stop \"colaregistry serve\"",
 			amount(n, "secret", "secrets"))
 	}

@@ -26,7 +26,7 @@ const (
 )
 
 // tuneMemory configures garbage collection for the memory of the container or machine, unless
-// GOMEMLIMIT or GOGC do.
+// GOMEMLIMIT or GOGC is set.
 func tuneMemory() {
 	// Without a limit or on an error, the runtime's limit stays at its maximum.
 	limit, _ := memlimit.Set(memlimit.WithRatio(memoryRatio),
@@ -37,7 +37,7 @@ func tuneMemory() {
 }
 
 // keepMinHeap sets the GC percentage after each collection, so that the next one starts when the
-// heap has grown by gcPercent and has at least minHeap bytes. current is the current percentage.
+// heap has grown by gcPercent and is at least minHeap bytes. current is the current percentage.
 func keepMinHeap(minHeap int64, current int) {
 	if percent := percentFor(liveHeap(), minHeap); percent != current {
 		debug.SetGCPercent(percent)

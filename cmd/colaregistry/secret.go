@@ -150,7 +150,7 @@ func missingKeys(inUse map[string]int, v *vault.Vault) (missing []string) {
 	return missing
 }
 
-// sealClear encrypts secrets that an earlier version stored in clear text. It is idempotent and may
+// sealClear encrypts secrets that an earlier version stored in plaintext. It is idempotent and may
 // run while that version still runs.
 func sealClear(env *environment, st store.SealedSecrets, v *vault.Vault) error {
 	sealed, err := st.RewriteSecrets(env, vault.Prefix, func(s store.SealedSecret) (string, error) {
@@ -283,7 +283,7 @@ type secretStatus struct {
 
 // secretKeyRow is a key in the output of secret status.
 type secretKeyRow struct {
-	Key     *string `json:"key"` // null for secrets in clear text
+	Key     *string `json:"key"` // null for secrets in plaintext
 	Secrets int     `json:"secrets"`
 	State   string  `json:"state"`
 }
@@ -293,7 +293,7 @@ const (
 	keyCurrent   = "current"    // encrypts new secrets
 	keyOlder     = "older"      // decrypts
 	keyMissing   = "missing"    // not in the key file
-	keyClearText = "clear_text" // no key
+	keyClearText = "plaintext" // no key
 )
 
 // Run prints one row per key. It fails if the file lacks a key.
@@ -316,7 +316,7 @@ func (c *secretStatus) Run(env *environment) (err error) {
 			fmt.Fprintf(env.stderr, "The key file lacks key %s.\n", *r.Key)
 			err = exitError(exitFailed)
 		case keyClearText:
-			fmt.Fprintln(env.stderr, "Secrets in clear text will be encrypted the next time serve starts.")
+			fmt.Fprintln(env.stderr, "Plaintext secrets will be encrypted the next time serve starts.")
 		}
 	}
 	return err

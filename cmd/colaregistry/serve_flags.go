@@ -180,7 +180,7 @@ func (f *siteFlags) checkSiteName() error { return checkName("--site-name", f.Si
 
 // companyFlags name the operator of the service.
 type companyFlags struct {
-	Company string `name:"company" placeholder:"NAME" help:"Company or person that runs the service, shown at the end of pages and emails."`
+	Company string `name:"company" placeholder:"NAME" help:"Company or person that runs the service, shown in the footer of pages and emails."`
 }
 
 // checkCompany validates the name, which becomes part of emails.
@@ -204,7 +204,7 @@ func checkName(flag, name string) error {
 
 // discoveryFlags configure the public pages about the service.
 type discoveryFlags struct {
-	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, linked at the end of pages and wherever they say to ask the administrator (default: none)."`
+	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, linked in the footer of pages and wherever they say to ask the administrator (default: none)."`
 	TermsURL        string `group:"Discovery flags:" name:"terms-url" placeholder:"URL" help:"Your terms of service, linked from every page."`
 	PrivacyURL      string `group:"Discovery flags:" name:"privacy-url" placeholder:"URL" help:"Your privacy policy, linked from every page (default: the server's own page, /privacy)."`
 	OpenAIChallenge string `group:"Discovery flags:" name:"openai-apps-challenge" placeholder:"TOKEN" help:"Token with which OpenAI verifies the server's domain, served at /.well-known/openai-apps-challenge."`
@@ -232,7 +232,7 @@ func (f *discoveryFlags) discovery() httpapi.Discovery {
 type deliveryFlags struct {
 	SMTP            string     `group:"Alert flags:" name:"smtp" placeholder:"URL" help:"Mail server, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://…:465 (default: send no email)."`
 	SMTPFile        secretFile `group:"Alert flags:" name:"smtp-file" placeholder:"PATH" help:"File with the mail server URL, to keep its password off the command line."`
-	MailFrom        string     `group:"Alert flags:" name:"mail-from" placeholder:"ADDRESS" help:"Sender of email, such as 'Label alerts <alerts@example.com>'; required with --smtp. An address alone gets the site name."`
+	MailFrom        string     `group:"Alert flags:" name:"mail-from" placeholder:"ADDRESS" help:"Sender of email, such as 'Label alerts <alerts@example.com>'; required with --smtp. A bare address is sent with the site name."`
 	WebhooksPrivate bool       `group:"Alert flags:" name:"webhook-allow-private" help:"Allow webhooks to private addresses and over plain http. Use it only for testing, or if you trust every account holder."`
 }
 

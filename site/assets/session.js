@@ -1,5 +1,5 @@
 // Leads signed-in readers back to the dashboard. Pages are the same for everyone and cached, so this
-// asks the server. The dashboard leaves a note in the browser, so that other visitors send no request.
+// asks the server. The dashboard sets a flag in the browser's storage, so other visitors send no request.
 "use strict";
 
 // Browsers can block storage, in which case pages stay as they are.

@@ -1,5 +1,5 @@
-// Command httpbench measures charged searches over HTTP on SQLite and PostgreSQL, and a bare
-// net/http handler beside them that writes a page of the same size from memory. Clients and servers
+// Command httpbench compares charged searches over HTTP on SQLite and PostgreSQL with a bare
+// net/http handler that writes a page of the same size from memory. Clients and servers
 // share the machine, so compare the ratios, and the CPU time per request, which other processes
 // hardly affect.
 //

@@ -65,7 +65,7 @@ func (s *Searches) Add(other Searches) {
 }
 
 // Search runs the mix of searches from several concurrent clients until the context ends. Each
-// client keeps one connection. All requests take the keys in turns.
+// client keeps one connection. Requests rotate through the keys.
 //
 // The clients share the machine with the server, so they avoid net/http, whose client needs about
 // as much CPU time per request as the server.
