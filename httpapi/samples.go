@@ -155,7 +155,7 @@ func (c exampleCall) golang() string {
 		body, imports = "strings.NewReader(`"+c.body+"`)", append(imports, "strings")
 	}
 	if params := c.queryParams(); params != nil {
-		imports = []string{"io", "log", "net/http", "net/url", "os"}
+		imports = slices.Insert(imports, 3, "net/url")
 		build = "\tquery := url.Values{" + goValues(params) + "}\n"
 		target = strings.TrimSuffix(target, "\"") + "?\"+query.Encode()"
 	}

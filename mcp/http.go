@@ -128,7 +128,7 @@ func (e *edge) refuse(w http.ResponseWriter, r *http.Request, req *request, refu
 // writeError writes a JSON-RPC or HTTP error.
 func (e *edge) writeError(w http.ResponseWriter, r *http.Request, req *request, err error) {
 	web.SetQuota(w.Header(), req.state)
-	req.event.Logged = true
+	req.event.Logged = r.Method != http.MethodGet // clients routinely try GET, to open a stream
 	rpcErr, ok := err.(*rpcError)
 	if !ok {
 		web.Fail(w, r, err)

@@ -79,9 +79,10 @@ type (
 	}
 )
 
-// ExportAccount writes all data of an account as one JSON object, without secrets. It reads a page
-// of records at a time, so it needs little memory and holds no transaction open. The last field,
-// complete, is true; an export that failed lacks it and is not valid JSON.
+// ExportAccount writes the settings, credentials, usage and deliveries of an account as one JSON
+// object, without secrets. It reads a page of records at a time, so it needs little memory and holds
+// no transaction open. The last field, complete, is true; an export that failed lacks it and is not
+// valid JSON.
 func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.AccountID, now time.Time) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	e := &export{ctx: ctx, st: st, id: id, now: now.UTC(), out: out, json: json.NewEncoder(out)}
@@ -97,7 +98,7 @@ func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.Acc
 	return out.Flush() // reports earlier errors, too
 }
 
-// ExportAccount writes all data of the caller's account; see the function ExportAccount.
+// ExportAccount exports the data of the caller's account; see the function ExportAccount.
 func (s *Service) ExportAccount(ctx context.Context, c cola.Caller, w io.Writer) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

@@ -78,6 +78,16 @@ func TestExportAccount(t *testing.T) {
 	if _, _, err := w.SearchColas(t.Context(), keyCaller(ann.Account, key.ID), cola.SearchParams{}); err != nil {
 		t.Fatal(err)
 	}
+	for _, c := range []cola.Caller{ann, bob} {
+		for i := range 1 + int(c.Account-ann.Account) { // bob has two
+			if _, _, err := w.CreateSavedSearch(t.Context(), c, cola.SavedSearchParams{Name: fmt.Sprint("Search ", i), Filters: &cola.SavedSearchFilters{}}); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := w.CreateDestination(t.Context(), c, webhookTo(fmt.Sprintf("https://hooks.example/%d", i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	var text bytes.Buffer
 	if _, err := w.ExportAccount(t.Context(), ann, &text); err != nil {
 		t.Fatal(err)
@@ -88,7 +98,7 @@ func TestExportAccount(t *testing.T) {
 	}
 	for name, n := range map[string]int{
 		"identities": len(got.Identities), "sessions": len(got.Sessions), "keys": len(got.Keys), "apps": len(got.Apps),
-		"days of usage": len(got.Usage),
+		"days of usage": len(got.Usage), "saved searches": len(got.SavedSearches), "destinations besides her own address": len(got.Destinations) - 1,
 	} {
 		if n != 1 {
 			t.Errorf("%d %s, want 1", n, name)
@@ -107,6 +117,41 @@ func TestExportAccount(t *testing.T) {
 	_, err = w.ExportAccount(t.Context(), keyCaller(ann.Account, key.ID), &text)
 	if cola.CodeOf(err) != cola.CodeForbidden {
 		t.Errorf("with a key: error %v, want %s", err, cola.CodeForbidden)
+	}
+}
+
+// manySearches is a store with saved searches of any account.
+type manySearches struct {
+	registry.ExportStore
+	count int
+}
+
+func (m manySearches) SavedSearches(_ context.Context, _ cola.AccountID, offset, limit int) (page []cola.SavedSearch, total int, err error) {
+	for i := offset; i < min(offset+limit, m.count); i++ {
+		page = append(page, cola.SavedSearch{UUID: fmt.Sprint(i)})
+	}
+	return page, m.count, nil
+}
+
+// TestExportedPages checks that an export has each record of a list of several pages once.
+func TestExportedPages(t *testing.T) {
+	w := mustWorld(t, 1)
+	ann := w.mustHolder(t, "ann@example.com", cola.TierPro)
+	var text bytes.Buffer
+	if err := registry.ExportAccount(t.Context(), &text, manySearches{w.store, 1_201}, ann.Account, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	var got exported
+	if err := json.Unmarshal(text.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range got.SavedSearches {
+		if s["uuid"] != fmt.Sprint(i) {
+			t.Fatalf("saved search %d is %v", i, s["uuid"])
+		}
+	}
+	if n := len(got.SavedSearches); n != 1_201 {
+		t.Errorf("%d saved searches, want 1201", n)
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 // ExploreResult is a ColaPage with facets and images.
 type ExploreResult struct {
 	ColaPage
-	Facets []cola.Facet
-	Images map[cola.TTBID]string // main image by label; missing if it can't be read in time
+	Facets           []cola.Facet
+	Images           map[cola.TTBID]string // main image by label; missing if it can't be read in time
 	RemovableFilters []Note                // if no labels match: the filters whose removal finds some
 }
 

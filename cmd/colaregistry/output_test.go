@@ -111,6 +111,7 @@ func TestUsageErrors(t *testing.T) {
 		"key create --account ada@example.com --name \x01": exitUsage,
 		"key revoke 7":                      exitFailed,
 		"alerts tick --at noon":             exitUsage,
+		"serve --request-log-days 91":       exitUsage,
 		"copy --from mysql:x --to sqlite:y": exitUsage,
 		"copy --from sqlite:/missing/registry.db --to sqlite:/missing": exitFailed,
 		"fetch reference --contact ada@example.com --json":             exitUsage,

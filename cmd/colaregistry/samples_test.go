@@ -388,29 +388,24 @@ func newSignatureCases(t *testing.T) []signatureCase {
 func TestSignatureSamples(t *testing.T) {
 	t.Parallel()
 	block := func(language string) string { return guideSample(t, "ALERTS", language) }
-	cases := newSignatureCases(t)
-	input, err := json.Marshal(cases)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for language, run := range map[string]func(t *testing.T) string{
-		"js": func(t *testing.T) string {
-			return runFiles(t, map[string]string{"cases.json": string(input), "verify.mjs": block("js"), "run.mjs": `
+	for language, run := range map[string]func(t *testing.T, cases string) string{
+		"js": func(t *testing.T, cases string) string {
+			return runFiles(t, map[string]string{"cases.json": cases, "verify.mjs": block("js"), "run.mjs": `
 				import { readFileSync } from "node:fs";
 				import { verify } from "./verify.mjs";
 				const cases = JSON.parse(readFileSync("cases.json"));
 				console.log(JSON.stringify(cases.map((c) => verify(c.secret, c.headers, Buffer.from(c.body)))));`,
 			}, nil, mustNode(t), "run.mjs")
 		},
-		"python": func(t *testing.T) string {
+		"python": func(t *testing.T, cases string) string {
 			return runFiles(t, map[string]string{
-				"cases.json": string(input),
+				"cases.json": cases,
 				"run": block("python") + "\nimport json\ncases = json.load(open('cases.json'))\n" +
 					"print(json.dumps([verify(c['secret'], c['headers'], c['body'].encode()) for c in cases]))\n",
 			}, nil, mustPython(t), "run")
 		},
-		"go": func(t *testing.T) string {
-			return runFiles(t, map[string]string{"cases.json": string(input), "main.go": `package main
+		"go": func(t *testing.T, cases string) string {
+			return runFiles(t, map[string]string{"cases.json": cases, "main.go": `package main
 				import (
 					"crypto/hmac"; "crypto/sha256"; "encoding/base64"; "encoding/json"; "fmt"
 					"net/http"; "os"; "strconv"; "strings"; "time"
@@ -432,8 +427,13 @@ func TestSignatureSamples(t *testing.T) {
 	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
+			cases := newSignatureCases(t) // after waiting for other parallel tests: the cases are valid for five minutes
+			input, err := json.Marshal(cases)
+			if err != nil {
+				t.Fatal(err)
+			}
 			var results []bool
-			if out := run(t); json.Unmarshal([]byte(out), &results) != nil || len(results) != len(cases) {
+			if out := run(t, string(input)); json.Unmarshal([]byte(out), &results) != nil || len(results) != len(cases) {
 				t.Fatalf("output %s", out)
 			}
 			for i, c := range cases {

@@ -290,9 +290,9 @@ type secretKeyRow struct {
 
 // States of a key.
 const (
-	keyCurrent   = "current"    // encrypts new secrets
-	keyOlder     = "older"      // decrypts
-	keyMissing   = "missing"    // not in the key file
+	keyCurrent   = "current"   // encrypts new secrets
+	keyOlder     = "older"     // decrypts
+	keyMissing   = "missing"   // not in the key file
 	keyClearText = "plaintext" // no key
 )
 

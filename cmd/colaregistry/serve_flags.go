@@ -125,7 +125,7 @@ const maxRequestLogDays = 90
 
 func (f *dashboardFlags) checkRequestLog() error {
 	if f.RequestLogDays < 0 || f.RequestLogDays > maxRequestLogDays {
-		return fmt.Errorf("--request-log-days must be from 0 to %d", maxRequestLogDays)
+		return usageErrorf("--request-log-days must be from 0 to %d", maxRequestLogDays)
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ const maxName = 60 // characters of a site name or company
 func checkName(flag, name string) error {
 	invisible := func(r rune) bool { return !unicode.IsPrint(r) }
 	if name != strings.TrimSpace(name) || name == "" || strings.ContainsFunc(name, invisible) || utf8.RuneCountInString(name) > maxName {
-		return fmt.Errorf("%s: %q must be one line of at most %d visible characters", flag, name, maxName)
+		return usageErrorf("%s: %q must be one line of at most %d visible characters", flag, name, maxName)
 	}
 	return nil
 }
