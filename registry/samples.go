@@ -2,6 +2,8 @@ package registry
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -110,6 +112,7 @@ func (s *Service) refreshSamples(ctx context.Context) *cachedSamples {
 	}
 	fresh := &cachedSamples{}
 	err := withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
+		defer s.recoverSamples(&err)
 		fresh.samples, err = s.computeSamples(ctx)
 		return err
 	})
@@ -128,6 +131,15 @@ func (s *Service) refreshSamples(ctx context.Context) *cachedSamples {
 	fresh.expires = s.now().Add(interval)
 	s.samples.latest.Store(fresh)
 	return fresh
+}
+
+// recoverSamples turns a panic into an error. Samples are computed in their own goroutine, where a
+// panic would end the program.
+func (s *Service) recoverSamples(err *error) {
+	if p := recover(); p != nil {
+		s.log.Error("panic while computing samples", "panic", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("panic: %v", p)
+	}
 }
 
 func (s *Service) computeSamples(ctx context.Context) (*Samples, error) {
