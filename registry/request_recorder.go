@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -93,9 +92,10 @@ func (r *requestRecorder) record(account cola.AccountID, failed bool, describe f
 	r.add(request)
 }
 
-// add queues a request, or counts it as left out if the queue is full. The caller holds the lock.
+// add queues a request. It counts the request as left out if the queue is full, or if the request
+// can't be stored, which would fail every request of its batch. The caller holds the lock.
 func (r *requestRecorder) add(request store.RecordedRequest) {
-	if r.closed || len(r.pending) >= maxPendingRequests {
+	if r.closed || len(r.pending) >= maxPendingRequests || request.Check() != nil {
 		r.metrics.dropped.Inc()
 		r.leaveOut(request.Account, request.At, request.Failed())
 		return
@@ -134,13 +134,6 @@ func (r *requestRecorder) writePending(ctx context.Context) error {
 	for len(requests)+len(gaps) > 0 && err == nil {
 		n, counts := min(len(requests), store.RequestBatch), min(len(gaps), store.RequestBatch)
 		err = r.store.RecordRequests(ctx, requests[:n], gaps[:counts])
-		if errors.Is(err, store.ErrMalformed) {
-			// Retrying would block the queue forever.
-			r.log.Error("dropped requests that can't be stored", "requests", n, "error", err)
-			r.metrics.dropped.Add(float64(n))
-			requests, err = requests[n:], nil
-			continue
-		}
 		if err == nil {
 			r.metrics.recorded.Add(float64(n))
 			requests, gaps = requests[n:], gaps[counts:]
@@ -200,7 +193,7 @@ func newRequestLogMetrics(registerer prometheus.Registerer) *requestLogMetrics {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_request_log_requests_total",
 		Help: "Requests of accounts by outcome: recorded; sampled (left out by the limit per account); " +
-			"dropped (left out because memory was full or the database unavailable).",
+			"dropped (left out because memory was full, the database unavailable or the text invalid).",
 	}, []string{"outcome"})
 	if registerer != nil {
 		registerer.MustRegister(requests)

@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fakeRequestStore records requests, or fails on demand.
+// fakeRequestStore records requests. It fails for requests that can't be stored, and on demand.
 type fakeRequestStore struct {
 	store.RequestLog
 	mu       sync.Mutex
@@ -38,6 +38,11 @@ func (n *fakeRequestStore) RecordRequests(ctx context.Context, requests []store.
 	}
 	if fault != nil {
 		return fault
+	}
+	for _, r := range requests {
+		if err := r.Check(); err != nil {
+			return err
+		}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -200,18 +205,27 @@ func TestFullRequestQueue(t *testing.T) {
 	}
 }
 
-// TestUnstorableRequests checks that requests that the database rejects don't block later ones.
+// TestUnstorableRequests checks that a request that can't be stored is counted as left out, and
+// that the other requests of its batch are recorded.
 func TestUnstorableRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &fakeRequestStore{fault: store.ErrMalformed}
+		n := &fakeRequestStore{}
 		r := newTestRequestRecorder(n)
+		hour := time.Now().Unix() / 3600
 		r.sent(1, 200)
+		for _, text := range []string{"a\x00b", "\xff"} {
+			r.record(2, true, func() cola.LoggedRequest { return cola.LoggedRequest{Status: 404, Target: text} })
+		}
+		r.sent(3, 200)
 		time.Sleep(time.Minute)
-		n.set(nil, false)
-		r.sent(2, 200)
+		calls, requests, successes, failures := n.totals()
+		if calls != 1 || requests != 2 || successes != 0 || failures != 2 || n.gaps[gapKey{2, hour}].Errors != 2 {
+			t.Errorf("%d writes, %d recorded, %d successes and %d errors left out; want 1, 2, 0 and 2 of account 2",
+				calls, requests, successes, failures)
+		}
 		r.close()
-		if _, requests, _, _ := n.totals(); requests != 1 || r.counts() != [3]float64{1, 0, 1} {
-			t.Errorf("%d recorded, metrics %v", requests, r.counts())
+		if got := r.counts(); got != [3]float64{2, 0, 2} {
+			t.Errorf("metrics = %v", got)
 		}
 	})
 }
