@@ -30,8 +30,8 @@ const (
 	// requestInterval is the time until a request is written. A crash loses the requests of this
 	// time.
 	requestInterval = time.Second
-	// maxPendingRequests limits the requests in memory, which have up to 7 KB each, but typically
-	// 400 bytes.
+	// maxPendingRequests limits the requests in memory, including those being written. They have up
+	// to 7 KB each, but typically 400 bytes.
 	maxPendingRequests = 5_000
 	// maxPendingGaps limits the counts in memory.
 	maxPendingGaps = 10_000
@@ -51,6 +51,7 @@ type requestRecorder struct {
 
 	// Guarded by mu.
 	pending []store.RecordedRequest
+	writing int // requests taken from pending, but neither written nor requeued
 	gaps    map[gapKey]*store.RequestGap
 }
 
@@ -95,7 +96,7 @@ func (r *requestRecorder) record(account cola.AccountID, failed bool, describe f
 // add queues a request. It counts the request as left out if the queue is full, or if the request
 // can't be stored, which would fail every request of its batch. The caller holds the lock.
 func (r *requestRecorder) add(request store.RecordedRequest) {
-	if r.closed || len(r.pending) >= maxPendingRequests || request.Check() != nil {
+	if r.closed || len(r.pending)+r.writing >= maxPendingRequests || request.Check() != nil {
 		r.metrics.dropped.Inc()
 		r.leaveOut(request.Account, request.At, request.Failed())
 		return
@@ -135,7 +136,7 @@ func (r *requestRecorder) writePending(ctx context.Context) error {
 		n, counts := min(len(requests), store.RequestBatch), min(len(gaps), store.RequestBatch)
 		err = r.store.RecordRequests(ctx, requests[:n], gaps[:counts])
 		if err == nil {
-			r.metrics.recorded.Add(float64(n))
+			r.written(requests[:n])
 			requests, gaps = requests[n:], gaps[counts:]
 		}
 	}
@@ -151,24 +152,25 @@ func (r *requestRecorder) takePending() (requests []store.RecordedRequest, gaps 
 		gaps = append(gaps, *g)
 	}
 	requests = r.pending
-	r.pending = nil
+	r.pending, r.writing = nil, len(requests)
 	clear(r.gaps)
 	return requests, gaps
 }
 
-// requeue puts unwritten requests and counts before those that arrived in the meantime. If there are
-// too many, it leaves out the latest.
+// written counts requests as recorded, and makes room for as many.
+func (r *requestRecorder) written(requests []store.RecordedRequest) {
+	r.metrics.recorded.Add(float64(len(requests)))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writing -= len(requests)
+	clear(requests) // frees their text before the remaining batches are written
+}
+
+// requeue puts unwritten requests and counts before those that arrived in the meantime.
 func (r *requestRecorder) requeue(requests []store.RecordedRequest, gaps []store.RequestGap) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	later := r.pending
-	r.pending = slices.Clip(requests)
-	keep := min(len(later), maxPendingRequests-len(r.pending))
-	r.pending = append(r.pending, later[:keep]...)
-	for _, excess := range later[keep:] {
-		r.metrics.dropped.Inc()
-		r.leaveOut(excess.Account, excess.At, excess.Failed())
-	}
+	r.pending, r.writing = append(slices.Clip(requests), r.pending...), 0
 	for _, g := range gaps {
 		r.addGap(g)
 	}

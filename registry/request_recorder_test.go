@@ -167,8 +167,8 @@ func TestRequestSampling(t *testing.T) {
 	})
 }
 
-// TestFullRequestQueue checks that requests that don't fit in memory are dropped and counted, and
-// that those that wait are written once the database works again.
+// TestFullRequestQueue checks that requests that don't fit in memory are dropped and counted, also
+// during a write, and that those that wait are written once the database works again.
 func TestFullRequestQueue(t *testing.T) {
 	for name, fail := range map[string]func(*fakeRequestStore){
 		"it fails": func(n *fakeRequestStore) { n.set(store.ErrUnavailable, false) },
@@ -186,6 +186,9 @@ func TestFullRequestQueue(t *testing.T) {
 				for account := range 100 {
 					r.sent(account, 500)
 				}
+				if got := r.counts(); got != [3]float64{0, 0, 90} {
+					t.Errorf("metrics during or after the first write = %v", got)
+				}
 				time.Sleep(time.Minute)
 				n.set(nil, false)
 				time.Sleep(time.Minute)
@@ -199,7 +202,13 @@ func TestFullRequestQueue(t *testing.T) {
 				if r.timer != nil || len(r.pending)+len(r.gaps) != 0 {
 					t.Error("requests pending")
 				}
+				for account := range maxPendingRequests + 1 {
+					r.sent(account, 200)
+				}
 				r.close()
+				if got := r.counts(); got != [3]float64{2 * maxPendingRequests, 0, 91} {
+					t.Errorf("metrics after filling the queue again = %v", got)
+				}
 			})
 		})
 	}
