@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -19,25 +18,14 @@ import (
 // fakeRequestStore records requests. It fails for requests that can't be stored, and on demand.
 type fakeRequestStore struct {
 	store.RequestLog
-	mu       sync.Mutex
-	fault    error
-	hangs    bool // until the context ends
-	calls    []int
+	faultyStore
 	requests []store.RecordedRequest
 	gaps     map[gapKey]store.RequestGap
 }
 
 func (n *fakeRequestStore) RecordRequests(ctx context.Context, requests []store.RecordedRequest, gaps []store.RequestGap) error {
-	n.mu.Lock()
-	n.calls = append(n.calls, len(requests))
-	fault, hangs := n.fault, n.hangs
-	n.mu.Unlock()
-	if hangs {
-		<-ctx.Done()
-		return fmt.Errorf("%w: %v", store.ErrUnavailable, ctx.Err())
-	}
-	if fault != nil {
-		return fault
+	if err := n.called(ctx, len(requests)); err != nil {
+		return err
 	}
 	for _, r := range requests {
 		if err := r.Check(); err != nil {
@@ -57,12 +45,6 @@ func (n *fakeRequestStore) RecordRequests(ctx context.Context, requests []store.
 		n.gaps[key] = g
 	}
 	return nil
-}
-
-func (n *fakeRequestStore) set(fault error, hangs bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.fault, n.hangs = fault, hangs
 }
 
 // totals returns the number of calls and recorded requests, and the sums of the gaps.
@@ -252,7 +234,7 @@ func TestRequestsAtShutdown(t *testing.T) {
 		if _, requests, _, _ := n.totals(); requests != 1 || r.counts() != [3]float64{1, 0, 1} {
 			t.Errorf("%d recorded, metrics %v", requests, r.counts())
 		}
-		silent := newTestRequestRecorder(&fakeRequestStore{hangs: true})
+		silent := newTestRequestRecorder(&fakeRequestStore{faultyStore: faultyStore{hangs: true}})
 		silent.sent(1, 200)
 		start := time.Now()
 		silent.close()
@@ -264,7 +246,7 @@ func TestRequestsAtShutdown(t *testing.T) {
 
 // TestGapLimit checks that the counts in memory are limited.
 func TestGapLimit(t *testing.T) {
-	n := &fakeRequestStore{fault: store.ErrUnavailable}
+	n := &fakeRequestStore{faultyStore: faultyStore{fault: store.ErrUnavailable}}
 	r := newTestRequestRecorder(n)
 	r.mu.Lock()
 	for account := range maxPendingGaps + 10 {
