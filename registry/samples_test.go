@@ -73,6 +73,18 @@ func TestSamplesCache(t *testing.T) {
 	w.newSamples(t, last)
 }
 
+// TestSamplesSearchOnce checks that the record and the labels with images come from one search.
+func TestSamplesSearchOnce(t *testing.T) {
+	w := mustWorld(t, 300)
+	m, err := w.Samples(t.Context())
+	if err != nil || m.Record.TTBID == 0 || len(m.Labels) == 0 {
+		t.Fatalf("samples = %+v, %v; want a record and labels", m, err)
+	}
+	if searches := w.measured(t, "searches_total")["browse"]; searches != 1 {
+		t.Errorf("%v searches for the newest labels, want 1", searches)
+	}
+}
+
 // newSamples waits until samples were computed again, in the background.
 func (w *world) newSamples(t *testing.T, last *registry.Samples) *registry.Samples {
 	t.Helper()
