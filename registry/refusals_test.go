@@ -18,21 +18,42 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fakeRefusalStore records refusals, or fails on demand.
-type fakeRefusalStore struct {
+// faultyStore counts writes, which fail or hang on demand.
+type faultyStore struct {
 	mu    sync.Mutex
 	fault error
-	hangs bool // until the context ends
-	calls []int
-	sums  map[store.AccountRefusal]int // keyed by refusal with zero Count and LastAt
+	hangs bool  // until the context ends
+	calls []int // records per write
+}
+
+// called counts a write, and returns its error.
+func (f *faultyStore) called(ctx context.Context, records int) error {
+	f.mu.Lock()
+	f.calls = append(f.calls, records)
+	fault, hangs := f.fault, f.hangs
+	f.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return fmt.Errorf("%w: %v", store.ErrUnavailable, ctx.Err())
+	}
+	return fault
+}
+
+func (f *faultyStore) set(fault error, hangs bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fault, f.hangs = fault, hangs
+}
+
+// fakeRefusalStore records refusals, or fails on demand.
+type fakeRefusalStore struct {
+	faultyStore
+	sums map[store.AccountRefusal]int // keyed by refusal with zero Count and LastAt
 }
 
 func (n *fakeRefusalStore) RecordRefusals(ctx context.Context, refusals []store.AccountRefusal) error {
-	if fault, hangs := n.called(len(refusals)); hangs {
-		<-ctx.Done()
-		return fmt.Errorf("%w: %v", store.ErrUnavailable, ctx.Err())
-	} else if fault != nil {
-		return fault
+	if err := n.called(ctx, len(refusals)); err != nil {
+		return err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -47,14 +68,6 @@ func (n *fakeRefusalStore) RecordRefusals(ctx context.Context, refusals []store.
 	return nil
 }
 
-// called records a call and returns its outcome.
-func (n *fakeRefusalStore) called(refusals int) (fault error, hangs bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.calls = append(n.calls, refusals)
-	return n.fault, n.hangs
-}
-
 func (n *fakeRefusalStore) Refusals(context.Context, cola.AccountID, int) ([]store.Refusal, error) {
 	return nil, nil
 }
@@ -67,12 +80,6 @@ func (n *fakeRefusalStore) counts() (calls, requests int) {
 		requests += count
 	}
 	return len(n.calls), requests
-}
-
-func (n *fakeRefusalStore) set(fault error, hangs bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.fault, n.hangs = fault, hangs
 }
 
 func newTestRecorder(n *fakeRefusalStore) *refusalRecorder {
@@ -224,7 +231,7 @@ func TestRejectionStoreErrors(t *testing.T) {
 // excess is counted as dropped. Refusals of the same kind share one entry.
 func TestRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &fakeRefusalStore{fault: store.ErrUnavailable}
+		n := &fakeRefusalStore{faultyStore: faultyStore{fault: store.ErrUnavailable}}
 		r := newTestRecorder(n)
 		for account := range maxPendingRefusals + 50 {
 			r.record(callerOfAccount(account), burstRefusal())
@@ -254,7 +261,7 @@ func TestRejectionLimit(t *testing.T) {
 // meantime stay within the limit together.
 func TestUnwrittenRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &fakeRefusalStore{hangs: true}
+		n := &fakeRefusalStore{faultyStore: faultyStore{hangs: true}}
 		r := newTestRecorder(n)
 		for account := range maxPendingRefusals - 10 {
 			r.record(callerOfAccount(account), burstRefusal())
@@ -289,7 +296,7 @@ func TestCloseFlush(t *testing.T) {
 			t.Errorf("%d calls, %d requests, %v dropped, want one each", calls, requests, testutil.ToFloat64(r.metrics.dropped))
 		}
 
-		silent := newTestRecorder(&fakeRefusalStore{hangs: true})
+		silent := newTestRecorder(&fakeRefusalStore{faultyStore: faultyStore{hangs: true}})
 		silent.record(callerOfAccount(1), burstRefusal())
 		silent.record(callerOfAccount(1), burstRefusal())
 		start := time.Now()

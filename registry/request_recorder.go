@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -31,8 +30,8 @@ const (
 	// requestInterval is the time until a request is written. A crash loses the requests of this
 	// time.
 	requestInterval = time.Second
-	// maxPendingRequests limits the requests in memory, which have up to 7 KB each, but typically
-	// 400 bytes.
+	// maxPendingRequests limits the requests in memory, including those being written. They have up
+	// to 7 KB each, but typically 400 bytes.
 	maxPendingRequests = 5_000
 	// maxPendingGaps limits the counts in memory.
 	maxPendingGaps = 10_000
@@ -52,6 +51,7 @@ type requestRecorder struct {
 
 	// Guarded by mu.
 	pending []store.RecordedRequest
+	writing int // requests taken from pending, but neither written nor requeued
 	gaps    map[gapKey]*store.RequestGap
 }
 
@@ -93,9 +93,10 @@ func (r *requestRecorder) record(account cola.AccountID, failed bool, describe f
 	r.add(request)
 }
 
-// add queues a request, or counts it as left out if the queue is full. The caller holds the lock.
+// add queues a request. It counts the request as left out if the queue is full, or if the request
+// can't be stored, which would fail every request of its batch. The caller holds the lock.
 func (r *requestRecorder) add(request store.RecordedRequest) {
-	if r.closed || len(r.pending) >= maxPendingRequests {
+	if r.closed || len(r.pending)+r.writing >= maxPendingRequests || request.Check() != nil {
 		r.metrics.dropped.Inc()
 		r.leaveOut(request.Account, request.At, request.Failed())
 		return
@@ -134,15 +135,8 @@ func (r *requestRecorder) writePending(ctx context.Context) error {
 	for len(requests)+len(gaps) > 0 && err == nil {
 		n, counts := min(len(requests), store.RequestBatch), min(len(gaps), store.RequestBatch)
 		err = r.store.RecordRequests(ctx, requests[:n], gaps[:counts])
-		if errors.Is(err, store.ErrMalformed) {
-			// Retrying would block the queue forever.
-			r.log.Error("dropped requests that can't be stored", "requests", n, "error", err)
-			r.metrics.dropped.Add(float64(n))
-			requests, err = requests[n:], nil
-			continue
-		}
 		if err == nil {
-			r.metrics.recorded.Add(float64(n))
+			r.written(requests[:n])
 			requests, gaps = requests[n:], gaps[counts:]
 		}
 	}
@@ -158,24 +152,25 @@ func (r *requestRecorder) takePending() (requests []store.RecordedRequest, gaps 
 		gaps = append(gaps, *g)
 	}
 	requests = r.pending
-	r.pending = nil
+	r.pending, r.writing = nil, len(requests)
 	clear(r.gaps)
 	return requests, gaps
 }
 
-// requeue puts unwritten requests and counts before those that arrived in the meantime. If there are
-// too many, it leaves out the latest.
+// written counts requests as recorded, and makes room for as many.
+func (r *requestRecorder) written(requests []store.RecordedRequest) {
+	r.metrics.recorded.Add(float64(len(requests)))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writing -= len(requests)
+	clear(requests) // frees their text before the remaining batches are written
+}
+
+// requeue puts unwritten requests and counts before those that arrived in the meantime.
 func (r *requestRecorder) requeue(requests []store.RecordedRequest, gaps []store.RequestGap) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	later := r.pending
-	r.pending = slices.Clip(requests)
-	keep := min(len(later), maxPendingRequests-len(r.pending))
-	r.pending = append(r.pending, later[:keep]...)
-	for _, excess := range later[keep:] {
-		r.metrics.dropped.Inc()
-		r.leaveOut(excess.Account, excess.At, excess.Failed())
-	}
+	r.pending, r.writing = append(slices.Clip(requests), r.pending...), 0
 	for _, g := range gaps {
 		r.addGap(g)
 	}
@@ -200,7 +195,7 @@ func newRequestLogMetrics(registerer prometheus.Registerer) *requestLogMetrics {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_request_log_requests_total",
 		Help: "Requests of accounts by outcome: recorded; sampled (left out by the limit per account); " +
-			"dropped (left out because memory was full or the database unavailable).",
+			"dropped (left out because memory was full, the database unavailable or the text invalid).",
 	}, []string{"outcome"})
 	if registerer != nil {
 		registerer.MustRegister(requests)

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -16,28 +15,22 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fakeRequestStore records requests, or fails on demand.
+// fakeRequestStore records requests. It fails for requests that can't be stored, and on demand.
 type fakeRequestStore struct {
 	store.RequestLog
-	mu       sync.Mutex
-	fault    error
-	hangs    bool // until the context ends
-	calls    []int
+	faultyStore
 	requests []store.RecordedRequest
 	gaps     map[gapKey]store.RequestGap
 }
 
 func (n *fakeRequestStore) RecordRequests(ctx context.Context, requests []store.RecordedRequest, gaps []store.RequestGap) error {
-	n.mu.Lock()
-	n.calls = append(n.calls, len(requests))
-	fault, hangs := n.fault, n.hangs
-	n.mu.Unlock()
-	if hangs {
-		<-ctx.Done()
-		return fmt.Errorf("%w: %v", store.ErrUnavailable, ctx.Err())
+	if err := n.called(ctx, len(requests)); err != nil {
+		return err
 	}
-	if fault != nil {
-		return fault
+	for _, r := range requests {
+		if err := r.Check(); err != nil {
+			return err
+		}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -52,12 +45,6 @@ func (n *fakeRequestStore) RecordRequests(ctx context.Context, requests []store.
 		n.gaps[key] = g
 	}
 	return nil
-}
-
-func (n *fakeRequestStore) set(fault error, hangs bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.fault, n.hangs = fault, hangs
 }
 
 // totals returns the number of calls and recorded requests, and the sums of the gaps.
@@ -162,8 +149,8 @@ func TestRequestSampling(t *testing.T) {
 	})
 }
 
-// TestFullRequestQueue checks that requests that don't fit in memory are dropped and counted, and
-// that those that wait are written once the database works again.
+// TestFullRequestQueue checks that requests that don't fit in memory are dropped and counted, also
+// during a write, and that those that wait are written once the database works again.
 func TestFullRequestQueue(t *testing.T) {
 	for name, fail := range map[string]func(*fakeRequestStore){
 		"it fails": func(n *fakeRequestStore) { n.set(store.ErrUnavailable, false) },
@@ -181,6 +168,9 @@ func TestFullRequestQueue(t *testing.T) {
 				for account := range 100 {
 					r.sent(account, 500)
 				}
+				if got := r.counts(); got != [3]float64{0, 0, 90} {
+					t.Errorf("metrics during or after the first write = %v", got)
+				}
 				time.Sleep(time.Minute)
 				n.set(nil, false)
 				time.Sleep(time.Minute)
@@ -194,24 +184,39 @@ func TestFullRequestQueue(t *testing.T) {
 				if r.timer != nil || len(r.pending)+len(r.gaps) != 0 {
 					t.Error("requests pending")
 				}
+				for account := range maxPendingRequests + 1 {
+					r.sent(account, 200)
+				}
 				r.close()
+				if got := r.counts(); got != [3]float64{2 * maxPendingRequests, 0, 91} {
+					t.Errorf("metrics after filling the queue again = %v", got)
+				}
 			})
 		})
 	}
 }
 
-// TestUnstorableRequests checks that requests that the database rejects don't block later ones.
+// TestUnstorableRequests checks that a request that can't be stored is counted as left out, and
+// that the other requests of its batch are recorded.
 func TestUnstorableRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &fakeRequestStore{fault: store.ErrMalformed}
+		n := &fakeRequestStore{}
 		r := newTestRequestRecorder(n)
+		hour := time.Now().Unix() / 3600
 		r.sent(1, 200)
+		for _, text := range []string{"a\x00b", "\xff"} {
+			r.record(2, true, func() cola.LoggedRequest { return cola.LoggedRequest{Status: 404, Target: text} })
+		}
+		r.sent(3, 200)
 		time.Sleep(time.Minute)
-		n.set(nil, false)
-		r.sent(2, 200)
+		calls, requests, successes, failures := n.totals()
+		if calls != 1 || requests != 2 || successes != 0 || failures != 2 || n.gaps[gapKey{2, hour}].Errors != 2 {
+			t.Errorf("%d writes, %d recorded, %d successes and %d errors left out; want 1, 2, 0 and 2 of account 2",
+				calls, requests, successes, failures)
+		}
 		r.close()
-		if _, requests, _, _ := n.totals(); requests != 1 || r.counts() != [3]float64{1, 0, 1} {
-			t.Errorf("%d recorded, metrics %v", requests, r.counts())
+		if got := r.counts(); got != [3]float64{2, 0, 2} {
+			t.Errorf("metrics = %v", got)
 		}
 	})
 }
@@ -229,7 +234,7 @@ func TestRequestsAtShutdown(t *testing.T) {
 		if _, requests, _, _ := n.totals(); requests != 1 || r.counts() != [3]float64{1, 0, 1} {
 			t.Errorf("%d recorded, metrics %v", requests, r.counts())
 		}
-		silent := newTestRequestRecorder(&fakeRequestStore{hangs: true})
+		silent := newTestRequestRecorder(&fakeRequestStore{faultyStore: faultyStore{hangs: true}})
 		silent.sent(1, 200)
 		start := time.Now()
 		silent.close()
@@ -241,7 +246,7 @@ func TestRequestsAtShutdown(t *testing.T) {
 
 // TestGapLimit checks that the counts in memory are limited.
 func TestGapLimit(t *testing.T) {
-	n := &fakeRequestStore{fault: store.ErrUnavailable}
+	n := &fakeRequestStore{faultyStore: faultyStore{fault: store.ErrUnavailable}}
 	r := newTestRequestRecorder(n)
 	r.mu.Lock()
 	for account := range maxPendingGaps + 10 {

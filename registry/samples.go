@@ -2,6 +2,8 @@ package registry
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -110,6 +112,7 @@ func (s *Service) refreshSamples(ctx context.Context) *cachedSamples {
 	}
 	fresh := &cachedSamples{}
 	err := withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
+		defer s.recoverSamples(&err)
 		fresh.samples, err = s.computeSamples(ctx)
 		return err
 	})
@@ -130,15 +133,23 @@ func (s *Service) refreshSamples(ctx context.Context) *cachedSamples {
 	return fresh
 }
 
+// recoverSamples turns a panic into an error. Samples are computed in their own goroutine, where a
+// panic would end the program.
+func (s *Service) recoverSamples(err *error) {
+	if p := recover(); p != nil {
+		s.log.Error("panic while computing samples", "panic", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("panic: %v", p)
+	}
+}
+
 func (s *Service) computeSamples(ctx context.Context) (*Samples, error) {
 	view := s.index.View()
 	m := &Samples{Coverage: *view.Coverage(s.today()), Permittees: view.Stats().Permittees}
-	var errs [5]error
+	var errs [4]error
 	m.Colas, _, errs[0] = s.SearchColas(ctx, sampleCaller, SampleSearch())
 	m.Brands, _, errs[1] = s.SearchBrands(ctx, sampleCaller, SampleBrand())
 	m.Counts, _, errs[2] = s.CountColas(ctx, sampleCaller, SampleCount())
 	errs[3] = s.addSampleLabels(ctx, m)
-	m.Record, errs[4] = s.sampleRecord(ctx)
 	for _, err := range errs {
 		if err != nil {
 			return nil, err
@@ -147,17 +158,13 @@ func (s *Service) computeSamples(ctx context.Context) (*Samples, error) {
 	return m, nil
 }
 
-// sampleRecord returns the newest label with a barcode, or else the newest label, or else zero.
-func (s *Service) sampleRecord(ctx context.Context) (cola.Cola, error) {
-	page, _, err := s.SearchColas(ctx, sampleCaller, cola.SearchParams{DateRange: cola.AllDates, PerPage: cola.Some(cola.MaxPerPage)})
-	if err != nil || len(page.Colas) == 0 {
-		return cola.Cola{}, err
-	}
-	i := slices.IndexFunc(page.Colas, func(c cola.ColaSummary) bool { return c.HasBarcode })
-	return s.findCola(ctx, page.Colas[max(i, 0)].TTBID.String())
+// sampleRecord returns the first label with a barcode, or else the first label.
+func (s *Service) sampleRecord(ctx context.Context, newest []cola.ColaSummary) (cola.Cola, error) {
+	i := slices.IndexFunc(newest, func(c cola.ColaSummary) bool { return c.HasBarcode })
+	return s.findCola(ctx, newest[max(i, 0)].TTBID.String())
 }
 
-// addSampleLabels adds the newest labels with images, and the newest approval.
+// addSampleLabels adds the newest labels with images, the newest approval, and the record.
 func (s *Service) addSampleLabels(ctx context.Context, m *Samples) error {
 	brands := map[string]bool{}
 	p := cola.SearchParams{DateRange: cola.AllDates, PerPage: cola.Some(cola.MaxPerPage)}
@@ -169,6 +176,9 @@ func (s *Service) addSampleLabels(ctx context.Context, m *Samples) error {
 		}
 		if first := &page.Colas[0]; n == 1 {
 			m.NewestApproval = max(first.ApprovalDate, first.ApprovalDateEstimate)
+			if m.Record, err = s.sampleRecord(ctx, page.Colas); err != nil {
+				return err
+			}
 		}
 		var withImages []cola.ColaSummary
 		for _, label := range page.Colas {

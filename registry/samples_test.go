@@ -3,8 +3,10 @@ package registry_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,6 +73,18 @@ func TestSamplesCache(t *testing.T) {
 	w.newSamples(t, last)
 }
 
+// TestSamplesSearchOnce checks that the record and the labels with images come from one search.
+func TestSamplesSearchOnce(t *testing.T) {
+	w := mustWorld(t, 300)
+	m, err := w.Samples(t.Context())
+	if err != nil || m.Record.TTBID == 0 || len(m.Labels) == 0 {
+		t.Fatalf("samples = %+v, %v; want a record and labels", m, err)
+	}
+	if searches := w.measured(t, "searches_total")["browse"]; searches != 1 {
+		t.Errorf("%v searches for the newest labels, want 1", searches)
+	}
+}
+
 // newSamples waits until samples were computed again, in the background.
 func (w *world) newSamples(t *testing.T, last *registry.Samples) *registry.Samples {
 	t.Helper()
@@ -113,6 +127,44 @@ func TestSamplesOutage(t *testing.T) {
 	w.clock.Add(time.Minute.Microseconds())
 	if m := w.newSamples(t, first); len(m.Labels) != len(first.Labels) {
 		t.Errorf("%d labels after the outage, want %d", len(m.Labels), len(first.Labels))
+	}
+}
+
+// panicking is a store that panics on reading images while broken is set.
+type panicking struct {
+	registry.Store
+	broken atomic.Bool
+}
+
+func (p *panicking) MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBID]string, error) {
+	if p.broken.Load() {
+		panic("bug")
+	}
+	return p.Store.MainImages(ctx, ids)
+}
+
+// TestSamplesPanic checks that a panic doesn't end the process, is logged with its stack, and is
+// cached for a minute like other failures.
+func TestSamplesPanic(t *testing.T) {
+	var p panicking
+	logged := &strings.Builder{}
+	w := mustWorldOf(t, 300, func(o *registry.Options) {
+		p.Store, o.Store = o.Store, &p
+		o.Logger = slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	})
+	p.broken.Store(true)
+	for range 2 {
+		if m, err := w.Samples(t.Context()); m != nil || err == nil {
+			t.Fatalf("samples after a panic = %v, %v; want an error", m, err)
+		}
+		p.broken.Store(false) // the failure is cached
+	}
+	if !strings.Contains(logged.String(), "panicking).MainImages") {
+		t.Errorf("log lacks the stack:\n%s", logged)
+	}
+	w.clock.Add(time.Minute.Microseconds())
+	if m, err := w.Samples(t.Context()); err != nil || len(m.Labels) == 0 {
+		t.Errorf("samples a minute after a panic = %+v, %v; want labels", m, err)
 	}
 }
 
