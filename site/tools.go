@@ -10,6 +10,7 @@ import (
 
 	"github.com/colaregistry/colaregistry"
 	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/mcp"
 )
 
@@ -94,11 +95,12 @@ func (s *server) toolOperation(t mcp.ToolDoc, records map[string]string) httpapi
 	arguments := t.Example
 	arguments, op.Placeholders = withRecords(arguments, records)
 	call := fmt.Sprintf(`{"name": %q, "arguments": %s}`, t.Name, arguments)
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + call + `}`
 	op.Samples = []httpapi.Sample{
 		{Language: "Arguments", Source: indented(call)},
 		{Language: "curl", Source: "curl -H \"X-API-Key: $API_KEY\" -H \"Content-Type: application/json\" \\\n" +
 			"  -H \"Accept: application/json, text/event-stream\" \\\n" +
-			`  -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + call + "}' \\\n  \"" + s.opts.PublicURL + t.Path + "\""},
+			"  -d " + web.ShellQuote(body) + " \\\n  \"" + s.opts.PublicURL + t.Path + "\""},
 	}
 	return op
 }
