@@ -77,7 +77,8 @@ func (s *server) toolSections(records map[string]string) (sections []httpapi.Sec
 
 func (s *server) toolOperation(t mcp.ToolDoc, records map[string]string) httpapi.Operation {
 	op := httpapi.Operation{
-		ID: t.Name, Path: t.Name, Summary: t.Title, Description: identifiers.ReplaceAllString(t.Description, "`$0`"), Cost: strings.ToUpper(t.Cost[:1]) + t.Cost[1:],
+		ID: t.Name, Path: t.Name, Summary: t.Title,
+		Description: identifiers.ReplaceAllString(t.Description, "`$0`"), Cost: strings.ToUpper(t.Cost[:1]) + t.Cost[1:],
 		Responses: []httpapi.Response{{Status: "Result", MediaType: "application/json", Example: toolResponse(t.Name)}},
 	}
 	for _, a := range t.Arguments {
@@ -159,10 +160,11 @@ func toolResponse(name string) string {
 	return response
 }
 
+// indented returns valid JSON with indentation.
 func indented(source string) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, []byte(source), "", "  "); err != nil {
-		panic("site: indent JSON: " + err.Error()) // unreachable: the sources are constant
+		panic("site: indent JSON: " + err.Error()) // unreachable: the sources are encoded JSON
 	}
 	return b.String()
 }
