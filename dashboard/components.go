@@ -7,12 +7,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/web"
-	"time"
 )
 
 const (
@@ -90,9 +90,9 @@ func (c *apiCall) Curl() string {
 	}
 	b.WriteString(`-H "X-API-Key: $API_KEY" `)
 	if c.Body != nil {
-		fmt.Fprintf(&b, "-H 'Content-Type: application/json' -d %s ", shellQuote(compactJSON(c.Body)))
+		fmt.Fprintf(&b, "-H 'Content-Type: application/json' -d %s ", web.ShellQuote(compactJSON(c.Body)))
 	}
-	b.WriteString(shellQuote(c.base + apiPath + c.Path))
+	b.WriteString(web.ShellQuote(c.base + apiPath + c.Path))
 	return b.String()
 }
 
@@ -108,9 +108,6 @@ func (c *apiCall) ToolCall() string {
 	return fmt.Sprintf(`{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": %q, "arguments": %s}}`,
 		c.Tool, compactJSON(arguments))
 }
-
-// shellQuote quotes a string for a shell.
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func compactJSON(v any) string {
 	var b strings.Builder

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 func connectRoutes() []route { return []route{get(connectPath, (*request).connect)} }
@@ -109,7 +111,7 @@ func (req *request) assistantsWithKey(key string) []setup {
 			ID: "claude-code", Name: "Claude Code",
 			Before: "Run in a shell:",
 			Text: fmt.Sprintf("claude mcp add --transport http %s %s --header %s",
-				serverName, shellQuote(req.mcpURL()), shellQuote("Authorization: Bearer "+key)),
+				serverName, web.ShellQuote(req.mcpURL()), web.ShellQuote("Authorization: Bearer "+key)),
 		},
 		{
 			ID: "claude-desktop", Name: "Claude Desktop",
@@ -179,7 +181,7 @@ func (req *request) assistantsSignedIn() []setup {
 		{
 			ID: "claude-code", Name: "Claude Code",
 			Before: "Run in a shell:",
-			Text:   fmt.Sprintf("claude mcp add --transport http %s %s", serverName, shellQuote(req.mcpURL())),
+			Text:   fmt.Sprintf("claude mcp add --transport http %s %s", serverName, web.ShellQuote(req.mcpURL())),
 			After:  "Then start Claude Code, enter /mcp, select " + serverName + " and sign in.",
 		},
 		{

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -174,5 +175,20 @@ func TestSuspended(t *testing.T) {
 	s.get("/plans").shows(t, http.StatusOK)
 	if to := s.post("/sign-out", nil).redirects(t); to != signInPath || len(s.browsers.ended) != 1 {
 		t.Errorf("signing out redirects to %s and ended %v", to, s.browsers.ended)
+	}
+}
+
+// TestDemoFooter checks that pages don't present demo labels as real ones.
+func TestDemoFooter(t *testing.T) {
+	s := mustSite(t)
+	for _, demo := range []bool{false, true} {
+		s.handler = New(s.registry.Service, s.browsers, Options{
+			PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now, Demo: demo,
+		})
+		page := s.get("/keys")
+		page.shows(t, http.StatusOK)
+		if strings.Contains(page.text, "Demonstration data") != demo || strings.Contains(page.text, "Public records") == demo {
+			t.Errorf("with Demo %t: page is marked as a demo: %t", demo, !demo)
+		}
 	}
 }

@@ -47,6 +47,7 @@ type layoutData struct {
 	API      string // base URL of the REST API
 	Site     string // name of the service
 	Operator web.Operator
+	Demo     bool // the registry holds demo labels
 
 	TermsURL, PrivacyURL string // TermsURL may be empty
 }
@@ -86,6 +87,7 @@ func (req *request) show(status int, name string, p page) error {
 		Account: req.account, Holder: req.caller.Account, Quota: req.quota,
 		Notice: req.browsers.Pop(req.ctx(), noticeKey), Assets: req.assets, API: req.opts.PublicURL + apiPath,
 		Site: req.opts.SiteName, Operator: req.opts.Operator, TermsURL: req.opts.TermsURL, PrivacyURL: req.opts.PrivacyURL,
+		Demo: req.opts.Demo,
 	}
 	if p.Indexable {
 		req.w.Header().Del("X-Robots-Tag")

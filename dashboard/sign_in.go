@@ -42,7 +42,8 @@ func (req *request) signIn() error {
 	if req.signedIn {
 		return req.redirect(to, "")
 	}
-	if req.takeReturnCookie(); to != homePath {
+	req.takeReturnCookie()
+	if to != homePath {
 		req.setReturnCookie(to, int(auth.LinkLifetime.Seconds())) // sign-in links in emails don't contain the path
 	}
 	return req.showSignIn(http.StatusOK, signInPage{ReturnTo: to})

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -593,3 +594,31 @@ func TestOperator(t *testing.T) {
 		}
 	}
 }
+
+// TestPrivacyStorage checks that the privacy page covers every item that scripts keep in the browser's
+// storage, and images from other sites.
+func TestPrivacyStorage(t *testing.T) {
+	text := mustRead(t, send(New(Options{Reference: newAPI().Reference}), "GET", privacyPath))
+	items := map[string]string{
+		"signed-in": "That you signed in", "language": "language you chose", "key": "An API key", "labels": "list of labels",
+	}
+	for _, file := range []string{
+		"assets/session.js", "assets/site.js", "assets/landing.js", "../dashboard/assets/page.js", "../dashboard/assets/label.js",
+	} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range storageItems.FindAllStringSubmatch(string(source), -1) {
+			if item := items[m[1]]; item == "" || !strings.Contains(text, item) {
+				t.Errorf("%s stores %s, which the page omits", file, m[1])
+			}
+		}
+	}
+	if !strings.Contains(text, "from that site") {
+		t.Error("page omits images from other sites")
+	}
+}
+
+// storageItems finds the names of items in storage.
+var storageItems = regexp.MustCompile(`(?:Storage", |Item\(|listKey = )"([^"]+)"`)

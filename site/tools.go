@@ -10,6 +10,7 @@ import (
 
 	"github.com/colaregistry/colaregistry"
 	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/mcp"
 )
 
@@ -76,7 +77,8 @@ func (s *server) toolSections(records map[string]string) (sections []httpapi.Sec
 
 func (s *server) toolOperation(t mcp.ToolDoc, records map[string]string) httpapi.Operation {
 	op := httpapi.Operation{
-		ID: t.Name, Path: t.Name, Summary: t.Title, Description: identifiers.ReplaceAllString(t.Description, "`$0`"), Cost: strings.ToUpper(t.Cost[:1]) + t.Cost[1:],
+		ID: t.Name, Path: t.Name, Summary: t.Title,
+		Description: identifiers.ReplaceAllString(t.Description, "`$0`"), Cost: strings.ToUpper(t.Cost[:1]) + t.Cost[1:],
 		Responses: []httpapi.Response{{Status: "Result", MediaType: "application/json", Example: toolResponse(t.Name)}},
 	}
 	for _, a := range t.Arguments {
@@ -94,11 +96,12 @@ func (s *server) toolOperation(t mcp.ToolDoc, records map[string]string) httpapi
 	arguments := t.Example
 	arguments, op.Placeholders = withRecords(arguments, records)
 	call := fmt.Sprintf(`{"name": %q, "arguments": %s}`, t.Name, arguments)
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + call + `}`
 	op.Samples = []httpapi.Sample{
 		{Language: "Arguments", Source: indented(call)},
 		{Language: "curl", Source: "curl -H \"X-API-Key: $API_KEY\" -H \"Content-Type: application/json\" \\\n" +
 			"  -H \"Accept: application/json, text/event-stream\" \\\n" +
-			`  -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + call + "}' \\\n  \"" + s.opts.PublicURL + t.Path + "\""},
+			"  -d " + web.ShellQuote(body) + " \\\n  \"" + s.opts.PublicURL + t.Path + "\""},
 	}
 	return op
 }
@@ -157,10 +160,11 @@ func toolResponse(name string) string {
 	return response
 }
 
+// indented returns valid JSON with indentation.
 func indented(source string) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, []byte(source), "", "  "); err != nil {
-		panic("site: indent JSON: " + err.Error()) // unreachable: the sources are constant
+		panic("site: indent JSON: " + err.Error()) // unreachable: the sources are encoded JSON
 	}
 	return b.String()
 }

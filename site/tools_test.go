@@ -1,6 +1,8 @@
 package site
 
 import (
+	"encoding/json"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -61,4 +63,33 @@ func TestToolRecords(t *testing.T) {
 			t.Errorf("%s: %s, %v", tt.arguments, got, placeholders)
 		}
 	}
+}
+
+// TestToolCallQuoting runs the curl example of a tool in a shell, with an ID that contains shell syntax.
+func TestToolCallQuoting(t *testing.T) {
+	const permit = `A'; echo injected; 'B $HOME "C"`
+	for _, section := range newTestServer().toolSections(map[string]string{"permit_number": permit}) {
+		for _, op := range section.Operations {
+			if op.ID != "get_permittee" {
+				continue
+			}
+			script := `curl() { while [ "$1" != -d ]; do shift; done; printf %s "$2"; }` + "\n" + op.Samples[1].Source
+			out, err := exec.CommandContext(t.Context(), "sh", "-c", script).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var body struct {
+				Params struct {
+					Arguments struct {
+						Permit string `json:"permit_number"`
+					} `json:"arguments"`
+				} `json:"params"`
+			}
+			if err := json.Unmarshal(out, &body); err != nil || body.Params.Arguments.Permit != permit {
+				t.Errorf("command sends %s: %v", out, err)
+			}
+			return
+		}
+	}
+	t.Error("no get_permittee")
 }

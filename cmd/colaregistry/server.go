@@ -135,7 +135,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, RequestLogDays: c.RequestLogDays,
 		SignUp: mailer != nil && c.SignUp == "open", Demo: demo, Logger: env.log, Metrics: metrics,
 	})
-	pages, err := s.dashboard(c, d, links, mailer, public)
+	pages, err := s.dashboard(c, d, links, mailer, public, demo)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 
 // dashboard returns the handler of the dashboard.
 func (s *server) dashboard(
-	c *serveCommand, d deployment, links auth.LinkPolicies, mailer *mail.Sender, public *site.Site,
+	c *serveCommand, d deployment, links auth.LinkPolicies, mailer *mail.Sender, public *site.Site, demo bool,
 ) (http.Handler, error) {
 	issuers, err := c.signInIssuers(c.Issuers)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *server) dashboard(
 		SignInByEmail: mailer != nil, SignUp: mailer != nil && c.SignUp == "open", InviteOnly: c.SignUp == "invite",
 		Landing: public.Landing, NotFound: public.NotFound, Frame: public.Frame, Operator: c.operator(), SiteName: c.SiteName,
 		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, Logger: s.env.log, Metrics: d.admin.registerer(),
-		LogRequest: s.service.LogRequest,
+		LogRequest: s.service.LogRequest, Demo: demo,
 	}), nil
 }
 

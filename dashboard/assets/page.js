@@ -86,7 +86,8 @@
   });
 
   // Link a label to its neighbors in the list that it was opened from: the last list of labels in this tab. It holds
-  // only labels that a page has shown. Pages without a session, such as sign-in, delete it.
+  // only labels that a page has shown. Public pages, such as sign-in, delete it when the session has ended (session.js of
+  // the site).
   const listKey = "labels", steps = document.querySelector("[data-steps]");
   function rememberList() {
     const paths = [...document.querySelectorAll("main :is(h3, th) > a")].map((a) => a.pathname);

@@ -173,6 +173,38 @@ func TestKeyInDocs(t *testing.T) {
 	b.checkErrors("a key in the documentation")
 }
 
+// TestKeyAfterSession checks that a tab forgets the key when the session has ended elsewhere, and on the
+// sign-in page.
+func TestKeyAfterSession(t *testing.T) {
+	s := newSite(t)
+	s.registry.Holder(t, ann, cola.TierStarter)
+	b := s.signIn(ann)
+	b.open(registrytest.PublicURL + "/keys/new")
+	b.fill("[name=name]", "Docs")
+	b.click("main form .button")
+	key := ask(b, chromedp.Evaluate[string](`document.querySelector(".secret code").textContent.trim()`))
+	b.press("Try it in the API reference")
+	b.checkKept(key)
+
+	other := s.signIn(ann)
+	other.open(registrytest.PublicURL + "/account")
+	other.click(`form[action$="/end-others"] button`)
+	b.open(registrytest.PublicURL + "/docs/reference/labels")
+	const forgotten = `sessionStorage.getItem("key") === null && document.querySelector(".try").hidden`
+	b.do(until(forgotten))
+	if sample := ask(b, chromedp.Evaluate[string](`document.querySelector(".sample pre").textContent`)); strings.Contains(sample, key) {
+		t.Errorf("sample still has the key:\n%s", sample)
+	}
+
+	b.fill(".key [name=key]", key) // a key also works without a session
+	b.do(until(`sessionStorage.getItem("key") !== null`))
+	b.open(registrytest.PublicURL + "/docs/reference/account")
+	b.checkKept(key)
+	b.open(registrytest.PublicURL + "/sign-in")
+	b.do(until(`sessionStorage.getItem("key") === null`))
+	b.checkErrors("a key after the session")
+}
+
 // checkKept checks that a key is in the tab's storage and nowhere else.
 func (b *tab) checkKept(key string) {
 	b.t.Helper()

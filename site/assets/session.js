@@ -11,11 +11,23 @@ function stored(store, name) {
   }
 }
 
+// Forgets what the tab keeps of a session: the API key, and the list that labels were opened from.
+function forgetSession() {
+  try {
+    for (const name of ["key", "labels"]) sessionStorage.removeItem(name);
+  } catch {} // storage is blocked
+  const field = document.querySelector(".key input"); // site.js has filled it in
+  if (!field?.value) return;
+  field.value = "";
+  field.dispatchEvent(new Event("input"));
+}
+
 async function showSession() {
   const response = await fetch("/sign-in/status", { cache: "no-store" });
   if (!response.ok) return;
   if (!(await response.json()).signed_in) {
     localStorage.removeItem("signed-in");
+    forgetSession();
     return;
   }
   for (const element of document.querySelectorAll("[data-session]")) {
@@ -25,5 +37,4 @@ async function showSession() {
 
 if (stored("localStorage", "signed-in")) showSession().catch(() => {}); // the page works as it is
 
-// After signing out, forget the list that labels were opened from.
-if (location.pathname.startsWith("/sign-in") && stored("sessionStorage", "labels")) sessionStorage.removeItem("labels");
+if (location.pathname.startsWith("/sign-in")) forgetSession(); // after signing out
