@@ -185,3 +185,16 @@ func pageWithoutCharge(t *testing.T, st store.Store, _ *clock) {
 	p.checkPaid("one", 0)
 	p.checkUsed(0)
 }
+
+// ExpiredPaidPages checks that payments for pages are deleted with their batches, after two hours:
+// by deleteOld, if the backend deletes them in the background, or else by the next payment. count
+// returns the number of stored payments.
+func ExpiredPaidPages(t *testing.T, st store.Store, advance func(time.Duration), deleteOld func() error, count func() int) {
+	p := mustPayer(t, st, "a@example.com")
+	for n := range 30 {
+		advance(10 * time.Minute)
+		p.load(fmt.Sprint(n), 20)
+	}
+	mustDo(t, deleteOld())
+	checkEqual(t, "number of payments", 12, count())
+}
