@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ func testPaidPages(t *testing.T, open Opener) {
 		{"paid pages", paidPages},
 		{"void of a paid page", voidPaidPage},
 		{"void of a reloaded page", voidReloadedPage},
+		{"void of a page and its reload", voidPageAndReload},
 		{"concurrent void and reload", concurrentVoidAndReload},
 		{"page without its charge", pageWithoutCharge},
 	})
@@ -143,6 +145,31 @@ func voidReloadedPage(t *testing.T, st store.Store, _ *clock) {
 	p.checkUsed(20)
 	if entries[0].Units[0].Units != 20 {
 		t.Error("Void changed the entries")
+	}
+}
+
+// voidPageAndReload checks that a page stays charged if its batch and the batch of its reload are
+// both voided, in either order, and that the session can still reload it without a charge.
+func voidPageAndReload(t *testing.T, st store.Store, _ *clock) {
+	p := mustPayer(t, st, "a@example.com")
+	type batch struct {
+		id      store.BatchID
+		entries []store.Entry
+	}
+	for i, page := range []string{"one", "two"} {
+		var batches []batch
+		for _, units := range []int{20, 25} { // the reload has five more rows
+			id, entries, _ := p.load(page, units)
+			batches = append(batches, batch{id, entries})
+		}
+		if i > 0 {
+			slices.Reverse(batches)
+		}
+		for _, b := range batches {
+			mustDo(t, st.Void(t.Context(), b.id, b.entries))
+		}
+		p.checkPaid(page, 20)
+		p.checkUsed(20 * (i + 1))
 	}
 }
 
