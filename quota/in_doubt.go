@@ -27,7 +27,7 @@ const (
 //  1. The ledger rejects the batch's charges and calls add.
 //  2. A background worker calls store.Ledger.Void, oldest batch first, with exponential backoff.
 //     Void undoes a committed batch and blocks one that has not committed yet, so a rejected
-//     request is never charged.
+//     request is not charged, except for pages reloaded since (docs/METERING.md, "In doubt").
 //  3. The worker skips a batch while its last attempt to settle is running, because its entries
 //     may change.
 //

@@ -86,8 +86,9 @@ func (r *requestRecorder) record(account cola.AccountID, failed bool, describe f
 		r.leaveOut(account, now, failed)
 		return
 	}
-	request := store.RecordedRequest{Account: account, ExpiresAt: now.Add(r.retention), LoggedRequest: describe()}
+	request := store.RecordedRequest{Account: account, LoggedRequest: describe()}
 	request.At = now.Add(-request.Duration)
+	request.ExpiresAt = request.At.Add(r.retention)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.add(request)

@@ -29,11 +29,13 @@ type Ledger interface {
 	// committed.
 	Settle(ctx context.Context, batch Batch, decide func(now time.Time, accounts []AccountState) []Entry) error
 
-	// Void makes sure that a batch is not charged. A batch that was not committed never will be.
+	// Void makes sure that a batch is not charged, except for reloaded pages. A batch that was not
+	// committed never will be.
 	// For a committed batch, Void reverts its entries in the month's counters, the day's rows, and
 	// the windows that still have its grants; entries must be those that were written. Units of
-	// pages that were reloaded since then stay charged, because their rows were shown. Void waits
-	// for an open transaction of the batch. Voiding again has no effect. If an error wraps
+	// pages that a later batch reloaded stay charged, because their rows were shown. They stay
+	// charged even if the later batch is voided too, so that its rows were not shown. Void waits for
+	// an open transaction of the batch. Voiding again has no effect. If an error wraps
 	// ErrUnavailable, the outcome is unknown; void the batch again.
 	Void(ctx context.Context, id BatchID, entries []Entry) error
 

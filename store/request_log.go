@@ -61,6 +61,8 @@ type RequestLog interface {
 	// RequestGaps returns an account's total of the gaps of all hours that overlap the given time
 	// span.
 	RequestGaps(ctx context.Context, account cola.AccountID, from, to time.Time) (RequestGap, error)
-	// ClearRequestLog deletes the requests and gaps of all accounts.
-	ClearRequestLog(ctx context.Context) error
+	// LimitRequestLog makes recorded requests expire at the given age or earlier, and gaps that long
+	// after the end of their hour. It then deletes the expired ones. It never extends the time for
+	// which they are kept.
+	LimitRequestLog(ctx context.Context, retention time.Duration) error
 }

@@ -2,21 +2,27 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestRequestLogDays checks that a server writes its last requests when it stops, and that a server
-// without a request log deletes them.
+// TestRequestLogDays checks that a server writes its last requests when it stops, and that a restart
+// with fewer days deletes older requests.
 func TestRequestLogDays(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		st := mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "ann@example.com", cola.TierFree)
+		at := time.Now().AddDate(0, 0, -8)
+		old := store.RecordedRequest{Account: account.ID, ExpiresAt: at.AddDate(0, 0, 90), LoggedRequest: cola.LoggedRequest{At: at}}
+		if err := st.RecordRequests(t.Context(), []store.RecordedRequest{old}, nil); err != nil {
+			t.Fatal(err)
+		}
 		for _, run := range []struct {
 			days string
 			want int
-		}{{"90", 1}, {"0", 0}, {"1", 1}} {
+		}{{"90", 2}, {"7", 2}, {"0", 0}, {"1", 1}} {
 			s := startServer(t, h, "--request-log-days", run.days)
 			s.get(t, "/usage", secret.Reveal())
 			s.stop(t)

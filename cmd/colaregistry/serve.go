@@ -112,10 +112,8 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.RequestLogDays == 0 {
-		if err := st.ClearRequestLog(env); err != nil {
-			return err
-		}
+	if err := st.LimitRequestLog(env, time.Duration(c.RequestLogDays)*24*time.Hour); err != nil {
+		return err
 	}
 	s, err := newServer(c, env, deployment{st, files, v, publicURL, listener.Addr(), processors, admin})
 	if err != nil {

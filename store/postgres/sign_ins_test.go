@@ -110,24 +110,3 @@ func TestAllowanceRetention(t *testing.T) {
 		}
 	}
 }
-
-// TestPaidPageRetention checks that upkeep deletes payments for pages with their batches.
-func TestPaidPageRetention(t *testing.T) {
-	url := migratedDatabase(t)
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
-	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var n int
-	query(t, url, `WITH old AS (INSERT INTO paid_pages (sign_in_id, page, batch_id, account_id, units, paid_at)
-		SELECT n, 'page', gen_random_uuid(), $1::bigint, 1, $2::timestamptz - make_interval(secs => 60 * n)
-		FROM generate_series(0, 3000) n RETURNING 1) SELECT count(*) FROM old`, &n, int64(account.ID), now)
-	if err := sqlstore.DeleteExpired(t.Context(), s.control); err != nil {
-		t.Fatal(err)
-	}
-	if query(t, url, `SELECT count(*) FROM paid_pages`, &n); n != 120 {
-		t.Errorf("%d payments, want the 120 of the last two hours", n)
-	}
-}

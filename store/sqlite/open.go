@@ -32,6 +32,8 @@ type Options struct {
 	Now       func() time.Time // the database's clock; default: time.Now
 	Logger    *slog.Logger     // default: slog.Default()
 	NoMigrate bool             // fail if the schema is missing or older than the program
+
+	deleteInterval time.Duration // between deletions of expired rows; default: an hour
 }
 
 func (o Options) withDefaults() Options {
@@ -40,6 +42,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.deleteInterval == 0 {
+		o.deleteInterval = time.Hour
 	}
 	return o
 }
@@ -65,14 +70,14 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s := &Store{created: from == 0, now: opts.Now, logger: opts.Logger, journal: &journal{path: path + walFile}}
 	s.control = sqlstore.New(database{s},
 		sqlstore.Options{Now: opts.Now, DeleteWithWrites: deletedWithWrites, Grants: grants, MaxRows: maxRows})
-	if err := s.connect(ctx, path); err != nil {
+	if err := s.connect(ctx, path, opts.deleteInterval); err != nil {
 		return nil, failed(operation, errors.Join(err, s.release()))
 	}
 	return s, nil
 }
 
 // connect opens the connections and locks, and starts upkeep.
-func (s *Store) connect(ctx context.Context, path string) (err error) {
+func (s *Store) connect(ctx context.Context, path string, deleteInterval time.Duration) (err error) {
 	if s.recordsLock, err = openRecordsLock(path); err != nil {
 		return err
 	}
@@ -97,7 +102,8 @@ func (s *Store) connect(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
-	s.upkeep = newUpkeep(db, gate, s.logger)
+	s.upkeep = newUpkeep(db, gate)
+	s.upkeep.start(s.logger, deleteInterval, func(ctx context.Context) error { return sqlstore.DeleteExpired(ctx, s.control) })
 	return s.read.row(ctx, `SELECT store_id FROM meta`).Scan(&s.id)
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
@@ -13,4 +15,29 @@ func TestExpiredRequests(t *testing.T) {
 	now := start
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
 	storetest.ExpiredRequests(t, s, start, func(d time.Duration) { now = now.Add(d) }, func() error { return nil })
+}
+
+// TestHourlyDeletion checks that expired requests are deleted without further writes.
+func TestHourlyDeletion(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), deleteInterval: time.Millisecond})
+	a, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expired := store.RecordedRequest{Account: a.ID, ExpiresAt: time.Now()}
+	if err := s.RecordRequests(t.Context(), []store.RecordedRequest{expired}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for start := time.Now(); ; time.Sleep(time.Millisecond) {
+		list, err := s.Requests(t.Context(), a.ID, store.RequestFilter{}, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == 0 {
+			return
+		}
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("expired request was not deleted")
+		}
+	}
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
-	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
 func checkCount(t *testing.T, s *Store, table string, want int, when string) {
@@ -132,32 +130,5 @@ func TestAllowanceRetention(t *testing.T) {
 				t.Errorf("at %v: %s = %d (error %v), want %d", now, query, got, err, want)
 			}
 		}
-	}
-}
-
-// TestPaidPageRetention checks that payments for pages delete those older than their batches.
-func TestPaidPageRetention(t *testing.T) {
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), Now: func() time.Time { return now }})
-	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierPro)
-	if err != nil {
-		t.Fatal(err)
-	}
-	session := cola.Credential{Kind: cola.CredentialSignIn, ID: 1}
-	for n := range 300 {
-		entry := store.Entry{Account: account.ID, Requests: 1, Units: []store.Units{{
-			Channel: cola.ChannelDashboard, Credential: session, Meter: cola.MeterListRecords, Units: 20, Requests: 1,
-		}}}
-		entry.Pages = []store.PagePayment{{PageKey: store.PageKey{SignIn: 1, Page: strconv.Itoa(n)}, Units: 20}}
-		err := s.Settle(t.Context(), store.Batch{ID: storetest.NewBatchID(), Accounts: []cola.AccountID{account.ID}},
-			func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{entry} })
-		if err != nil {
-			t.Fatal(err)
-		}
-		now = now.Add(time.Minute)
-	}
-	var n int
-	if err := s.read.db.QueryRow(`SELECT count(*) FROM paid_pages`).Scan(&n); err != nil || n != 120 {
-		t.Errorf("%d payments (error %v), want the 120 of the last two hours", n, err)
 	}
 }

@@ -30,7 +30,8 @@ const (
 	upkeepInterval     = time.Second
 )
 
-// upkeep runs checkpoints.
+// upkeep runs checkpoints and deletes expired rows. Writes also delete some, but there may be no
+// writes for a long time.
 type upkeep struct {
 	db    *sql.DB
 	gate  *filelock.FairLock
@@ -42,19 +43,36 @@ type upkeep struct {
 	importBacklog int // importBacklog, except in tests
 
 	stop    context.CancelFunc
-	stopped chan struct{}
+	running sync.WaitGroup
 }
 
-func newUpkeep(db *sql.DB, gate *filelock.FairLock, logger *slog.Logger) *upkeep {
+func newUpkeep(db *sql.DB, gate *filelock.FairLock) *upkeep {
+	return &upkeep{db: db, gate: gate, importBacklog: importBacklog}
+}
+
+// start starts the background tasks.
+func (u *upkeep) start(logger *slog.Logger, deleteInterval time.Duration, deleteExpired func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
-	u := &upkeep{db: db, gate: gate, importBacklog: importBacklog, stop: stop, stopped: make(chan struct{})}
-	go u.run(ctx, logger)
-	return u
+	u.stop = stop
+	u.running.Go(func() { u.runCheckpoints(ctx, logger) })
+	u.running.Go(func() {
+		tick := time.NewTicker(deleteInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if err := deleteExpired(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errClosed) {
+				logger.Warn("deleting expired rows failed", "error", err)
+			}
+		}
+	})
 }
 
-// run is the background task.
-func (u *upkeep) run(ctx context.Context, logger *slog.Logger) {
-	defer close(u.stopped)
+// runCheckpoints is the background task for checkpoints.
+func (u *upkeep) runCheckpoints(ctx context.Context, logger *slog.Logger) {
 	tick := time.NewTicker(upkeepInterval)
 	defer tick.Stop()
 	for {
@@ -76,7 +94,7 @@ func (u *upkeep) markWritten() { u.wrote.Store(true) }
 
 func (u *upkeep) close() error {
 	u.stop()
-	<-u.stopped
+	u.running.Wait()
 	return errors.Join(u.db.Close(), u.gate.Close())
 }
 

@@ -13,7 +13,8 @@ const (
 	// PaidPageRow.Columns. $3 is the time before which a payment has expired.
 	SelectPaidPages = `SELECT account_id, sign_in_id, page, units FROM paid_pages
 		WHERE sign_in_id = ANY($1) AND page = ANY($2) AND paid_at > $3`
-	// MarkReloaded records that a page was shown again. Run it before InsertPaidPage.
+	// MarkReloaded records that a batch grants a page again. It does not record which batch, so voiding
+	// that batch does not undo the mark. Run it before InsertPaidPage.
 	MarkReloaded = `UPDATE paid_pages SET reloaded = TRUE WHERE sign_in_id = $1 AND page = $2 AND paid_at > $3`
 	// InsertPaidPage records the units that a batch charged for a page.
 	InsertPaidPage = `INSERT INTO paid_pages (sign_in_id, page, batch_id, account_id, units, paid_at) VALUES ($1, $2, $3, $4, $5, $6)`

@@ -156,11 +156,20 @@ func (s *Store) RequestGaps(ctx context.Context, account cola.AccountID, from, t
 		sumRequestGaps, int64(account), from.Add(-time.Hour), to)
 }
 
-// ClearRequestLog implements store.RequestLog.
-func (s *Store) ClearRequestLog(ctx context.Context) error {
-	for _, o := range []expiring{expiredRequests, expiredRequestGaps} {
-		o.age = -100 * 365 * 24 * time.Hour // whenever they expire
-		if err := s.deleteAllExpired(ctx, o); err != nil {
+// LimitRequestLog implements store.RequestLog.
+func (s *Store) LimitRequestLog(ctx context.Context, retention time.Duration) error {
+	for _, k := range []struct {
+		expiring
+		table, start string
+		age          time.Duration
+	}{
+		{expiredRequests, "request_log", "at", retention},
+		{expiredRequestGaps, "request_log_gaps", "hour", retention + time.Hour},
+	} {
+		if err := s.shortenRetention(ctx, k.table, k.start, k.age); err != nil {
+			return err
+		}
+		if err := s.deleteAllExpired(ctx, k.expiring); err != nil {
 			return err
 		}
 	}

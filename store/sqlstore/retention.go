@@ -93,12 +93,44 @@ func deleteOldest(table, key, condition string) string {
 		DELETE FROM ` + table + ` WHERE (` + key + `) IN (SELECT ` + key + ` FROM old)`
 }
 
-// deletedPerStatement is the maximum number of rows that one statement of DeleteExpired or
-// DeleteOldDeliveries deletes.
+// shortenRetention makes the rows of a table expire at the given age or earlier. The age counts from
+// a column. It updates the rows in batches, in the order in which they expire. Updated rows expire
+// earlier, so it reads each row once.
+func (s *Store) shortenRetention(ctx context.Context, table, start string, age time.Duration) error {
+	const operation = "shorten retention"
+	newExpiry := start + ` + make_interval(secs => $2)`
+	selectLast := `WITH old AS (
+			SELECT expires_at FROM ` + table + ` WHERE expires_at > $1 AND expires_at > ` + newExpiry + ` ORDER BY expires_at LIMIT $3)
+		SELECT coalesce(max(expires_at), $1) FROM old`
+	update := `UPDATE ` + table + ` SET expires_at = ` + newExpiry + `
+		WHERE expires_at > $1 AND expires_at <= $3 AND expires_at > ` + newExpiry
+	var first time.Time
+	for {
+		var last time.Time
+		err := s.db.Read(ctx, operation, func(q Querier) (err error) {
+			last, err = value[time.Time](ctx, q, selectLast, first, age.Seconds(), deletedPerStatement)
+			return err
+		})
+		if err != nil || !last.After(first) {
+			return err
+		}
+		err = s.db.TransactUnsynced(ctx, operation, func(ctx context.Context, tx Tx) error {
+			_, err := tx.Exec(ctx, update, first, age.Seconds(), last)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		first = last
+	}
+}
+
+// deletedPerStatement is the number of rows that one statement of DeleteExpired or
+// DeleteOldDeliveries deletes at most. It also limits the batches of shortenRetention.
 const deletedPerStatement = 1_000
 
-// DeleteExpired deletes all expired rows in batches. Backends that do not set Options.DeleteWithWrites
-// call it periodically.
+// DeleteExpired deletes all expired rows in batches. Backends call it periodically, those that do not
+// set Options.DeleteWithWrites at short intervals.
 func DeleteExpired(ctx context.Context, s *Store) error {
 	var errs []error
 	for _, o := range []expiring{

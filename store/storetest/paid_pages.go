@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ func testPaidPages(t *testing.T, open Opener) {
 		{"paid pages", paidPages},
 		{"void of a paid page", voidPaidPage},
 		{"void of a reloaded page", voidReloadedPage},
+		{"void of a page and its reload", voidPageAndReload},
 		{"concurrent void and reload", concurrentVoidAndReload},
 		{"page without its charge", pageWithoutCharge},
 	})
@@ -146,6 +148,31 @@ func voidReloadedPage(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
+// voidPageAndReload checks that a page stays charged if its batch and the batch of its reload are
+// both voided, in either order, and that the session can still reload it without a charge.
+func voidPageAndReload(t *testing.T, st store.Store, _ *clock) {
+	p := mustPayer(t, st, "a@example.com")
+	type batch struct {
+		id      store.BatchID
+		entries []store.Entry
+	}
+	for i, page := range []string{"one", "two"} {
+		var batches []batch
+		for _, units := range []int{20, 25} { // the reload has five more rows
+			id, entries, _ := p.load(page, units)
+			batches = append(batches, batch{id, entries})
+		}
+		if i > 0 {
+			slices.Reverse(batches)
+		}
+		for _, b := range batches {
+			mustDo(t, st.Void(t.Context(), b.id, b.entries))
+		}
+		p.checkPaid(page, 20)
+		p.checkUsed(20 * (i + 1))
+	}
+}
+
 // concurrentVoidAndReload checks that every shown row is charged once, whichever comes first.
 func concurrentVoidAndReload(t *testing.T, st store.Store, _ *clock) {
 	p := mustPayer(t, st, "a@example.com")
@@ -184,4 +211,17 @@ func pageWithoutCharge(t *testing.T, st store.Store, _ *clock) {
 	}
 	p.checkPaid("one", 0)
 	p.checkUsed(0)
+}
+
+// ExpiredPaidPages checks that payments for pages are deleted with their batches, after two hours:
+// by deleteOld, if the backend deletes them in the background, or else by the next payment. count
+// returns the number of stored payments.
+func ExpiredPaidPages(t *testing.T, st store.Store, advance func(time.Duration), deleteOld func() error, count func() int) {
+	p := mustPayer(t, st, "a@example.com")
+	for n := range 30 {
+		advance(10 * time.Minute)
+		p.load(fmt.Sprint(n), 20)
+	}
+	mustDo(t, deleteOld())
+	checkEqual(t, "number of payments", 12, count())
 }

@@ -21,7 +21,7 @@ func testRequestLog(t *testing.T, open Opener) {
 		{"one request", readRequest},
 		{"gaps add up", sumGaps},
 		{"ignored and malformed requests", invalidRequests},
-		{"clear", clearRequests},
+		{"shorter retention", limitRequests},
 		{"concurrent writers", concurrentRequests},
 	})
 }
@@ -247,16 +247,36 @@ func invalidRequests(t *testing.T, st store.Store, _ *clock) {
 	checkRequests(t, "Requests", mustRequests(t, st, a.ID, store.RequestFilter{}, 10), 3)
 }
 
-func clearRequests(t *testing.T, st store.Store, _ *clock) {
+// limitRequests checks that a shorter retention applies to recorded requests and gaps, in more than
+// one batch, and that a longer one does not.
+func limitRequests(t *testing.T, st store.Store, c *clock) {
+	const day = 24 * time.Hour
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	mustDo(t, st.RecordRequests(t.Context(), []store.RecordedRequest{newRequest(a.ID, 1), newRequest(a.ID, 2)},
-		[]store.RequestGap{newGap(a.ID, 0, 1, 1)}))
-	mustDo(t, st.ClearRequestLog(t.Context()))
-	checkRequests(t, "Requests", mustRequests(t, st, a.ID, store.RequestFilter{}, 10))
-	sum, err := st.RequestGaps(t.Context(), a.ID, epoch.Add(-anHour), epoch.Add(anHour))
-	checkEqual(t, "RequestGaps", store.RequestGap{}, must(t, sum, err))
+	for n := range 1100 { // one a minute, for 18 hours and 20 minutes
+		r := newRequest(a.ID, 60*n)
+		r.ExpiresAt = r.At.Add(90 * day)
+		gap := newGap(a.ID, n/60, 1, 0)
+		gap.ExpiresAt = gap.Hour.Add(90*day + anHour)
+		mustDo(t, st.RecordRequests(t.Context(), []store.RecordedRequest{r}, []store.RequestGap{gap}))
+	}
+	check := func(what string, requests, gaps int) {
+		t.Helper()
+		checkEqual(t, "number of requests "+what, requests, len(mustRequests(t, st, a.ID, store.RequestFilter{}, 2000)))
+		sum, err := st.RequestGaps(t.Context(), a.ID, epoch.Add(-day), epoch.Add(day))
+		checkEqual(t, "RequestGaps "+what, store.RequestGap{Successes: gaps}, must(t, sum, err))
+	}
+	c.advance(7*day + 10*anHour)
+	mustDo(t, st.LimitRequestLog(t.Context(), 90*day))
+	check("under 90 days", 1100, 1100)
+	mustDo(t, st.LimitRequestLog(t.Context(), 7*day))
+	check("under 7 days", 1100-601, 1100-600)
+	c.advance(8 * anHour)
+	mustDo(t, st.LimitRequestLog(t.Context(), 90*day))
+	check("under 7 days, 8 hours later", 1100-1081, 1100-1080)
+	mustDo(t, st.LimitRequestLog(t.Context(), 0))
+	check("under 0 days", 0, 0)
 	mustRecordRequests(t, st, newRequest(a.ID, 3))
-	checkRequests(t, "Requests recorded afterwards", mustRequests(t, st, a.ID, store.RequestFilter{}, 10), 3)
+	check("recorded afterwards", 1, 0)
 }
 
 // ExpiredRequests checks that expired requests and gaps are deleted: by deleteOld, if the backend

@@ -253,7 +253,7 @@ func afterCloseSignIns(ctx context.Context, st store.Store, errs map[string]erro
 	_, errs["Requests"] = st.Requests(ctx, 1, store.RequestFilter{}, 1)
 	_, errs["Request"] = st.Request(ctx, 1, 1)
 	_, errs["RequestGaps"] = st.RequestGaps(ctx, 1, epoch, epoch)
-	errs["ClearRequestLog"] = st.ClearRequestLog(ctx)
+	errs["LimitRequestLog"] = st.LimitRequestLog(ctx, anHour)
 }
 
 // afterCloseSearches calls the methods for saved searches, destinations, runs, deliveries, feeds
