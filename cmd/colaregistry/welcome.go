@@ -9,6 +9,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
@@ -88,18 +89,16 @@ const databasePlaceholder = " --database-url URL"
 func (c *serveCommand) databaseFlag() string {
 	switch p, err := c.place(); {
 	case c.DatabaseURLFile != "":
-		return " --database-url-file " + shellQuoted(string(c.DatabaseURLFile))
+		return " --database-url-file " + web.ShellQuote(string(c.DatabaseURLFile))
 	case c.embedded() && c.DataDir == "./data":
 		return ""
 	case c.embedded():
-		return " --data-dir " + shellQuoted(c.DataDir)
+		return " --data-dir " + web.ShellQuote(c.DataDir)
 	case err == nil && p.path != "":
-		return " --database-url " + shellQuoted(c.DatabaseURL)
+		return " --database-url " + web.ShellQuote(c.DatabaseURL)
 	}
 	return databasePlaceholder
 }
-
-func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // firstText returns the text of a first start. label is the TTB ID of an existing label.
 func (w *welcome) firstText(label string) string {
