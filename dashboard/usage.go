@@ -182,8 +182,8 @@ func (req *request) plans() error {
 
 // priceOf returns the price of a tier for display.
 func priceOf(t cola.Tier) string {
-	if price := t.Price(); price != "none" {
-		return price
+	if t.MonthlyPrice() == 0 {
+		return "Free"
 	}
-	return "Free"
+	return t.Price()
 }

@@ -84,7 +84,8 @@ type sampleTab struct {
 
 // plan is a tier in the comparison of plans.
 type plan struct {
-	Name, Price string
+	Name  string
+	Price int // US dollars per month
 	cola.Limits
 }
 
@@ -161,11 +162,8 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 		data.addExamples(samples)
 	}
 	for _, t := range cola.Tiers() {
-		name, price := string(t), strings.TrimSuffix(t.Price(), " per month")
-		if t == cola.TierFree {
-			price = "$0"
-		}
-		data.Plans = append(data.Plans, plan{strings.ToUpper(name[:1]) + name[1:], price, t.Limits()})
+		name := string(t)
+		data.Plans = append(data.Plans, plan{strings.ToUpper(name[:1]) + name[1:], t.MonthlyPrice(), t.Limits()})
 	}
 	return page{
 		Title: s.opts.SiteName, Path: "/", Body: "landing", Data: data,
