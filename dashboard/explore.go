@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
@@ -124,7 +123,7 @@ func (req *request) refusalOf(err error) *refusal {
 	}
 	if limit.RetryAfter > 0 {
 		r.Title, r.Seconds = "Too many requests", web.RetrySeconds(limit.RetryAfter)
-		r.Message, _, _ = strings.Cut(r.Message, " Try again in ")
+		r.Message = cmp.Or(limit.Problem, limit.Message) // the page counts down the wait
 		req.w.Header().Set("Retry-After", strconv.FormatInt(r.Seconds, 10))
 	}
 	return r

@@ -468,6 +468,7 @@ func TestExploreAtLimits(t *testing.T) {
 	full := free.get("/explore?q=nosuchlabel")
 	full.shows(t, http.StatusTooManyRequests, "60 seconds", `href="/explore?q=nosuchlabel">Try again`,
 		`value="nosuchlabel"`, `data-countdown="`+full.Header.Get("Retry-After")+`"`)
+	full.lacks(t, "Try again in")
 	full.checkHTML(t)
 	free.get("/explore?q=%3Cscript%3E%22&sort=brand&view=gallery").shows(t, http.StatusTooManyRequests,
 		`value="<script>""`, `name="sort" value="brand"`, `name="view" value="gallery"`)
