@@ -127,20 +127,18 @@ func refusalText(reason string, q cola.QuotaState) refusalRow {
 	plans := refusalRow{Link: plansPath, LinkText: "Compare plans"}
 	switch reason {
 	case registry.RefusedBurst:
-		plans.Why = "Rate limit: " + strconv.Itoa(q.Limits.PerMinute) + " requests per minute"
+		plans.Why = "Rate limit: " + strconv.Itoa(q.Limits.PerMinute) + " requests per minute."
 		plans.Do = "After a 429 response, wait the number of seconds in its Retry-After header."
 	case registry.RefusedDetailViews:
-		plans.Why, plans.Do = "Detail views used up", "Wait until the quota resets on the 1st."
+		plans.Why, plans.Do = "Detail views used up.", "Wait until the quota resets on the 1st."
 	case registry.RefusedListRecords:
-		plans.Why, plans.Do = "List records used up", "Wait until the quota resets on the 1st."
+		plans.Why, plans.Do = "List records used up.", "Wait until the quota resets on the 1st."
 	case registry.RefusedScope:
-		return refusalRow{Why: "Missing permission", Do: "Reconnect the app and grant the permission.",
-			Link: appsPath, LinkText: "Connected apps"}
+		return errorExplanations[cola.CodeInsufficientScope].refusal()
 	case registry.RefusedCredential:
-		return refusalRow{Why: "Inactive key, app or session", Do: "Find where it’s still used and replace it.",
-			Link: keysPath, LinkText: "API keys"}
+		return errorExplanations[cola.CodeUnauthorized].refusal()
 	case registry.RefusedSuspended:
-		return refusalRow{Why: "Account suspended", Do: "Contact your administrator."}
+		return errorExplanations[cola.CodeAccountSuspended].refusal()
 	default:
 		return refusalRow{Why: stripHidden(reason)}
 	}
