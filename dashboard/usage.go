@@ -29,7 +29,7 @@ const refusalsShown = 8
 type usagePage struct {
 	Forecasts []forecast
 	Reset     time.Time
-	Switches  []switchGroup
+	Switches  []linkGroup
 	Chart     chart
 	CSVName   string
 	Span      string // name of the span
