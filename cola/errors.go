@@ -42,6 +42,7 @@ const (
 type Error struct {
 	Code    Code
 	Message string         // one or two sentences: the problem and the remedy
+	Problem string         // Message without the wait; set by TooMany
 	Details map[string]any // may be nil; encoded as an object
 
 	RetryAfter time.Duration // how long to wait; set for rate limits and CodeUnavailable
@@ -93,14 +94,17 @@ func Unavailable() *Error {
 }
 
 // TooMany returns a CodeQuotaExceeded error for an exceeded rate limit and appends the wait to the
-// message. Details contain the reason, the wait in seconds (retry_after) and, unless zero, the
-// limit.
+// message; Problem is the message without it. Details contain the reason, the wait in seconds
+// (retry_after) and, unless zero, the limit.
 func TooMany(reason string, limit int, wait time.Duration, message string) *Error {
 	details := map[string]any{"reason": reason, "retry_after": roundUp(wait, time.Second)}
 	if limit != 0 {
 		details["limit"] = limit
 	}
-	return &Error{Code: CodeQuotaExceeded, Message: message + " Try again in " + WaitWords(wait) + ".", Details: details, RetryAfter: wait}
+	return &Error{
+		Code: CodeQuotaExceeded, Message: message + " Try again in " + WaitWords(wait) + ".", Problem: message,
+		Details: details, RetryAfter: wait,
+	}
 }
 
 // WaitWords returns a wait in words, rounded up: "1 second", "42 minutes", "3 hours".

@@ -41,15 +41,24 @@ func (t Tier) Limits() Limits {
 	return Limits{}
 }
 
+// MonthlyPrice returns the price per month in US dollars, zero for an unknown tier.
+func (t Tier) MonthlyPrice() int {
+	switch t {
+	case TierStarter:
+		return 39
+	case TierPro:
+		return 99
+	}
+	return 0
+}
+
 // Price returns the price in words, empty for an unknown tier.
 func (t Tier) Price() string {
-	switch t {
-	case TierFree:
+	switch price := t.MonthlyPrice(); {
+	case t == TierFree:
 		return "none"
-	case TierStarter:
-		return "$39 per month"
-	case TierPro:
-		return "$99 per month"
+	case price != 0:
+		return fmt.Sprintf("$%d per month", price)
 	}
 	return ""
 }

@@ -89,3 +89,15 @@ func TestRemainingNotNegative(t *testing.T) {
 		t.Errorf("after a downgrade: %d detail views, %d list records remaining, want 0, 0", d, l)
 	}
 }
+
+// TestPrice checks the prices of the tiers, and that an unknown tier has none.
+func TestPrice(t *testing.T) {
+	for tier, want := range map[Tier]struct {
+		dollars int
+		words   string
+	}{TierFree: {0, "none"}, TierStarter: {39, "$39 per month"}, TierPro: {99, "$99 per month"}, "other": {}} {
+		if dollars, words := tier.MonthlyPrice(), tier.Price(); dollars != want.dollars || words != want.words {
+			t.Errorf("%s: %d, %q; want %d, %q", tier, dollars, words, want.dollars, want.words)
+		}
+	}
+}

@@ -204,7 +204,7 @@ func keyFacts(l *registry.LabelPage) []fact {
 		contents = wordsFact("Net contents", strings.TrimSpace(formatDecimal(c.Volume.V)+" "+string(c.VolumeUnit)))
 	}
 	ofPermit := allHistory("permit_number", c.PermitNumber)
-	holder := wordsFact("Permittee", c.PermitNumber).with(relatedLink{"All labels", ofPermit})
+	holder := wordsFact("Permittee", c.PermitNumber).with(link{ofPermit, "All labels"})
 	if p := l.Permittee; p != nil {
 		holder = wordsFact("Permittee", permitteeName(p)).linkedTo(permitHref(p.PermitNumber)).
 			with(labelsLink(p.Colas, ofPermit))
@@ -216,8 +216,8 @@ func keyFacts(l *registry.LabelPage) []fact {
 }
 
 // labelsLink links to a search for a known number of labels.
-func labelsLink(n int, href string) relatedLink {
-	return relatedLink{plural(n, "label", "labels"), href}
+func labelsLink(n int, href string) link {
+	return link{href, plural(n, "label", "labels")}
 }
 
 // factGroups returns the other facts of a label, except those about its images.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
@@ -119,12 +118,14 @@ func (req *request) refusalOf(err error) *refusal {
 	}
 	web.EventOf(req.ctx()).Code = limit.Code
 	r := &refusal{
-		Title: "Plan limit reached", Message: limit.Message, Upgrade: limit.UpgradeURL,
-		RetryURL: req.http.URL.RequestURI(),
+		Title: "Plan limit reached", Message: limit.Message, RetryURL: req.http.URL.RequestURI(),
+	}
+	if !req.quota.Tier.Largest() {
+		r.Upgrade = limit.UpgradeURL
 	}
 	if limit.RetryAfter > 0 {
 		r.Title, r.Seconds = "Too many requests", web.RetrySeconds(limit.RetryAfter)
-		r.Message, _, _ = strings.Cut(r.Message, " Try again in ")
+		r.Message = cmp.Or(limit.Problem, limit.Message) // the page counts down the wait
 		req.w.Header().Set("Retry-After", strconv.FormatInt(r.Seconds, 10))
 	}
 	return r

@@ -1,7 +1,7 @@
 package dashboard
 
 import (
-	"github.com/colaregistry/colaregistry/registry"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // chargedPages returns pages of every charged kind, each with its price.
@@ -235,12 +236,20 @@ func TestTryAgain(t *testing.T) {
 func TestReload(t *testing.T) {
 	s := mustSite(t)
 	const search = "/explore?date_range=all&per_page=20"
+	saved := s.mustSave(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
+	runLabels := fmt.Sprint(saved, "/runs/", s.mustRun(saved).ID, "/labels")
+	s.registry.AddLabels(t, cola.Cola{ColaSummary: cola.ColaSummary{ // waits until the index has the run's labels, too
+		TTBID: 15_001_001_000_998, BrandName: "BYGONE", ProductType: vocabulary.Wine, PermitNumber: "ZZ-I-9",
+		ApprovalDate: cola.NewDate(2015, time.March, 1),
+	}})
 	for _, pages := range [][]string{
 		{search, search + "&view=gallery", search + "&utm_source=x"},
 		{"/explore/permittees?q=&state=CA", "/explore/permittees?state=CA"},
 		{"/explore/barcodes?barcode_value=" + s.someBarcode()},
 		{"/brands?q=oak"},
 		{"/explore/labels.csv?origin=france&date_range=all"},
+		{"/trends?group_by=year&date_range=all"},
+		{runLabels},
 	} {
 		before := s.used()
 		first := s.open(pages[0])
@@ -253,7 +262,10 @@ func TestReload(t *testing.T) {
 			requests := s.requests()
 			again := s.open(page)
 			again.shows(t, http.StatusOK)
-			if !strings.Contains(page, ".csv") {
+			switch {
+			case page == runLabels:
+				again.shows(t, http.StatusOK, "Used 0 list records")
+			case !strings.Contains(page, ".csv"):
 				again.shows(t, http.StatusOK, `class="cost">Free`)
 			}
 			if n := s.requests(); n != requests+1 {

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// linkGroup is a control of the results: a row of links, one of which may be chosen.
+// linkGroup is a control of a page: a row of links, one of which may be chosen.
 type linkGroup struct {
 	Label string
 	Links []facetLink

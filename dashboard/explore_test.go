@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"encoding/csv"
 	"html"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/params"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // used returns the account's usage as shown on the overview.
@@ -447,6 +449,33 @@ func (s *site) spendMost(c cola.Caller, left int) {
 	s.registry.Advance(time.Minute)
 }
 
+// usedUp is a registry that rejects searches because a quota is used up.
+type usedUp struct{ *registry.Service }
+
+func (u usedUp) Explore(
+	ctx context.Context, c cola.Caller, p cola.SearchParams,
+) (registry.ExploreResult, cola.QuotaState, error) {
+	_, state, _ := u.Service.Explore(ctx, c, p)
+	return registry.ExploreResult{}, state, &cola.Error{
+		Code: cola.CodeQuotaExceeded, Message: "Used up.", UpgradeURL: "https://billing.example/upgrade",
+	}
+}
+
+// TestUpgradeLink checks that a rejected search links to the upgrade page, unless the account has
+// the largest plan.
+func TestUpgradeLink(t *testing.T) {
+	s := mustSite(t)
+	for email, tier := range map[string]cola.Tier{"free@example.com": cola.TierFree, "pro@example.com": cola.TierPro} {
+		s.join(email, tier)
+		page := s.with(usedUp{s.registry.Service}, s.browsers).by(email).get("/explore?date_range=all")
+		page.shows(t, http.StatusTooManyRequests, "Used up.")
+		page.checkHTML(t)
+		if linked := strings.Contains(page.body, `href="https://billing.example/upgrade"`); linked == tier.Largest() {
+			t.Errorf("%s: page has an upgrade link: %t", tier, linked)
+		}
+	}
+}
+
 // TestExploreAtLimits checks that a page is truncated to the remaining list records, that the next
 // one is rejected with a link to larger plans, and that an exceeded rate limit says when to retry.
 func TestExploreAtLimits(t *testing.T) {
@@ -468,6 +497,7 @@ func TestExploreAtLimits(t *testing.T) {
 	full := free.get("/explore?q=nosuchlabel")
 	full.shows(t, http.StatusTooManyRequests, "60 seconds", `href="/explore?q=nosuchlabel">Try again`,
 		`value="nosuchlabel"`, `data-countdown="`+full.Header.Get("Retry-After")+`"`)
+	full.lacks(t, "Try again in")
 	full.checkHTML(t)
 	free.get("/explore?q=%3Cscript%3E%22&sort=brand&view=gallery").shows(t, http.StatusTooManyRequests,
 		`value="<script>""`, `name="sort" value="brand"`, `name="view" value="gallery"`)

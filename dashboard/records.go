@@ -140,18 +140,15 @@ func (p picture) Known() bool { return p.Text != "" }
 type fact struct {
 	Name     string
 	Values   []string
-	Lines    bool         // the values are sentences, one per line
-	More     int          // number of omitted values
-	Day      cola.Date    // instead of Values
-	Estimate cola.Date    // of an unknown approval date, instead of Values
-	Href     string       // link; may be empty
-	External bool         // the link is to another site
-	Related  *relatedLink // link after the values; may be nil
-	Derived  bool         // extracted from the images by a model
+	Lines    bool      // the values are sentences, one per line
+	More     int       // number of omitted values
+	Day      cola.Date // instead of Values
+	Estimate cola.Date // of an unknown approval date, instead of Values
+	Href     string    // link; may be empty
+	External bool      // the link is to another site
+	Related  *link     // link after the values; may be nil
+	Derived  bool      // extracted from the images by a model
 }
-
-// relatedLink is a link with its text.
-type relatedLink struct{ Text, Href string }
 
 // factGroup is a list of facts with a heading.
 type factGroup struct {
@@ -232,7 +229,7 @@ func boolFact(name string, b cola.Opt[bool]) fact {
 func (f fact) linkedTo(href string) fact { f.Href = href; return f }
 
 // with adds a related link to a fact.
-func (f fact) with(related relatedLink) fact { f.Related = &related; return f }
+func (f fact) with(related link) fact { f.Related = &related; return f }
 
 // derived marks a fact as extracted by a model.
 func (f fact) derived() fact { f.Derived = true; return f }

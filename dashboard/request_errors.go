@@ -15,6 +15,11 @@ type errorExplanation struct {
 	Fix     link // page to fix it; may be empty
 }
 
+// refusal returns the explanation as the row of a rejection.
+func (e errorExplanation) refusal() refusalRow {
+	return refusalRow{Why: e.Why, Do: e.Do, Link: e.Fix.Href, LinkText: e.Fix.Text}
+}
+
 // Sections of the documentation that explain errors.
 var (
 	docsErrors      = link{"/docs/errors", "Errors"}
@@ -142,7 +147,7 @@ func explainLimit(reason string, q cola.QuotaState) *errorExplanation {
 	switch reason {
 	case registry.RefusedBurst, registry.RefusedDetailViews, registry.RefusedListRecords:
 		text := refusalText(reason, q)
-		return &errorExplanation{Why: text.Why + ".", Do: text.Do, Docs: docsQuotas, Fix: link{text.Link, text.LinkText}}
+		return &errorExplanation{Why: text.Why, Do: text.Do, Docs: docsQuotas, Fix: link{text.Link, text.LinkText}}
 	}
 	return &errorExplanation{
 		Why: "A limit on requests of this kind was reached.", Do: "Wait as long as Retry-After says, then retry.",

@@ -32,7 +32,7 @@ func TestTrends(t *testing.T) {
 		"/api/v1/colas/stats?date_range=all&group_by=year&group_by=product_type&top=1000'",
 		`"count_labels", "arguments": {"date_range":"all","group_by":["year","product_type"],"top":1000}`)
 	page.checkHTML(t)
-	s.costs(before, 2, 0)
+	s.costs(before, 0, 0) // an example has the same chart
 	if want := s.get("/explore?date_range=all").total(t); page.counted(t) != want {
 		t.Errorf("%d labels counted, a search finds %d", page.counted(t), want)
 	}

@@ -29,7 +29,7 @@ const refusalsShown = 8
 type usagePage struct {
 	Forecasts []forecast
 	Reset     time.Time
-	Switches  []switchGroup
+	Switches  []linkGroup
 	Chart     chart
 	CSVName   string
 	Span      string // name of the span
@@ -127,20 +127,18 @@ func refusalText(reason string, q cola.QuotaState) refusalRow {
 	plans := refusalRow{Link: plansPath, LinkText: "Compare plans"}
 	switch reason {
 	case registry.RefusedBurst:
-		plans.Why = "Rate limit: " + strconv.Itoa(q.Limits.PerMinute) + " requests per minute"
+		plans.Why = "Rate limit: " + strconv.Itoa(q.Limits.PerMinute) + " requests per minute."
 		plans.Do = "After a 429 response, wait the number of seconds in its Retry-After header."
 	case registry.RefusedDetailViews:
-		plans.Why, plans.Do = "Detail views used up", "Wait until the quota resets on the 1st."
+		plans.Why, plans.Do = "Detail views used up.", "Wait until the quota resets on the 1st."
 	case registry.RefusedListRecords:
-		plans.Why, plans.Do = "List records used up", "Wait until the quota resets on the 1st."
+		plans.Why, plans.Do = "List records used up.", "Wait until the quota resets on the 1st."
 	case registry.RefusedScope:
-		return refusalRow{Why: "Missing permission", Do: "Reconnect the app and grant the permission.",
-			Link: appsPath, LinkText: "Connected apps"}
+		return errorExplanations[cola.CodeInsufficientScope].refusal()
 	case registry.RefusedCredential:
-		return refusalRow{Why: "Inactive key, app or session", Do: "Find where it’s still used and replace it.",
-			Link: keysPath, LinkText: "API keys"}
+		return errorExplanations[cola.CodeUnauthorized].refusal()
 	case registry.RefusedSuspended:
-		return refusalRow{Why: "Account suspended", Do: "Contact your administrator."}
+		return errorExplanations[cola.CodeAccountSuspended].refusal()
 	default:
 		return refusalRow{Why: stripHidden(reason)}
 	}
@@ -182,8 +180,8 @@ func (req *request) plans() error {
 
 // priceOf returns the price of a tier for display.
 func priceOf(t cola.Tier) string {
-	if price := t.Price(); price != "none" {
-		return price
+	if t.MonthlyPrice() == 0 {
+		return "Free"
 	}
-	return "Free"
+	return t.Price()
 }

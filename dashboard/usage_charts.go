@@ -58,27 +58,16 @@ func newUsageView(q url.Values) usageView {
 	return v
 }
 
-// switchGroup is a row of links of which one is current.
-type switchGroup struct {
-	Name  string
-	Links []switchLink
-}
-
-type switchLink struct {
-	Text, Href string
-	Current    bool
-}
-
 // href returns the URL of the view, at the chart so that the page doesn't seem to jump.
 func (v usageView) href() string {
 	return usagePath + "?unit=" + v.unit.id + "&group_by=" + v.by + "&range=" + string(v.span) + "#chart"
 }
 
 // switches returns the links to the views that differ from this one in one respect.
-func (v usageView) switches() []switchGroup {
-	unit, by, span := switchGroup{Name: "Unit"}, switchGroup{Name: "Group by"}, switchGroup{Name: "Range"}
-	add := func(g *switchGroup, text string, other usageView) {
-		g.Links = append(g.Links, switchLink{text, other.href(), other.href() == v.href()})
+func (v usageView) switches() []linkGroup {
+	unit, by, span := linkGroup{Label: "Unit"}, linkGroup{Label: "Group by"}, linkGroup{Label: "Range"}
+	add := func(g *linkGroup, text string, other usageView) {
+		g.Links = append(g.Links, facetLink{Label: text, Href: other.href(), Chosen: other.href() == v.href()})
 	}
 	for _, m := range measures() {
 		add(&unit, capitalize(m.unit), usageView{m, v.by, v.span})
@@ -88,7 +77,7 @@ func (v usageView) switches() []switchGroup {
 	for _, s := range registry.UsageSpans() {
 		add(&span, spanNames[s], usageView{v.unit, v.by, s})
 	}
-	return []switchGroup{unit, by, span}
+	return []linkGroup{unit, by, span}
 }
 
 // chart draws a report of the view's span. A series that has no usage in the unit is omitted, but a

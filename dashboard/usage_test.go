@@ -345,8 +345,9 @@ func TestFullUsage(t *testing.T) {
 	a := s.get("/usage?group_by=source&range=90d")
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, "Used up", "120,000", "<time datetime=\"2026-12-26\">", `href="/plans"`, "Other",
-		"View all 50", "60 requests per minute", "Detail views used up", "Missing permission",
-		"Inactive key, app or session", "Account suspended")
+		"View all 50", "60 requests per minute", "Detail views used up",
+		errorExplanations[cola.CodeInsufficientScope].Why, errorExplanations[cola.CodeUnauthorized].Why,
+		errorExplanations[cola.CodeAccountSuspended].Why)
 	if got := strings.Count(a.body, "data-label=\"Fix\""); got != refusalsShown {
 		t.Errorf("%d rejections, want %d", got, refusalsShown)
 	}

@@ -119,14 +119,13 @@ func (s *Service) matchesOf(
 	if err != nil {
 		return none, cola.QuotaState{}, err
 	}
-	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(list.Rows)))
+	of := pageOf{"matches", []any{id, run, page}, s.index.View()}
+	charged, state, err := chargeRows(ctx, s, c, of, list.Rows, list.Meta.HasMore, nil)
 	if err != nil {
-		return none, grant.State, err
+		return none, state, err
 	}
-	if grant.Units < len(list.Rows) {
-		list.Rows, list.Meta.HasMore, list.Meta.TruncatedByQuota = list.Rows[:grant.Units], true, true
-	}
-	return list, grant.State, nil
+	list.Rows, list.Meta.HasMore, list.Meta.TruncatedByQuota = charged.rows, charged.more, charged.truncated
+	return list, state, nil
 }
 
 // listForSearch reads a page of runs or matches of a saved search.

@@ -23,7 +23,7 @@ type ColaCounts struct {
 
 // CountColas counts the matching labels by one or two dimensions. It costs one list record per
 // cola.GroupsPerRecord groups returned, rounded up. If fewer list records are left, groups are left
-// out and Truncated is true.
+// out and Truncated is true. Reloading the same counts is free for a dashboard session (see pageKey).
 func (s *Service) CountColas(
 	ctx context.Context, c cola.Caller, p cola.CountParams,
 ) (ColaCounts, cola.QuotaState, error) {
@@ -47,7 +47,11 @@ func (s *Service) CountColasLimited(
 	found, tied := countGroups(view, q)
 	s.metrics.observeSearch(labelCounts, start)
 	groups, _ := limit.cut(found.Groups)
-	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, recordsOf(len(groups))))
+	request := quotaRequest(c, cola.MeterListRecords, recordsOf(len(groups)))
+	if request.Page, err = pageKey(c, pageOf{"counts", p, view}, groups); err != nil {
+		return ColaCounts{}, cola.QuotaState{}, err
+	}
+	grant, err := s.ledger.Charge(ctx, request)
 	if err != nil {
 		return ColaCounts{}, grant.State, err
 	}

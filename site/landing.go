@@ -50,12 +50,14 @@ func newLanding(now cola.Clock) landing {
 // landingPage is the data of the landing page. Without samples, it has neither labels nor numbers.
 type landingPage struct {
 	*registry.Samples
-	Calls  []sampleTab
-	Brand  *cola.BrandMatch      // the most similar one in the sample check; nil if there is none
-	Newest []newLabel            // the newest labels
-	Bottle *registry.SampleLabel // a label with an image; nil if there is none
-	Bars   []bar                 // the sample count
-	Plans  []plan
+	Checked string // name in the sample check
+	Counted string // word in the sample count
+	Calls   []sampleTab
+	Brand   *cola.BrandMatch      // the most similar one in the sample check; nil if there is none
+	Newest  []newLabel            // the newest labels
+	Bottle  *registry.SampleLabel // a label with an image; nil if there is none
+	Bars    []bar                 // the sample count
+	Plans   []plan
 }
 
 // newLabel is a label with its known or estimated approval date.
@@ -82,24 +84,27 @@ type sampleTab struct {
 
 // plan is a tier in the comparison of plans.
 type plan struct {
-	Name, Price string
+	Name  string
+	Price int // US dollars per month
 	cola.Limits
 }
 
-// sampleTexts describe the sample calls.
-var sampleTexts = map[string]sampleTab{
-	"search": {
-		Title: "Search labels", Page: docsPath + "/api#search-labels",
-		Text: "Wines with “oak” anywhere in their names, newest first.",
-	},
-	"brand": {
-		Title: "Check a name", Page: docsPath + "/search#similar-brands",
-		Text: "Brands that look or sound like “Ravin and Oak”, with scores and permit holders.",
-	},
-	"count": {
-		Title: "Count", Page: docsPath + "/api#count-labels",
-		Text: "How many labels mention oak, by year of approval.",
-	},
+// sampleTexts returns the descriptions of the sample calls by name.
+func sampleTexts() map[string]sampleTab {
+	return map[string]sampleTab{
+		"search": {
+			Title: "Search labels", Page: docsPath + "/api#search-labels",
+			Text: "Wines with “" + registry.SampleSearch().Q + "” anywhere in their names, newest first.",
+		},
+		"brand": {
+			Title: "Check a name", Page: docsPath + "/search#similar-brands",
+			Text: "Brands that look or sound like “" + registry.SampleBrand().Q + "”, with scores and permit holders.",
+		},
+		"count": {
+			Title: "Count", Page: docsPath + "/api#count-labels",
+			Text: "How many labels mention " + registry.SampleCount().Q + ", by year of approval.",
+		},
+	}
 }
 
 // serveLanding serves the landing page. Caches must not share it, because signed-in visitors get a
@@ -145,9 +150,10 @@ func (s *server) currentSamples(ctx context.Context) *registry.Samples {
 }
 
 func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCall) page {
-	data := landingPage{Samples: samples}
+	data := landingPage{Samples: samples, Checked: registry.SampleBrand().Q, Counted: registry.SampleCount().Q}
+	texts := sampleTexts()
 	for _, c := range calls {
-		tab := sampleTexts[c.Name]
+		tab := texts[c.Name]
 		tab.SampleCall, tab.JSON = c, indented(string(c.Response))
 		data.Calls = append(data.Calls, tab)
 	}
@@ -155,11 +161,8 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 		data.addExamples(samples)
 	}
 	for _, t := range cola.Tiers() {
-		name, price := string(t), strings.TrimSuffix(t.Price(), " per month")
-		if t == cola.TierFree {
-			price = "$0"
-		}
-		data.Plans = append(data.Plans, plan{strings.ToUpper(name[:1]) + name[1:], price, t.Limits()})
+		name := string(t)
+		data.Plans = append(data.Plans, plan{strings.ToUpper(name[:1]) + name[1:], t.MonthlyPrice(), t.Limits()})
 	}
 	return page{
 		Title: s.opts.SiteName, Path: "/", Body: "landing", Data: data,

@@ -102,6 +102,24 @@ func TestLanding(t *testing.T) {
 	}
 }
 
+// TestLandingQueries checks that the examples name the queries of the sample calls.
+func TestLandingQueries(t *testing.T) {
+	full, err := registrytest.New(t).Samples(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := get(newTestSite(samples{m: full}).Landing, "/", "192.0.2.1").Body.String()
+	checked, counted := registry.SampleBrand().Q, registry.SampleCount().Q
+	for _, text := range []string{
+		"Wines with “" + registry.SampleSearch().Q + "”", "sound like “" + checked + "”", "a wine called “" + checked + "”",
+		"<span>" + checked + "</span>", "How many labels mention " + counted + ",", `"Labels that mention ` + counted + " by year:",
+	} {
+		if !strings.Contains(page, text) {
+			t.Errorf("page lacks %q", text)
+		}
+	}
+}
+
 // TestNewBars checks that bars are in order of year and that labels without a year have none.
 func TestNewBars(t *testing.T) {
 	year := func(y string) cola.Opt[cola.Text] { return cola.Some(cola.Text(y)) }
