@@ -159,6 +159,27 @@ func TestKnownSecret(t *testing.T) {
 	})
 }
 
+// TestNewProcess looks up valid keys that this process has never seen, as after a restart. None
+// waits for another.
+func TestNewProcess(t *testing.T) {
+	withFakeClock(t, func(t *testing.T) {
+		f := newFake()
+		for i := range 100 {
+			f.keys[hash(i)] = store.Key{ID: int64(i + 1)}
+		}
+		s := New(f, nil)
+		start := time.Now()
+		for i := range 100 {
+			if key, err := s.KeyByHash(t.Context(), hash(i)); err != nil || key.ID != int64(i+1) {
+				t.Fatalf("KeyByHash(key %d) = %+v, %v; want ID %d, nil", i, key, err, i+1)
+			}
+		}
+		if waited := time.Since(start); waited != 0 {
+			t.Errorf("lookups waited %v, want 0", waited)
+		}
+	})
+}
+
 // TestKeyCreatedDuringLookup creates a key while a query for it is in progress. The next lookup
 // finds it.
 func TestKeyCreatedDuringLookup(t *testing.T) {
