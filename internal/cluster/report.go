@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 	"time"
 
 	"github.com/colaregistry/colaregistry/internal/loadtest"
+	"github.com/colaregistry/colaregistry/internal/perf/measure"
 )
 
 // maxFaultsPrinted is the maximum number of faults per phase that are printed.
@@ -53,10 +55,12 @@ func (r *report) printPhases(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	defer w.Flush()
 	fmt.Fprintln(w,
-		"phase\trequests\t200\t400, 404\t429\t503\tunresolved 503\tnot started\tunknown\tfaults\tlongest without 200\t")
+		"phase\trequests\t200\t400, 404\t429\t503\tunresolved 503\tnot started\tunknown\tfaults\tlongest without 200\tp50\tp99\t")
 	for _, t := range r.tallies {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f s\t\n", t.Name, t.Requests, t.OK,
-			t.ClientErrors, t.TooMany, t.Unavailable, t.Unresolved, t.NotStarted, t.Unknown, len(t.Faults), t.Longest.Seconds())
+		took := measure.Latencies(slices.Sorted(slices.Values(t.Took)))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f s\t%s\t%s\t\n", t.Name, t.Requests, t.OK,
+			t.ClientErrors, t.TooMany, t.Unavailable, t.Unresolved, t.NotStarted, t.Unknown, len(t.Faults), t.Longest.Seconds(),
+			measure.Milliseconds(took.At(0.5)), measure.Milliseconds(took.At(0.99)))
 	}
 }
 

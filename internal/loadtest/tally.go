@@ -26,6 +26,7 @@ type Tally struct {
 	NotStarted   int // refused connections, and connections that an exiting process did not read from
 	Unknown      int // no response because the process was killed
 	Faults       []string
+	Took         []time.Duration // of each request with status 200
 	// Longest is the longest period without a 200 response whose midpoint is in the phase.
 	Longest time.Duration
 }
@@ -76,6 +77,7 @@ func (t *Tally) count(e *Exchange, o Outcome) {
 	switch e.Status {
 	case http.StatusOK:
 		t.OK++
+		t.Took = append(t.Took, e.Answered.Sub(e.Sent))
 	case http.StatusBadRequest, http.StatusNotFound:
 		t.ClientErrors++
 	case http.StatusTooManyRequests:

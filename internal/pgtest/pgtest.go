@@ -163,6 +163,16 @@ func (s *Server) URL(database string) string {
 	return u.String()
 }
 
+// PID returns the process ID of the postmaster, or zero if the server is stopped.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return 0
+	}
+	return s.process.cmd.Process.Pid
+}
+
 // Log returns the end of the server's log, even after Close.
 func (s *Server) Log() string { return s.log.tail(maxLog) }
 

@@ -83,9 +83,9 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d labels, %d accounts, %s\n\n", o.labels, o.accounts, measure.Machine())
-	fmt.Println("| clients | server | requests/s | ratio | p50 | p99 | CPU per request | allocated per request | refused | memory |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Printf("%d labels, %d accounts, %s; CPU time, WAL and allocations are per request\n\n", o.labels, o.accounts, measure.Machine())
+	fmt.Println("| clients | server | requests/s | ratio | p50 | p99 | server CPU | PostgreSQL CPU | WAL | charges per batch | allocated | refused | memory |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, clients := range o.clients {
 		if err := step(ctx, o, targets, clients); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/colaregistry/colaregistry/internal/keyring"
@@ -31,19 +32,39 @@ type target struct {
 	admin    string          // address of the admin listener, or empty
 	keys     []string
 	postgres *pgtest.Server // or nil
+	conn     *pgx.Conn      // to the database on it
 	result   result
 }
 
 // result is what a step has measured so far.
 type result struct {
 	measure.Searches
-	took, cpu time.Duration
+	took, cpu, databaseCPU time.Duration // databaseCPU: of PostgreSQL's processes
+	counters               counters
+}
+
+// counters are values of metrics of the server and its database.
+type counters struct {
 	allocated float64 // bytes on the heap
+	charges   float64
+	batches   float64 // of charges
+	wal       float64 // bytes written to PostgreSQL's write-ahead log
+}
+
+func (c counters) minus(o counters) counters {
+	return counters{c.allocated - o.allocated, c.charges - o.charges, c.batches - o.batches, c.wal - o.wal}
+}
+
+func (c counters) plus(o counters) counters {
+	return counters{c.allocated + o.allocated, c.charges + o.charges, c.batches + o.batches, c.wal + o.wal}
 }
 
 func (t *target) stop() {
 	if t.server != nil {
 		_ = t.server.Stop() // the bare handler exits by the signal
+	}
+	if t.conn != nil {
+		_ = t.conn.Close(context.Background())
 	}
 	if t.postgres != nil {
 		_ = t.postgres.Close()
@@ -57,34 +78,53 @@ func (t *target) measure(ctx context.Context, d time.Duration, clients int, prof
 			profiling.Go(func() error { return saveProfile(ctx, t.admin, kind, d, profiles+"."+kind) })
 		}
 	}
-	allocated, err := t.allocated(ctx)
+	counted, err := t.counters(ctx)
 	if err != nil {
 		return err
 	}
-	before, started := t.server.CPU(), time.Now()
+	before, databaseBefore, started := t.server.CPU(), t.databaseCPU(), time.Now()
 	found, err := measure.Search(measure.Timeout(ctx, d), t.server.Address, t.keys, clients)
 	t.result.took += time.Since(started)
 	t.result.cpu += t.server.CPU() - before
+	t.result.databaseCPU += t.databaseCPU() - databaseBefore
 	t.result.Add(found)
-	after, failed := t.allocated(ctx)
-	t.result.allocated += after - allocated
+	after, failed := t.counters(ctx)
+	t.result.counters = t.result.counters.plus(after.minus(counted))
 	return errors.Join(err, failed, profiling.Wait(), t.result.Check())
 }
 
-// allocated returns the number of bytes that the server has allocated on the heap, or zero without
-// an admin listener.
-func (t *target) allocated(ctx context.Context) (float64, error) {
+// databaseCPU returns the CPU time that PostgreSQL's processes have used, or zero without one.
+func (t *target) databaseCPU() time.Duration {
+	if t.postgres == nil {
+		return 0
+	}
+	return measure.TreeCPUTime(t.postgres.PID())
+}
+
+// counters returns the server's current counters, or zeros without an admin listener.
+func (t *target) counters(ctx context.Context) (c counters, err error) {
 	if t.admin == "" {
-		return 0, nil
+		return c, nil
 	}
-	const name = "\ngo_memstats_alloc_bytes_total "
 	metrics, err := get(ctx, "http://"+t.admin+"/metrics")
-	_, rest, ok := strings.Cut(string(metrics), name)
-	if err != nil || !ok {
-		return 0, errors.Join(err, errors.New("no metric"+name))
+	if err != nil {
+		return c, err
 	}
-	value, _, _ := strings.Cut(rest, "\n")
-	return strconv.ParseFloat(value, 64)
+	for name, value := range map[string]*float64{
+		"go_memstats_alloc_bytes_total":           &c.allocated,
+		"colaregistry_ledger_batch_charges_sum":   &c.charges,
+		"colaregistry_ledger_batch_charges_count": &c.batches,
+	} {
+		_, rest, _ := strings.Cut(string(metrics), "\n"+name+" ")
+		text, _, _ := strings.Cut(rest, "\n")
+		if *value, err = strconv.ParseFloat(text, 64); err != nil {
+			return c, fmt.Errorf("metric %s: %w", name, err)
+		}
+	}
+	if t.conn != nil {
+		err = t.conn.QueryRow(ctx, `SELECT pg_current_wal_lsn() - '0/0'::pg_lsn`).Scan(&c.wal)
+	}
+	return c, err
 }
 
 // get returns the body of a response.
@@ -114,11 +154,13 @@ func (t *target) rate() float64 {
 
 func (t *target) print(clients int, bare float64) {
 	r := t.result
-	requests := len(r.Latencies)
+	requests := float64(len(r.Latencies))
 	memory, _ := t.server.Memory()
-	fmt.Printf("| %d | %s | %.0f | %.3f | %s | %s | %.0f µs | %.1f KiB | %.1f%% | %d MiB |\n", clients, t.name, t.rate(), t.rate()/bare,
-		measure.Milliseconds(r.Latencies.At(0.5)), measure.Milliseconds(r.Latencies.At(0.99)),
-		r.cpu.Seconds()*1e6/float64(requests), r.allocated/1024/float64(requests), 100*float64(r.Refused())/float64(requests), memory)
+	batch := r.counters.charges / max(1, r.counters.batches)
+	fmt.Printf("| %d | %s | %.0f | %.3f | %s | %s | %.0f µs | %.0f µs | %.1f KiB | %.1f | %.1f KiB | %.1f%% | %d MiB |\n", clients, t.name,
+		t.rate(), t.rate()/bare, measure.Milliseconds(r.Latencies.At(0.5)), measure.Milliseconds(r.Latencies.At(0.99)),
+		r.cpu.Seconds()*1e6/requests, r.databaseCPU.Seconds()*1e6/requests, r.counters.wal/1024/requests, batch,
+		r.counters.allocated/1024/requests, 100*float64(r.Refused())/requests, memory)
 }
 
 // start starts the bare handler and a server on each database. If it fails, the caller must stop
@@ -172,6 +214,9 @@ func (t *target) start(ctx context.Context, o options, dir string) (err error) {
 		}
 		url, err := t.postgres.CreateDatabase(ctx)
 		if err != nil {
+			return err
+		}
+		if t.conn, err = pgx.Connect(ctx, url); err != nil {
 			return err
 		}
 		keyFile := filepath.Join(dir, "secret.key")

@@ -4,6 +4,7 @@ package measure
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -77,20 +78,46 @@ func processor() string {
 // OwnCPUTime returns the CPU time that this process has used, or zero if it is not available.
 func OwnCPUTime() time.Duration { return cpuTime(os.Getpid()) }
 
+// TreeCPUTime returns the CPU time of a process and its running children, or zero if it is not
+// available.
+func TreeCPUTime(pid int) time.Duration {
+	sum := cpuTime(pid)
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	for _, folder := range folders {
+		child, _ := strconv.Atoi(filepath.Base(folder))
+		if fields := stat(child); len(fields) > parentField && fields[parentField] == strconv.Itoa(pid) {
+			sum += cpuTime(child)
+		}
+	}
+	return sum
+}
+
 // cpuTime returns the CPU time that a process has used, or zero if it is not available.
 func cpuTime(pid int) time.Duration {
+	fields := stat(pid)
+	if len(fields) <= systemField {
+		return 0
+	}
+	user, _ := strconv.Atoi(fields[userField])
+	system, _ := strconv.Atoi(fields[systemField])
+	return time.Duration(user+system) * (time.Second / 100) // the kernel reports hundredths
+}
+
+// Indexes of the fields that stat returns.
+const (
+	parentField = 1
+	userField   = 11
+	systemField = 12
+)
+
+// stat returns the fields of /proc/PID/stat after the program's name, which may contain spaces. It
+// returns nil if the file can't be read.
+func stat(pid int) []string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0
+		return nil
 	}
-	_, rest, _ := strings.Cut(string(b), ") ") // after the program's name, which may contain spaces
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0
-	}
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * (time.Second / 100) // the kernel reports hundredths
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 }
 
 // status returns a size from /proc/PID/status in MiB, or zero if it is not available.
