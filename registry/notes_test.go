@@ -205,7 +205,7 @@ func TestListNotes(t *testing.T) {
 	beer := cola.ProductionReportParams{Year: cola.Some(2015), Commodity: "beer", ReportType: "yearly", StatisticalGroup: "barrels produced"}
 	reports, _, err = w.ProductionReports(t.Context(), c, beer)
 	if got := strings.Join(reports.Notes, " "); err != nil || len(reports.Notes) != 3 ||
-		!strings.Contains(got, "report_type that match your other filters: monthly.") || !strings.Contains(got, "statistical_group that match your other filters: Taxable removals by state.") {
+		!strings.Contains(got, "report_type values match your other filters: monthly.") || !strings.Contains(got, "statistical_group values match your other filters: Taxable removals by state.") {
 		t.Errorf("notes for yearly beer = %q, %v", reports.Notes, err)
 	}
 	beer.ReportType, beer.StatisticalDetail = "monthly", "production"
