@@ -48,6 +48,21 @@ func (n *Note) didYouMean(near string, p *cola.SearchParams, change func(*cola.S
 	}
 }
 
+// correct suggests the search with a change to its text or brand name, which replaces a misspelling
+// with near. The suggestion says how many labels the changed search finds, unless other words or
+// filters exclude them all. q is the query of p.
+func (n *Note) correct(
+	view *search.View, near string, p *cola.SearchParams, q cola.Query, change func(*cola.SearchParams),
+) {
+	changed := *p
+	change(&changed)
+	q.Text, q.BrandName = changed.Q, changed.BrandName
+	if found := countMatches(view, q); found > 0 {
+		near = fmt.Sprintf("%s (%s)", near, labels(found))
+	}
+	n.didYouMean(near, p, change)
+}
+
 // newNote returns a note without a suggested search.
 func newNote(text string) Note { return Note{Text: text, Finding: text} }
 
