@@ -108,6 +108,9 @@ func (c *importCommand) createRejects() (*rejectsFile, error) {
 	if errors.Is(err, fs.ErrExist) {
 		return nil, usageErrorf("--rejects: %s exists; pass a new file name", c.Rejects)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usageErrorf("--rejects: the folder %s does not exist; create it first", filepath.Dir(c.Rejects))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--rejects: %w", err)
 	}
@@ -245,7 +248,7 @@ func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {
 			continue
 		}
 		if _, err := os.Stat(name); err != nil {
-			return nil, err
+			return nil, fileError(name, err)
 		}
 		sources = append(sources, ingest.FileSource(name))
 	}
