@@ -49,7 +49,7 @@ const (
 type Options struct {
 	// Site configures the client; Run sets its Wait and Logger.
 	Site ttb.Options
-	// First and Last are the range of completed dates to collect. With Follow, plans cover the
+	// First and Last are the range of completion dates to collect. With Follow, plans cover the
 	// trailing days instead: Last is ignored, and First, if set, extends the first plan.
 	First, Last cola.Date
 	// Follow plans the trailing days once a day until the context is canceled.
@@ -100,7 +100,7 @@ func (o *Options) setDefaults() {
 const (
 	// MaxAttempts is the number of attempts after which a day or label fails.
 	MaxAttempts = 8
-	// HistoryDays is the age, by completed date, beyond which labels are history. Alerts ignore
+	// HistoryDays is the age, by completion date, beyond which labels are history. Alerts ignore
 	// labels approved more than 90 days before the window of a run, which is at most a month long.
 	HistoryDays = 120
 	// trailingDays is how many past days Follow queries again, so that each is queried once after
