@@ -57,7 +57,7 @@ func (req *request) brands(reader *params.Reader[cola.BrandParams]) error {
 	p.Quota = req.quota
 	if p.Form.Problems = fieldProblems(err); p.Form.Problems != nil {
 		web.EventOf(req.ctx()).Code = cola.CodeValidation
-		return req.show(http.StatusBadRequest, "brands", page{Title: "Invalid check · Check a name", Data: p})
+		return req.show(http.StatusBadRequest, "brands", page{Title: "Invalid input · Check a name", Data: p})
 	}
 	if err != nil {
 		return err

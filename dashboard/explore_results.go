@@ -155,7 +155,7 @@ func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
 // labelPicture returns the image of a label, for a display width.
 func (req *request) labelPicture(r *labelRow, image string, width int) picture {
 	p := req.recordLinks().picture(image, width)
-	p.Alt = "Label of " + strings.TrimSpace(r.Brand+" "+r.Product)
+	p.Alt = "Label for " + strings.TrimSpace(r.Brand+" "+r.Product)
 	return p
 }
 

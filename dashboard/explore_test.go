@@ -86,7 +86,7 @@ func TestExploreResults(t *testing.T) {
 		"<title>wine · Explore", strconv.Itoa(rows)+" list records · "+web.Thousands(1_000_000-rows)+" left",
 		"/saved-searches/new?product_type=wine",
 		"https://registry.example/api/v1/colas?product_type=wine'",
-		`"search_colas", "arguments": {"product_type":["wine"]}`, `src="/images/`, `alt="Label of `)
+		`"search_colas", "arguments": {"product_type":["wine"]}`, `src="/images/`, `alt="Label for `)
 	s.costs(cola.Used{}, rows, 0)
 	all := s.get("/explore?date_range=all&product_type=wine")
 	all.shows(t, http.StatusOK, `href="/explore?product_type=wine">Last 12 months`, `aria-current="true">All dates`)

@@ -37,10 +37,10 @@ type trendsPage struct {
 func exampleTrends() []exampleSearch {
 	return []exampleSearch{
 		{"Labels per year by product type", trendsPath + "?date_range=all&group_by=year&group_by=product_type"},
-		{"Wine per month", trendsPath + "?group_by=month&product_type=wine"},
+		{"Wine labels by month", trendsPath + "?group_by=month&product_type=wine"},
 		{"Permittees with the most gin labels", trendsPath + "?group_by=permit&q=gin"},
 		{"Beer by container", trendsPath + "?group_by=container&product_type=malt+beverage"},
-		{"ABV of wine", trendsPath + "?group_by=abv&product_type=wine"},
+		{"Wine by ABV", trendsPath + "?group_by=abv&product_type=wine"},
 	}
 }
 
@@ -69,7 +69,7 @@ func (req *request) trends(reader *params.Reader[cola.CountParams]) error {
 	if problems := fieldProblems(err); problems != nil {
 		web.EventOf(req.ctx()).Code = cola.CodeValidation
 		p.Form = newCountForm(counted.values, problems)
-		return req.show(http.StatusBadRequest, "trends", page{Title: "Invalid count · Trends", Data: p})
+		return req.show(http.StatusBadRequest, "trends", page{Title: "Invalid filters · Trends", Data: p})
 	}
 	if err != nil {
 		return err

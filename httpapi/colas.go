@@ -31,7 +31,7 @@ func colaOperations(svc Service) []operation {
 		{
 			ID: "searchColas", Path: "/colas", Tag: tagColas, Summary: "Search labels",
 			Description: "Finds labels by any combination of filters, newest approval first unless `sort` is set. A label " +
-				"must match every filter. If a filter has several values, matching any one is enough.\n\n" +
+				"must match every filter. If a filter has multiple values, matching any one is enough.\n\n" +
 				"Without `approval_date_from` or `approval_date_to`, only the last 365 days are searched and " +
 				"`defaults_applied` is set. A `q` that is a TTB ID, or a `status` of expired, surrendered or revoked, " +
 				"searches all dates instead.\n\n" +

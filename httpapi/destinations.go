@@ -77,7 +77,7 @@ func destinationOperations(svc Service) []operation {
 		createDestination(svc),
 		{
 			ID: "getDestination", Path: oneDestinationPath, Tag: tagDestinations, Summary: "Get a destination",
-			Description: "A destination and its state. A destination of another account returns 404." + redacts,
+			Description: "A destination and its state. Another account's destination returns 404." + redacts,
 			PathParam:   destinationID(), Response: reflect.TypeFor[dataOf[destination]](),
 			Example: dataOf[destination]{exampleWebhook()},
 			Cost:    free, HasETag: true,

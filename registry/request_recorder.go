@@ -195,7 +195,7 @@ type requestLogMetrics struct{ recorded, sampled, dropped prometheus.Counter }
 func newRequestLogMetrics(registerer prometheus.Registerer) *requestLogMetrics {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_request_log_requests_total",
-		Help: "Requests of accounts by outcome: recorded; sampled (left out by the limit per account); " +
+		Help: "Account requests, by outcome: recorded; sampled (left out by the limit per account); " +
 			"dropped (left out because memory was full, the database unavailable or the text invalid).",
 	}, []string{"outcome"})
 	if registerer != nil {

@@ -143,7 +143,7 @@ func (s *server) indexOverview() {
 	add := func(title, id, text string) {
 		s.search.add(entry{Area: areaReference, Page: "Overview", Title: title, Path: referencePath + "#" + id, text: text})
 	}
-	add("Requests", "request", "The base URL is "+ref.BaseURL+". Send your API key in the header X-API-Key.")
+	add("Requests", "request", "The base URL is "+ref.BaseURL+". Send your API key in the X-API-Key header.")
 	plans := "Price, monthly quotas of detail views and list records, and rate limit (burst) of each plan: "
 	for _, p := range ref.Plans {
 		plans += string(p.Tier) + " (" + p.Price + "), "
