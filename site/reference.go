@@ -216,7 +216,7 @@ func fieldsText(fields []httpapi.Field) (text string) {
 // templateFuncs are the functions of the templates.
 func (s *server) templateFuncs() template.FuncMap {
 	return template.FuncMap{
-		"asset":     s.assets.url,
+		"asset":     s.assets.URL,
 		"base":      func() string { return s.opts.PublicURL },
 		"count":     web.Thousands,
 		"code":      highlight,

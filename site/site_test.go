@@ -175,17 +175,29 @@ func TestFormerFragments(t *testing.T) {
 	}
 }
 
-// TestPages checks the size and the head of every page, and that they contain the public URL.
+// loadedAssets finds the style sheets and scripts of a page.
+var loadedAssets = regexp.MustCompile(`(?:<link rel="stylesheet" href|<script src)="/site/\w+/([^"]+)"`)
+
+// TestPages checks the head of every page and its size with its style sheets and scripts, and that
+// pages contain the public URL.
 func TestPages(t *testing.T) {
 	const maxPage = 150_000 // bytes, before compression
 	titles := map[string]string{}
-	for path, d := range newTestServer().pages {
+	s := newTestServer()
+	for path, d := range s.pages {
 		if !strings.HasPrefix(path, docsPath) {
 			continue // for crawlers and browsers
 		}
 		page := string(d.content)
-		if len(page) > maxPage {
-			t.Errorf("%s has %d bytes, want at most %d", path, len(page), maxPage)
+		size := len(page)
+		for _, asset := range loadedAssets.FindAllStringSubmatch(page, -1) {
+			content := s.assets.File(asset[1])
+			if size += len(content); content == nil {
+				t.Errorf("%s loads %s, which is missing", path, asset[1])
+			}
+		}
+		if size > maxPage {
+			t.Errorf("%s loads %d bytes, want at most %d", path, size, maxPage)
 		}
 		p := mustParse(t, path, d.content)
 		var title, description string
@@ -475,8 +487,9 @@ func TestResponses(t *testing.T) {
 		{"GET", "/docs/reference/", 301, asHTML, cached},
 		{"GET", "/docs/images/usage.png", 200, "image/png", "public, max-age=3600"},
 		{"GET", "/docs/images/nothing.png", 404, asHTML, "no-store"},
-		{"GET", s.assets.url("site.css"), 200, "text/css; charset=utf-8", "public, max-age=31536000, immutable"},
+		{"GET", s.assets.URL("site.css"), 200, "text/css; charset=utf-8", "public, max-age=31536000, immutable"},
 		{"GET", "/site/old/site.js", 200, "text/javascript; charset=utf-8", "public, max-age=60"},
+		{"GET", "/site/old/newsreader.woff2", 200, "font/woff2", "public, max-age=60"},
 		{"GET", "/site/old/icon.svg", 200, "image/svg+xml", "public, max-age=60"},
 		{"GET", "/site/old/nothing", 404, asHTML, "no-store"},
 		{"GET", "/site", 404, asHTML, "no-store"},
@@ -603,7 +616,7 @@ func TestPrivacyStorage(t *testing.T) {
 		"signed-in": "That you signed in", "language": "language you chose", "key": "An API key", "labels": "list of labels",
 	}
 	for _, file := range []string{
-		"assets/session.js", "assets/site.js", "assets/landing.js", "../dashboard/assets/page.js", "../dashboard/assets/label.js",
+		"assets/site.js", "../dashboard/assets/page.js", "../dashboard/assets/label.js",
 	} {
 		source, err := os.ReadFile(file)
 		if err != nil {
