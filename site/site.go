@@ -35,7 +35,7 @@ import (
 type Options struct {
 	PublicURL string            // scheme and host of the service, without a trailing slash
 	Reference httpapi.Reference // of the REST API
-	Service   Service           // supplies the landing page; without it, the page shows no labels
+	Service   Service           // supplies the landing page and the records in example calls
 	SiteName  string            // default web.DefaultSiteName
 	// PrivacyURL (default "/privacy") and TermsURL, if set, are linked from every page.
 	PrivacyURL, TermsURL string
@@ -65,7 +65,7 @@ const (
 // Handles reports whether the site handles a path, even with a 404.
 func Handles(path string) bool {
 	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return area == "docs" || area == "site" || path == privacyPath || path == faviconPath || path == robotsPath || path == sitemapPath
+	return area == "docs" || area == "site" || path == privacyPath || path == faviconPath || path == touchIconPath || path == robotsPath || path == sitemapPath
 }
 
 // server renders and serves the pages.
@@ -115,7 +115,7 @@ func newServer(o Options) *server {
 	s.addReference()
 	s.addTools()
 	s.add(page{
-		Title: "Privacy", Path: privacyPath, Body: "privacy", Data: o.RequestLogDays,
+		Title: "Privacy", Path: privacyPath, Layout: bare, Body: "privacy", Data: o.RequestLogDays,
 		Description: "The personal data this server stores, how long it’s kept, and who receives it.",
 	})
 	s.addCrawlerFiles()
@@ -182,12 +182,16 @@ func newDocument(contentType string, content []byte) document {
 
 const htmlType = "text/html; charset=utf-8"
 
+// bare is the layout without the menu of the documentation.
+const bare = "bare"
+
 // page is the input of the layout.
 type page struct {
 	Title, Description string
 	Path               string
 	Redirect           string // URL to go to at once; may be empty
 	Menu               []menuGroup
+	Layout             string // template: "layout" (default) has the menu of the documentation, "bare" hasn't
 	Body               string // template of the content
 	Data               any
 	Query              string // of the search
@@ -224,25 +228,17 @@ func (s *server) render(p page) []byte {
 		panic(fmt.Sprintf("site: render %s: %v", p.Path, err))
 	}
 	p.Data = template.HTML(body.String())
-	layout := "layout"
-	if p.Bare() {
-		layout = "bare"
-	}
-	if err := s.layout.ExecuteTemplate(&b, layout, p); err != nil {
+	if err := s.layout.ExecuteTemplate(&b, cmp.Or(p.Layout, "layout"), p); err != nil {
 		panic(fmt.Sprintf("site: render %s: %v", p.Path, err))
 	}
 	return b.Bytes()
 }
 
-// Bare reports whether a page has no menu of the documentation.
-func (p page) Bare() bool {
-	return slices.Contains([]string{"landing", "framed", "privacy", "not_found"}, p.Body)
-}
-
 // frame renders a page of another package within the layout.
 func (s *server) frame(p web.PublicPage) []byte {
 	return s.render(page{
-		Title: p.Title, Description: p.Description, Path: p.Path, Redirect: p.Redirect, Body: "framed", Data: p.Content,
+		Title: p.Title, Description: p.Description, Path: p.Path, Redirect: p.Redirect,
+		Layout: bare, Body: "framed", Data: p.Content,
 	})
 }
 
@@ -282,7 +278,7 @@ func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, to.String(), http.StatusMovedPermanently)
 		return
 	}
-	s.write(w, http.StatusNotFound, page{Title: "Page not found", Path: r.URL.Path, Body: "not_found"})
+	s.write(w, http.StatusNotFound, page{Title: "Page not found", Path: r.URL.Path, Layout: bare, Body: "not_found"})
 }
 
 // setHeaders sets the security headers of a page: only our scripts and styles run, and embedding is

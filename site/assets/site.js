@@ -60,18 +60,18 @@ const entries = new Map();
 for (const link of document.querySelectorAll(".contents a, .side .deep")) {
   entries.set(decodeURIComponent(link.hash.slice(1)), link);
 }
-if (entries.size > 0) {
-  const observer = new IntersectionObserver((changes) => {
-    for (const { target, isIntersecting } of changes) {
-      if (!isIntersecting) continue;
-      for (const link of entries.values()) link.classList.remove("current");
-      entries.get(target.id).classList.add("current");
+const targets = [...entries.keys()].map((id) => document.getElementById(id)).filter(Boolean);
+if (targets.length > 0) {
+  const markSection = () => {
+    const atEnd = scrollY > 0 && scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+    const current = atEnd ? targets.at(-1) : targets.findLast((t) => t.getBoundingClientRect().top < innerHeight * .3);
+    for (const [id, link] of entries) {
+      if (id === (current ?? targets[0]).id) link.setAttribute("aria-current", "location");
+      else link.removeAttribute("aria-current");
     }
-  }, { rootMargin: "-70px 0px -70% 0px" });
-  for (const id of entries.keys()) {
-    const target = document.getElementById(id);
-    if (target) observer.observe(target);
-  }
+  };
+  addEventListener("scroll", markSection, { passive: true });
+  markSection();
 }
 
 // Remembers the language of samples.
