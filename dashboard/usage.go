@@ -51,7 +51,7 @@ func (req *request) usage() error {
 	}
 	p := usagePage{
 		Forecasts: forecasts(report), Reset: report.State.Period.End(),
-		Switches: view.switches(), Chart: view.chart(report), Span: spanNames[view.span],
+		Switches: view.switches(), Chart: view.chart(report), Span: spanName(view.span),
 		CSVName:  "usage-" + strings.ReplaceAll(view.unit.id, "_", "-") + "-by-" + view.by + "-" + string(view.span) + ".csv",
 		Rows:     usageRows(report, keys),
 		Refusals: refusalRows(report, refusalsShown), Refused: len(report.Refusals),

@@ -9,10 +9,9 @@ import (
 
 // Paths that browsers and crawlers request by convention.
 const (
-	faviconPath   = "/favicon.ico"
-	touchIconPath = "/apple-touch-icon.png"
-	robotsPath    = "/robots.txt"
-	sitemapPath   = "/sitemap.xml"
+	faviconPath = "/favicon.ico"
+	robotsPath  = "/robots.txt"
+	sitemapPath = "/sitemap.xml"
 )
 
 // addCrawlerFiles adds the icon, the rules for crawlers and the list of public pages. Call it after
@@ -21,7 +20,6 @@ func (s *server) addCrawlerFiles() {
 	pages := append(slices.Sorted(maps.Keys(s.pages)), "/", "/plans")
 	pages = slices.DeleteFunc(pages, func(path string) bool { return strings.HasSuffix(path, ".md") })
 	s.pages[faviconPath] = newDocument("image/png", s.assets.File("icon.png"))
-	s.pages[touchIconPath] = newDocument("image/png", s.assets.File("touch-icon.png"))
 	s.pages[robotsPath] = newDocument("text/plain; charset=utf-8", []byte(s.robots()))
 	s.pages[sitemapPath] = newDocument("application/xml", []byte(s.sitemap(pages)))
 }
@@ -30,7 +28,7 @@ func (s *server) addCrawlerFiles() {
 // load.
 func (s *server) robots() string {
 	rules := []string{"User-agent: *"}
-	for _, path := range []string{"/$", docsPath, "/plans$", privacyPath + "$", "/llms.txt", touchIconPath, assetsPath, "/assets/", "/images/"} {
+	for _, path := range []string{"/$", docsPath, "/plans$", privacyPath + "$", "/llms.txt", assetsPath, "/assets/", "/images/"} {
 		rules = append(rules, "Allow: "+path)
 	}
 	rules = append(rules, "Disallow: /", "", "Sitemap: "+s.opts.PublicURL+sitemapPath, "")

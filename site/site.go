@@ -65,7 +65,7 @@ const (
 // Handles reports whether the site handles a path, even with a 404.
 func Handles(path string) bool {
 	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return area == "docs" || area == "site" || path == privacyPath || path == faviconPath || path == touchIconPath || path == robotsPath || path == sitemapPath
+	return area == "docs" || area == "site" || path == privacyPath || path == faviconPath || path == robotsPath || path == sitemapPath
 }
 
 // server renders and serves the pages.
