@@ -21,7 +21,7 @@ const (
 )
 
 // templateFuncs returns the functions for templates.
-func templateFuncs(a *assets, now cola.Clock) template.FuncMap {
+func templateFuncs(a *web.Assets, now cola.Clock) template.FuncMap {
 	when := func(t any) template.HTML { return relativeTimeHTML(t, now()) }
 	return template.FuncMap{
 		"asset":    a.URL,

@@ -100,7 +100,7 @@ type edge struct {
 	opts     Options
 	now      cola.Clock
 	limiter  *rateLimiter
-	assets   *assets
+	assets   *web.Assets
 	pages    pages
 	hosts    []string // host names of the service; see plainHost
 }
@@ -113,13 +113,13 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	e := &edge{svc: svc, browsers: browsers, opts: o, now: o.Now, limiter: newRateLimiter(o.Now), assets: loadAssets()}
+	e := &edge{svc: svc, browsers: browsers, opts: o, now: o.Now, limiter: newRateLimiter(o.Now), assets: web.LoadAssets(assetFiles, assetsPath, "style.css")}
 	e.pages, e.hosts = parsePages(e.assets, o.Now), ownHosts(o)
 	table := routes()
 	r := chi.NewRouter()
 	recorder := web.NewRecorder(o.Logger, o.Metrics, routePatterns(table), routePattern).WithRequestLog(o.LogRequest)
 	r.Use(web.RequestID, recorder.Record, web.Compress(), e.securityHeaders, web.Recover)
-	r.Get(assetsPath+"{version}/{name}", e.assets.serve) // reads no session
+	r.Get(e.assets.Pattern(), e.assets.Handler(http.NotFound)) // reads no session
 	r.Group(func(r chi.Router) {
 		r.Use(e.rejectEmbedded, browsers.Load, e.rejectCrossOrigin)
 		r.NotFound(e.public((*request).notFoundPage))

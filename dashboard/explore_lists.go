@@ -172,7 +172,7 @@ func (l list[P]) serve(req *request, reader *params.Reader[P]) error {
 		req.allowBackCache()
 	}
 	p.add(found, address(withoutPage(search.values)))
-	call := req.call("GET", cmp.Or(found.path, l.call+strings.TrimSuffix("?"+queryOf(search.params).Encode(), "?")), p.Price())
+	call := req.call("GET", cmp.Or(found.path, l.call+strings.TrimSuffix("?"+params.Query(search.params).Encode(), "?")), p.Price())
 	if found.path == "" {
 		call = call.forTool(l.tool, argumentsOf(search.params))
 	}

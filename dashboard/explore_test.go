@@ -545,7 +545,7 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
-// TestReadSearch checks that readQuery recovers any search that queryOf encodes.
+// TestReadSearch checks that readQuery recovers any search that params.Query encodes.
 func TestReadSearch(t *testing.T) {
 	reader := params.New[cola.SearchParams]("a search")
 	rapid.Check(t, func(t *rapid.T) {
@@ -566,9 +566,9 @@ func TestReadSearch(t *testing.T) {
 		if want.VolumeMax.OK {
 			want.VolumeUnit = "liters"
 		}
-		got := readQuery(reader, queryOf(want).Encode()).params
+		got := readQuery(reader, params.Query(want).Encode()).params
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("%s (-want +got):\n%s", queryOf(want).Encode(), diff)
+			t.Fatalf("%s (-want +got):\n%s", params.Query(want).Encode(), diff)
 		}
 	})
 }

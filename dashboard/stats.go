@@ -81,7 +81,7 @@ func (req *request) trends(reader *params.Reader[cola.CountParams]) error {
 	p.Result = req.trendResult(counted, rows, counts)
 	return req.show(http.StatusOK, "trends", page{
 		Title: p.Result.Title + " · Trends", Data: p,
-		Call: req.call(http.MethodGet, "/colas/stats?"+queryOf(counted.params).Encode(),
+		Call: req.call(http.MethodGet, "/colas/stats?"+params.Query(counted.params).Encode(),
 			"Costs one list record per 50 groups returned; free if nothing matches.").
 			forTool("count_labels", argumentsOf(counted.params)),
 	})
@@ -151,12 +151,12 @@ func (req *request) trendResult(
 	r := &trendResult{
 		trend: newTrend(counts.Groups, counted.params.GroupBy, rows, counts.Others), Total: counts.Total,
 		DataAsOf: counts.DataAsOf, Cut: counts.Truncated, Chips: filterChips(p, address),
-		LabelsURL: exploreURL(queryOf(p)), Cost: listCost(req.quota),
+		LabelsURL: exploreURL(params.Query(p)), Cost: listCost(req.quota),
 	}
 	if counts.Defaults != nil {
 		r.Since = counts.Defaults.DateFrom
 		p.DateRange = cola.AllDates
-		r.AllURL = address(queryOf(p))
+		r.AllURL = address(params.Query(p))
 		p.ApprovalDateFrom, p.ApprovalDateTo, p.DateRange = r.Since, r.Since.AddDays(cola.DefaultWindowDays), ""
 	}
 	r.linkRows(p)
@@ -178,7 +178,7 @@ func (r *trendResult) linkRows(p cola.SearchParams) {
 			}
 		}
 		if ok && row.Total > 0 {
-			row.LabelsURL = exploreURL(queryOf(search))
+			row.LabelsURL = exploreURL(params.Query(search))
 		}
 	}
 }

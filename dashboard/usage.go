@@ -51,7 +51,7 @@ func (req *request) usage() error {
 	}
 	p := usagePage{
 		Forecasts: forecasts(report), Reset: report.State.Period.End(),
-		Switches: view.switches(), Chart: view.chart(report), Span: spanNames[view.span],
+		Switches: view.switches(), Chart: view.chart(report), Span: spanName(view.span),
 		CSVName:  "usage-" + strings.ReplaceAll(view.unit.id, "_", "-") + "-by-" + view.by + "-" + string(view.span) + ".csv",
 		Rows:     usageRows(report, keys),
 		Refusals: refusalRows(report, refusalsShown), Refused: len(report.Refusals),
@@ -168,7 +168,7 @@ func (req *request) plans() error {
 	p := plansPage{Billing: req.opts.BillingURL, SignUp: req.opts.SignUp && !req.signedIn}
 	for _, t := range cola.Tiers() {
 		own := req.signedIn && req.quota.Tier == t
-		p.Plans = append(p.Plans, plan{Tier: t, Limits: t.Limits(), Price: priceOf(t), Own: own})
+		p.Plans = append(p.Plans, plan{Tier: t, Limits: t.Limits(), Price: t.Price(), Own: own})
 		p.Largest = p.Largest || own && t.Largest()
 	}
 	view := page{Title: "Plans", Data: p, Indexable: true, Description: "Plans for the label approval registry: prices, monthly quotas and rate limits."}
@@ -176,12 +176,4 @@ func (req *request) plans() error {
 		view.Call = req.call("GET", "/usage", "Free. Returns your plan and its limits.").forTool("get_usage", nil)
 	}
 	return req.show(http.StatusOK, "plans", view)
-}
-
-// priceOf returns the price of a tier for display.
-func priceOf(t cola.Tier) string {
-	if t.MonthlyPrice() == 0 {
-		return "Free"
-	}
-	return t.Price()
 }

@@ -201,7 +201,7 @@ func TestMeter(t *testing.T) {
 }
 
 // TestUsageManySources checks that with more keys and apps than rows, channel totals stay exact and
-// each chart shows the rest as one series. A chart omits sources with zero usage.
+// each chart shows the others as one series. A chart omits sources with zero usage.
 func TestUsageManySources(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
@@ -257,14 +257,14 @@ func TestOtherSource(t *testing.T) {
 			some.Rows = append(slices.Clone(r.Rows[:rows-1]), r.Rows[11]) // one has no usage
 		}
 		got := sourceSeries(some)
-		rest := 0
+		others := 0
 		for _, s := range got {
-			if s.rest {
-				rest++
+			if s.other {
+				others++
 			}
 		}
-		if len(got) != want || rest != 1 || !got[want-1].rest || got[0].name != othersName || got[0].rest {
-			t.Errorf("%d rows: %d series, %d of them Other; want %d series, Other last", rows, len(got), rest, want)
+		if len(got) != want || others != 1 || !got[want-1].other || got[0].name != othersName || got[0].other {
+			t.Errorf("%d rows: %d series, %d of them Other; want %d series, Other last", rows, len(got), others, want)
 		}
 	}
 }

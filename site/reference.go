@@ -144,7 +144,7 @@ func (s *server) indexOverview() {
 		s.search.add(entry{Area: areaReference, Page: "Overview", Title: title, Path: referencePath + "#" + id, text: text})
 	}
 	add("Requests", "request", "The base URL is "+ref.BaseURL+". Send your API key in the X-API-Key header.")
-	plans := "Price, monthly quotas of detail views and list records, and rate limit (burst) of each plan: "
+	plans := "Price, monthly quotas of detail views and list records, and rate limit of each plan: "
 	for _, p := range ref.Plans {
 		plans += string(p.Tier) + " (" + p.Price + "), "
 	}
@@ -216,7 +216,7 @@ func fieldsText(fields []httpapi.Field) (text string) {
 // templateFuncs are the functions of the templates.
 func (s *server) templateFuncs() template.FuncMap {
 	return template.FuncMap{
-		"asset":     s.assets.url,
+		"asset":     s.assets.URL,
 		"base":      func() string { return s.opts.PublicURL },
 		"count":     web.Thousands,
 		"code":      highlight,
@@ -227,7 +227,7 @@ func (s *server) templateFuncs() template.FuncMap {
 		"grouped":   grouped,
 		"leaf":      leaf,
 		"price":     price,
-		"suggested": func() []string { return suggestedSearches },
+		"suggested": suggestedSearches,
 
 		"privacyurl": func() string { return s.opts.PrivacyURL },
 		"termsurl":   func() string { return s.opts.TermsURL },

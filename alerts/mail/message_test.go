@@ -10,6 +10,8 @@ import (
 	netmail "net/mail"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -280,5 +283,24 @@ func TestNoLabels(t *testing.T) {
 			strings.Contains(part, "ttbid=") {
 			t.Errorf("want the count and a link, got\n%s", part)
 		}
+	}
+}
+
+// TestPalette checks that emails use the colors of the pages. Style sheets of emails can't have
+// variables, so the templates repeat the values. Only the marks of late labels have others.
+func TestPalette(t *testing.T) {
+	own := []string{"#ffffff", "#fef3c7", "#92400e", "#78350f", "#fde68a"}
+	source, err := os.ReadFile("templates/layout.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	colors := regexp.MustCompile(`#[0-9a-f]{6}`).FindAllString(string(source), -1)
+	for _, c := range colors {
+		if !slices.Contains(own, c) && !strings.Contains(web.BaseStyle, c) {
+			t.Errorf("%s isn't in the palette", c)
+		}
+	}
+	if len(colors) < 15 {
+		t.Errorf("found %d colors", len(colors))
 	}
 }
