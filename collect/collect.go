@@ -71,8 +71,8 @@ type Options struct {
 	// Hold is the time after which others take over the work of a killed process. Default: two
 	// minutes.
 	Hold time.Duration
-	// Backoff is the upper bound of the first wait after a failure. It doubles with each attempt, up
-	// to MaxBackoff. Defaults: two seconds, five minutes.
+	// Backoff is the upper bound on the first wait after a failure. It doubles with each attempt,
+	// up to MaxBackoff. Defaults: two seconds, five minutes.
 	Backoff, MaxBackoff time.Duration
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -366,7 +366,7 @@ func (c *collector) recordImports() error {
 	return c.records.end(c.ctx, counts.Incomplete > 0)
 }
 
-// finish records the rest of the imports and completes the report. err is the error of the run.
+// finish records the rest of the imports and completes the report. err is the run's error.
 func (c *collector) finish(err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.stop), stopTimeout)
 	defer cancel()

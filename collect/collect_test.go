@@ -730,7 +730,7 @@ func TestUnavailableStore(t *testing.T) {
 	}
 }
 
-// TestProgress checks the last progress of a run.
+// TestProgress checks the last progress report of a run.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 5})

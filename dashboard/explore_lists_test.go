@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// TestLists checks that every list finds records with its form, at the price of the API.
+// TestLists checks that every list finds records with its form, at the API's price.
 func TestLists(t *testing.T) {
 	s := mustSite(t)
 	barcode := s.someBarcode()

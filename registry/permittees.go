@@ -21,7 +21,7 @@ type PermitteePage struct {
 }
 
 // SearchPermittees returns a page of the permittees that match, most labels first. It costs one
-// list record per permittee returned. If fewer list records are left, the page is cut and
+// list record per permittee returned. If fewer list records are left, the page is truncated and
 // TruncatedByQuota is true.
 func (s *Service) SearchPermittees(
 	ctx context.Context, c cola.Caller, p cola.PermitteeParams,

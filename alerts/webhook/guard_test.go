@@ -115,7 +115,7 @@ func TestDNSRebinding(t *testing.T) {
 	moved.Store(true)
 	m := message("https://rebind.example.com:" + port)
 	if got := s.Send(t.Context(), m); got != (alerts.Result{Fault: faultNotPublic}) || len(r.all()) != 0 {
-		t.Errorf("Send = %+v after %d requests, want fault %q and none", got, len(r.all()), faultNotPublic)
+		t.Errorf("Send = %+v after %d requests, want fault %q and no requests", got, len(r.all()), faultNotPublic)
 	}
 	s.dialer.Control = nil
 	if got := s.Send(t.Context(), m); got.Status != 200 || len(r.all()) != 1 {

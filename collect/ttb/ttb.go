@@ -59,7 +59,7 @@ type failedImage struct {
 	fileName string
 }
 
-// Time limits of a request. Searches are slow on the site.
+// Time limits for a request. Searches are slow on the site.
 const (
 	connectTimeout = 30 * time.Second
 	headerTimeout  = 2 * time.Minute

@@ -129,8 +129,8 @@ type rowWrite struct {
 var rowCounts = [...]int{1, 4, 16, 64}
 
 // newRowWrite returns a statement that inserts rows. into is the table with its columns. The values
-// of each row come from the columns of new, a table with columns column1, column2, and so on. A row
-// must have a first column.
+// of each row come from the columns of new, a table with columns column1, column2, and so on. The
+// first value of a row must not be NULL, because that marks an unused row.
 func newRowWrite(into string, columns int, values, conflict string) *rowWrite {
 	w := &rowWrite{columns: columns}
 	row := "(" + placeholders(columns) + ")"
@@ -142,7 +142,8 @@ func newRowWrite(into string, columns int, values, conflict string) *rowWrite {
 	return w
 }
 
-// split returns the statement for the first of n rows, and how many rows it has.
+// split returns the statement that writes the first chunk of n rows, and the number of rows in that
+// statement, which may exceed n.
 func (w *rowWrite) split(n int) (statement string, rows int) {
 	for i, count := range rowCounts {
 		last := i == len(rowCounts)-1
@@ -153,8 +154,8 @@ func (w *rowWrite) split(n int) (statement string, rows int) {
 	panic("unreachable")
 }
 
-// exec writes rows within transact. Common are the parameters in the statement's values, which come
-// before those of the rows.
+// exec writes rows within transact. common holds the parameters used in the statement's values
+// expression; they precede the row parameters.
 func (w *rowWrite) exec(ctx context.Context, to *writer, common, values []any) error {
 	for len(values) > 0 {
 		statement, rows := w.split(len(values) / w.columns)

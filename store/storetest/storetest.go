@@ -17,7 +17,7 @@ import (
 )
 
 // Opener returns an empty store whose clock is the function now. It closes the store when the test
-// ends. Tests may call now from any goroutine.
+// ends. The store may call now from any goroutine.
 type Opener func(t *testing.T, now func() time.Time) store.Store
 
 // Run tests a backend against the contract, each test on its own store.
