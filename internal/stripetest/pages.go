@@ -14,6 +14,7 @@ func matches(pattern, name string) bool {
 }
 
 func (s *Server) routePages(mux *http.ServeMux) {
+	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /pay/{id}", s.payPage)
 	mux.HandleFunc("POST /pay/{id}", s.pay)
 	mux.HandleFunc("GET /portal/{id}", s.portalPage)
