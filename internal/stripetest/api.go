@@ -62,8 +62,11 @@ func missing(kind, id string) *apiError {
 
 // serveAPI checks a request, runs its operation, and repeats the reply to an idempotency key.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, op operation) {
-	if s.Fault != nil {
-		if status := s.Fault(r); status != 0 {
+	s.mu.Lock()
+	fault := s.Fault
+	s.mu.Unlock()
+	if fault != nil {
+		if status := fault(r); status != 0 {
 			writeJSON(w, status, failure(&apiError{Type: "api_error", Message: "Stripe is unavailable."}))
 			return
 		}

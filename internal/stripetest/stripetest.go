@@ -142,6 +142,20 @@ func (s *Server) Replace(lookupKey string) {
 	s.prices = append(s.prices, next)
 }
 
+// SetFault replaces Fault while the server runs.
+func (s *Server) SetFault(fault func(r *http.Request) int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Fault = fault
+}
+
+// AddCustomer adds a customer with an ID.
+func (s *Server) AddCustomer(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.customers[id] = &customer{ID: id}
+}
+
 // Customers returns the IDs of all customers, including deleted ones.
 func (s *Server) Customers() (ids []string) {
 	s.mu.Lock()
