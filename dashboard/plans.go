@@ -164,11 +164,12 @@ func (req *request) planReturn() error {
 		return req.redirect(plansPath, planNotice(paid, wanted))
 	}
 	check, _ := strconv.Atoi(req.query().Get("check"))
-	waiting := check >= 0 && check < maxPlanChecks
+	waiting, title := check >= 0 && check < maxPlanChecks, "Not confirmed yet"
 	if waiting {
+		title = "Confirming your plan"
 		req.w.Header().Set("Refresh", fmt.Sprintf("%d;url=%s?plan=%s&check=%d", planCheckSeconds, planReturnPath, wanted, check+1))
 	}
-	return req.show(http.StatusOK, "plan_return", page{Title: "Confirming your plan", Data: planReturnPage{Waiting: waiting, Plan: wanted}})
+	return req.show(http.StatusOK, "plan_return", page{Title: title, Data: planReturnPage{Waiting: waiting, Plan: wanted}})
 }
 
 // planReturnPage waits for a plan.
