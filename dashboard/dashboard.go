@@ -39,6 +39,7 @@ type Service interface {
 	homeService
 	keyService
 	usageService
+	planService
 	coverageService
 	collectionService
 	accessService
@@ -72,7 +73,8 @@ type Browsers interface {
 type Options struct {
 	PublicURL  string   // scheme and host of the service, without a trailing slash
 	Hosts      []string // further host names of the service, without ports
-	BillingURL string   // page to change the plan; may be empty
+	BillingURL string   // page to change the plan, unless SellsPlans; may be empty
+	SellsPlans bool     // account holders change their plan at Stripe
 	// SignInForApps is true if apps can sign in with an issuer, besides using keys.
 	SignInForApps bool
 	Landing       http.Handler // serves the root to signed-out visitors; nil redirects them to sign in
@@ -230,6 +232,7 @@ func routes() []route {
 		signInRoutes(),
 		keyRoutes(),
 		usageRoutes(),
+		planRoutes(),
 		requestLogRoutes(),
 		coverageRoutes(),
 		collectionRoutes(),

@@ -36,6 +36,7 @@ type layoutData struct {
 	Account  registry.Account
 	Holder   cola.AccountID // the signed-in account, for accountField
 	Quota    cola.QuotaState
+	Paid     *billingLine // nil if the account never subscribed
 	Notice   string
 	Assets   *web.Assets
 	API      string // base URL of the REST API
@@ -79,6 +80,7 @@ func (req *request) show(status int, name string, p page) error {
 	f := layoutData{
 		page: p, Area: areaOf(req.http.URL.Path), Path: req.http.URL.RequestURI(), SignedIn: req.signedIn,
 		Account: req.account, Holder: req.caller.Account, Quota: req.quota,
+		Paid:   newBillingLine(req.account.Paid),
 		Notice: req.browsers.Pop(req.ctx(), noticeKey), Assets: req.assets, API: req.opts.PublicURL + apiPath,
 		Site: req.opts.SiteName, Operator: req.opts.Operator, TermsURL: req.opts.TermsURL, PrivacyURL: req.opts.PrivacyURL,
 		Demo: req.opts.Demo,

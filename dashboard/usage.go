@@ -18,8 +18,7 @@ type usageService interface {
 }
 
 func usageRoutes() []route {
-	routes := publicRoutes(get(plansPath, (*request).plans))
-	return append(routes, get(usagePath, (*request).usage), get(usagePath+"/refusals", (*request).refusals))
+	return []route{get(usagePath, (*request).usage), get(usagePath+"/refusals", (*request).refusals)}
 }
 
 // refusalsShown is how many rejections the usage page shows.
@@ -146,34 +145,4 @@ func refusalText(reason string, q cola.QuotaState) refusalRow {
 		plans.Link = ""
 	}
 	return plans
-}
-
-// plan is a tier in the comparison of plans.
-type plan struct {
-	Tier   cola.Tier
-	Limits cola.Limits
-	Price  string
-	Own    bool // the plan of the signed-in account
-}
-
-// plansPage compares the tiers.
-type plansPage struct {
-	Plans   []plan
-	Billing string // page to change the plan; if empty, only an administrator can change it
-	Largest bool   // the account has the largest plan
-	SignUp  bool   // the visitor can create an account
-}
-
-func (req *request) plans() error {
-	p := plansPage{Billing: req.opts.BillingURL, SignUp: req.opts.SignUp && !req.signedIn}
-	for _, t := range cola.Tiers() {
-		own := req.signedIn && req.quota.Tier == t
-		p.Plans = append(p.Plans, plan{Tier: t, Limits: t.Limits(), Price: t.Price(), Own: own})
-		p.Largest = p.Largest || own && t.Largest()
-	}
-	view := page{Title: "Plans", Data: p, Indexable: true, Description: "Plans for the label approval registry: prices, monthly quotas and rate limits."}
-	if req.signedIn {
-		view.Call = req.call("GET", "/usage", "Free. Returns your plan and its limits.").forTool("get_usage", nil)
-	}
-	return req.show(http.StatusOK, "plans", view)
 }

@@ -401,28 +401,3 @@ func TestBrowserBursts(t *testing.T) {
 		t.Errorf("advice for the dashboard %q, for REST %q", rows[0].Do, rows[1].Do)
 	}
 }
-
-func TestPlans(t *testing.T) {
-	s := mustSite(t)
-	open := s.by("").get("/plans")
-	open.checkHTML(t)
-	open.shows(t, http.StatusOK, "Free", "Starter", "Pro", "$39", "$99", "10,000", "1,000,000",
-		"ask your administrator", `href="/sign-in?return=%2Fplans"`)
-	if strings.Contains(open.body, "your plan</span>") {
-		t.Error("signed-out visitor has a plan")
-	}
-	own := s.get("/plans")
-	own.checkHTML(t)
-	own.shows(t, http.StatusOK, `<th scope="col" class="own">Pro <span class="state good">your plan</span></th>`,
-		`href="/usage"`, "/api/v1/usage'")
-	if strings.Count(own.body, "your plan</span>") != 1 {
-		t.Error("account's plan is not marked exactly once")
-	}
-	s.handler = New(s.registry.Service, s.browsers, Options{
-		PublicURL: registrytest.PublicURL, BillingURL: "https://billing.example/change?a=1&b=2",
-		Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
-	})
-	paid := s.get("/plans")
-	paid.checkHTML(t)
-	paid.shows(t, http.StatusOK, `<a class="button" href="https://billing.example/change?a=1&b=2">Change plan</a>`)
-}

@@ -40,6 +40,8 @@ type Account struct {
 	Tier        cola.Tier
 	CreatedAt   time.Time
 	ActiveLimit int // saved searches that may have an active schedule
+	// Paid is nil if the account never subscribed to a plan, or the server doesn't sell plans.
+	Paid *PaidPlan
 	// Operator is true if the caller may manage the collectors.
 	Operator bool
 }
@@ -116,11 +118,16 @@ func (s *Service) changeManaged(
 func (s *Service) Account(ctx context.Context, c cola.Caller) (Account, cola.QuotaState, error) {
 	return readManaged(ctx, s, c, "read account", func(ctx context.Context, _ cola.QuotaState) (Account, error) {
 		a, err := s.store.Account(ctx, c.Account)
+		if err != nil {
+			return Account{}, err
+		}
+		paid, err := s.paidPlan(ctx, c.Account)
 		if store.IsIdentityName(a.Email) {
 			a.Email = ""
 		}
 		return Account{
-			Email: a.Email, Tier: a.Tier, CreatedAt: a.CreatedAt, ActiveLimit: a.ActiveLimit, Operator: s.isOperator(c, a),
+			Email: a.Email, Tier: a.Tier, CreatedAt: a.CreatedAt, ActiveLimit: a.ActiveLimit, Paid: paid,
+			Operator: s.isOperator(c, a),
 		}, err
 	})
 }

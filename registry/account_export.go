@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 // ExportStore contains the database operations of ExportAccount.
 type ExportStore interface {
 	Account(ctx context.Context, id cola.AccountID) (store.Account, error)
+	SubscriptionOf(ctx context.Context, account cola.AccountID) (store.Subscription, error)
 	IdentitiesOf(ctx context.Context, account cola.AccountID) ([]store.LinkedIdentity, error)
 	SignIns(ctx context.Context, account cola.AccountID) ([]store.SignIn, error)
 	Keys(ctx context.Context, account cola.AccountID) ([]store.Key, error)
@@ -36,6 +38,15 @@ type (
 		CreatedAt       time.Time  `json:"created_at"`
 		SuspendedAt     *time.Time `json:"suspended_at"`
 		SuspendedReason *string    `json:"suspended_reason"`
+	}
+	exportedSubscription struct {
+		Customer     string     `json:"customer_id"`
+		ID           string     `json:"subscription_id"`
+		Status       string     `json:"status"`
+		Tier         cola.Tier  `json:"tier"`
+		PeriodEnd    *time.Time `json:"period_end"`
+		EndsAt       *time.Time `json:"ends_at"`
+		PastDueSince *time.Time `json:"past_due_since"`
 	}
 	exportedIdentity struct {
 		Issuer  string `json:"issuer"`
@@ -88,7 +99,7 @@ func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.Acc
 	e := &export{ctx: ctx, st: st, id: id, now: now.UTC(), out: out, json: json.NewEncoder(out)}
 	e.json.SetEscapeHTML(false)
 	for _, section := range []func() error{
-		e.account, e.identities, e.sessions, e.keys, e.apps, e.savedSearches, e.destinations, e.usage, e.deliveries,
+		e.account, e.subscription, e.identities, e.sessions, e.keys, e.apps, e.savedSearches, e.destinations, e.usage, e.deliveries,
 	} {
 		if err := section(); err != nil {
 			return err
@@ -198,6 +209,28 @@ func (e *export) account() error {
 	e.out.WriteString(`,"account":`)
 	return e.json.Encode(exportedAccount{
 		orNull(a.Email), a.Tier, a.ActiveLimit, a.CreatedAt, orNull(a.SuspendedAt), orNull(a.Suspended()),
+	})
+}
+
+// subscription writes the account's customer and subscription at Stripe, or null.
+func (e *export) subscription() error {
+	found, err := exportRead(e, func(ctx context.Context) ([]store.Subscription, error) {
+		s, err := e.st.SubscriptionOf(ctx, e.id)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil
+		}
+		return []store.Subscription{s}, err
+	})
+	if err != nil {
+		return err
+	}
+	e.out.WriteString(`,"subscription":`)
+	if len(found) == 0 {
+		return e.json.Encode(nil)
+	}
+	s := found[0]
+	return e.json.Encode(exportedSubscription{
+		s.Customer, s.ID, s.Status, s.Tier, orNull(s.PeriodEnd), orNull(s.EndsAt), orNull(s.PastDueSince),
 	})
 }
 

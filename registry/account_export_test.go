@@ -44,6 +44,7 @@ type exported struct {
 		Email *string `json:"email"`
 		Tier  string  `json:"tier"`
 	} `json:"account"`
+	Subscription  map[string]any   `json:"subscription"`
 	Identities    []map[string]any `json:"identities"`
 	Sessions      []map[string]any `json:"sessions"`
 	Keys          []map[string]any `json:"keys"`
@@ -68,6 +69,14 @@ func TestExportAccount(t *testing.T) {
 	w := mustWorld(t, 1)
 	ann, bob := w.mustHolder(t, "ann@example.com", cola.TierPro), w.mustHolder(t, "bob@example.com", cola.TierFree)
 	if err := w.store.AddIdentity(t.Context(), ann.Account, store.Identity{Issuer: "https://issuer.example", Subject: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	sub, err := w.store.AddCustomer(t.Context(), ann.Account, "cus_ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub.SubscriptionState = store.SubscriptionState{ID: "sub_ann", Status: "active", Tier: cola.TierPro, Granted: cola.TierPro}
+	if err := w.store.SaveSubscription(t.Context(), sub, ""); err != nil {
 		t.Fatal(err)
 	}
 	w.mustConnect(t, ann.Account, "assistant")
@@ -106,6 +115,9 @@ func TestExportAccount(t *testing.T) {
 	}
 	if !got.Complete || got.Account.Email == nil || *got.Account.Email != "ann@example.com" || got.Keys[0]["name"] != "laptop <b>" {
 		t.Errorf("export:\n%s", &text)
+	}
+	if got.Subscription["subscription_id"] != "sub_ann" || got.Subscription["ends_at"] != nil {
+		t.Errorf("exported subscription %v", got.Subscription)
 	}
 	if bytes.Contains(text.Bytes(), []byte(key.Secret)) || bytes.Contains(text.Bytes(), []byte("bob@")) {
 		t.Errorf("export contains a key or another account:\n%s", &text)

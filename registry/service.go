@@ -31,6 +31,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/registry/billing"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -70,6 +71,7 @@ type Store interface {
 	) (int, error)
 	AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (cola.Delivery, error)
 	Access
+	SubscriptionOf(ctx context.Context, account cola.AccountID) (store.Subscription, error)
 	CollectionStore
 }
 
@@ -90,6 +92,9 @@ type Options struct {
 	// RequestLogDays is how many days requests are kept for account holders to see; 0 disables the
 	// request log.
 	RequestLogDays int
+
+	// Billing sells plans; nil if only an operator sets them.
+	Billing *billing.Billing
 
 	SendsMail       bool // this process or another one sends email
 	PrivateWebhooks bool // webhooks may use private addresses and plain HTTP
@@ -120,6 +125,7 @@ type Service struct {
 	testLimit   testMessageLimit
 	suggests    suggestionLimit
 	vault       *vault.Vault
+	billing     *billing.Billing // nil if plans aren't sold
 	followed    followerStats
 	pings       pingCache
 	imports     importsCache
@@ -146,6 +152,7 @@ func New(o Options) *Service {
 	}
 	s.pings = pingCache{store: o.Store, now: o.Now}
 	s.imports = importsCache{store: o.Store, now: o.Now}
+	s.billing = o.Billing
 	s.events, s.tokenLimit, s.testLimit = o.Events, newTokenRateLimit(o.Now), newTestMessageLimit(o.Now)
 	s.suggests = newSuggestionLimit(o.Now)
 	s.metrics = newMetrics(o.Metrics, s)

@@ -13,9 +13,9 @@ import (
 // while no process serves the registry. The files of label images are not in the database; only
 // their ImageFiles are copied.
 //
-// Some data stays behind: browser sessions, sign-in links, request logs, the outcomes of recent
-// batches, all claims, failure counts of searches, counts against daily allowances and limits, and
-// the request slots, pause and block for TTB's site.
+// Some data stays behind: browser sessions, sign-in links, request logs, IDs of processed
+// Stripe events, the outcomes of recent batches, all claims, failure counts of searches, counts
+// against daily allowances and limits, and the request slots, pause and block for TTB's site.
 type Copier interface {
 	// Dump calls yield with every item in the store, from one consistent snapshot, in the order of
 	// ItemKinds: an item comes after those it refers to. An item is valid only during the call. If
@@ -54,6 +54,7 @@ type ItemKind string
 // The kinds.
 const (
 	ItemAccount      ItemKind = "accounts"
+	ItemSubscription ItemKind = "subscriptions"
 	ItemKey          ItemKind = "keys"
 	ItemApp          ItemKind = "connected apps"
 	ItemIdentity     ItemKind = "identities"
@@ -86,7 +87,7 @@ const (
 // ItemKinds returns the kinds in the order of Dump.
 func ItemKinds() []ItemKind {
 	return []ItemKind{
-		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSignIn,
+		ItemAccount, ItemSubscription, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSignIn,
 		ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
 		ItemCreation, ItemConfirmation, ItemMonth, ItemDay, ItemGrant,
 		ItemRefusal, ItemReferences, ItemImport, ItemImageFile, ItemFetchWindow, ItemFetchLabel,
@@ -98,6 +99,7 @@ func ItemKinds() []ItemKind {
 type Item struct {
 	Kind         ItemKind
 	Account      Account
+	Subscription Subscription
 	Key          StoredKey
 	App          App
 	Identity     AccountIdentity

@@ -94,8 +94,25 @@ type accountSetTier struct {
 // Run changes the tier and prints the account.
 func (c *accountSetTier) Run(env *environment) error {
 	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
+		s, err := openSubscription(env, st, id)
+		if err != nil {
+			return err
+		}
+		if s.ID != "" {
+			return fmt.Errorf("the tier of %s follows its Stripe subscription %s (%s); change or cancel that at Stripe",
+				c.Account, s.ID, s.Status)
+		}
 		return st.SetTier(env, id, cola.Tier(c.Tier))
 	})
+}
+
+// openSubscription returns the subscription of an account that has not ended, or the zero value.
+func openSubscription(env *environment, st store.Subscriptions, id cola.AccountID) (store.Subscription, error) {
+	s, err := st.SubscriptionOf(env, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !s.Live() {
+		return store.Subscription{}, nil
+	}
+	return s, err
 }
 
 // findAccount returns the account with the given email address, or with the given identity name if
@@ -139,7 +156,11 @@ func (c *accountSuspend) Run(env *environment) error {
 		return err
 	}
 	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
-		return st.Suspend(env, id, reason)
+		s, err := openSubscription(env, st, id)
+		if err == nil && s.ID != "" {
+			fmt.Fprintf(env.stderr, "Stripe still bills the subscription %s of this account. To end it, cancel it at Stripe.\n", s.ID)
+		}
+		return errors.Join(err, st.Suspend(env, id, reason))
 	})
 }
 

@@ -193,7 +193,9 @@ Example:
 
 // Help describes the command.
 func (*accountSetTier) Help() string {
-	return `Example:
+	return `Fails if the account has an open Stripe subscription, which determines its tier.
+
+Example:
 
     colaregistry account set-tier --account ada@example.com --tier starter
 `

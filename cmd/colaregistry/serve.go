@@ -24,6 +24,7 @@ type serveCommand struct {
 	logFlags
 	oauthFlags
 	dashboardFlags
+	billingFlags
 	deliveryFlags
 	networkFlags
 	serveFetchFlags
@@ -170,6 +171,9 @@ func (c *serveCommand) check() (publicURL string, err error) {
 		return "", err
 	}
 	if _, err := checkedURL("--billing-url", c.BillingURL); err != nil {
+		return "", err
+	}
+	if err := c.checkBilling(c.BillingURL); err != nil {
 		return "", err
 	}
 	_, err = c.signInIssuers(c.Issuers)

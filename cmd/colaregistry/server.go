@@ -25,6 +25,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/registry/billing"
 	"github.com/colaregistry/colaregistry/site"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/images"
@@ -46,6 +47,7 @@ type server struct {
 	dispatcher *alerts.Dispatcher    // nil with --alerts off
 	collector  *collect.Follower     // nil without --fetch
 	references func(context.Context) // fetches reference data; nil if disabled
+	billing    *billing.Billing      // nil if plans aren't sold
 }
 
 // deployment groups the dependencies and settings of a server.
@@ -99,10 +101,11 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		upgradeURL = d.publicURL + "/plans"
 	}
 	s := &server{env: env, delay: c.DrainDelay, events: events, tokens: tokens, collector: collector, references: references}
+	s.billing = c.billing(env, d.store, d.publicURL, metrics)
 	s.engine = newEngine(env, d.store, engineOptions{
 		publicURL: d.publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: metrics,
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.servedImages(),
-		operators: c.Operators, requestLogDays: c.RequestLogDays,
+		operators: c.Operators, requestLogDays: c.RequestLogDays, billing: s.billing,
 	})
 	mailer, err := c.mailer(d.vault, d.publicURL, c.SiteName, c.Company, env.log)
 	if err != nil {
@@ -140,7 +143,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		return nil, err
 	}
 	s.http = &http.Server{
-		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, route(rest, assistants, pages, public))),
+		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, s.routeEvents(route(rest, assistants, pages, public)))),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
@@ -165,7 +168,7 @@ func (s *server) dashboard(
 		return nil, fmt.Errorf("--sign-in-issuer: %w", err)
 	}
 	return dashboard.New(s.service, s.browsers, dashboard.Options{
-		PublicURL: d.publicURL, Hosts: c.hosts(d), BillingURL: c.BillingURL, SignInForApps: len(c.Issuers) > 0,
+		PublicURL: d.publicURL, Hosts: c.hosts(d), BillingURL: c.BillingURL, SellsPlans: s.billing != nil, SignInForApps: len(c.Issuers) > 0,
 		SignInByEmail: mailer != nil, SignUp: mailer != nil && c.SignUp == "open", InviteOnly: c.SignUp == "invite",
 		Landing: public.Landing, NotFound: public.NotFound, Frame: public.Frame, Operator: c.operator(), SiteName: c.SiteName,
 		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, Logger: s.env.log, Metrics: d.admin.registerer(),
@@ -199,6 +202,21 @@ func route(rest, assistants, pages, public http.Handler) http.Handler {
 		default:
 			rest.ServeHTTP(w, r)
 		}
+	})
+}
+
+// routeEvents routes events from Stripe to the billing, and other requests to next.
+func (s *server) routeEvents(next http.Handler) http.Handler {
+	if s.billing == nil {
+		return next
+	}
+	events := s.billing.Webhook()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == billing.WebhookPath {
+			events.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -291,6 +309,12 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	group.Go(func() error {
 		if s.references != nil {
 			s.whenReady(running, s.references)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		if s.billing != nil {
+			runBilling(running, s.env, s.billing)
 		}
 		return nil
 	})

@@ -82,6 +82,8 @@ func table(kind store.ItemKind, name, columns, order string, fields func(i *stor
 func Tables(grants string) []Table {
 	return []Table{
 		accountTable(),
+		table(store.ItemSubscription, "subscriptions", subscriptionNames, "account_id",
+			func(i *store.Item) []any { return subscriptionFields(&i.Subscription) }),
 		table(store.ItemKey, "api_keys",
 			"id, account_id, hash, name, prefix, last_four, created_at, last_used_at, revoked_at, expires_at", "id",
 			func(i *store.Item) []any {

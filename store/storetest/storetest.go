@@ -47,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Changes", testChanges},
 		{"Revisions", testRevisions},
 		{"Accounts", testAccounts},
+		{"Subscriptions", testSubscriptions},
 		{"Keys", testKeys},
 		{"KeyReplacement", testKeyReplacement},
 		{"Identities", testIdentities},
