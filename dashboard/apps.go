@@ -32,7 +32,6 @@ func accessRoutes() []route {
 		get(appsPath+"/{id}/restore", (*request).confirmRestoreApp),
 		post(appsPath+"/{id}/restore", (*request).restoreApp),
 		get(accountPath, (*request).accountPage),
-		get(accountPath+"/export", (*request).exportAccount),
 		get(accountPath+"/identities/remove", (*request).confirmRemoveIdentity),
 		post(accountPath+"/identities/remove", (*request).removeIdentity),
 		post(accountPath+"/sign-ins/{id}/end", (*request).endSignIn),

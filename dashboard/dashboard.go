@@ -42,6 +42,7 @@ type Service interface {
 	coverageService
 	collectionService
 	accessService
+	deletionService
 	searchService
 	destinationService
 	exploreService
@@ -135,7 +136,7 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 func (e *edge) mount(r chi.Router, to route) {
 	serve := e.public(to.serve)
 	if !to.public {
-		serve = e.authenticated(to.serve)
+		serve = e.authenticated(to)
 	}
 	r.Method(to.method, to.pattern, serve)
 	if to.method == http.MethodGet {
@@ -156,6 +157,7 @@ type route struct {
 	method, pattern string
 	serve           func(*request) error
 	public          bool // needs no sign-in
+	leaving         bool // available after the deletion of the account was requested
 }
 
 // The areas of the dashboard; each is the first segment of its paths.
@@ -234,6 +236,7 @@ func routes() []route {
 		coverageRoutes(),
 		collectionRoutes(),
 		accessRoutes(),
+		deletionRoutes(),
 		searchRoutes(),
 		destinationRoutes(),
 		exploreRoutes(),

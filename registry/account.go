@@ -28,6 +28,8 @@ type Access interface {
 	SignIns(ctx context.Context, account cola.AccountID) ([]store.SignIn, error)
 	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
 	EndOtherSignIns(ctx context.Context, account cola.AccountID, except int64) (int, error)
+	RequestDeletion(ctx context.Context, id cola.AccountID, after time.Duration) error
+	CancelDeletion(ctx context.Context, id cola.AccountID) error
 	DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error)
 	MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error)
 	store.Refusals
@@ -39,7 +41,8 @@ type Account struct {
 	Email       string // empty if unknown
 	Tier        cola.Tier
 	CreatedAt   time.Time
-	ActiveLimit int // saved searches that may have an active schedule
+	ActiveLimit int       // saved searches that may have an active schedule
+	DeletesAt   time.Time // when the account will be deleted; zero unless its holder requested that
 	// Operator is true if the caller may manage the collectors.
 	Operator bool
 }
@@ -64,23 +67,34 @@ func (s *Service) authorizeHolder(ctx context.Context, c cola.Caller) (cola.Quot
 	if err != nil {
 		return state, err
 	}
+	return state, checkHolder(c)
+}
+
+func checkHolder(c cola.Caller) error {
 	if c.Channel != cola.ChannelDashboard || c.Credential.Kind != cola.CredentialSignIn {
-		return state, cola.Errorf(cola.CodeForbidden, dashboardOnly)
+		return cola.Errorf(cola.CodeForbidden, dashboardOnly)
 	}
-	return state, nil
+	return nil
 }
 
 // readManaged reads data of the caller's account after authorizeHolder.
 func readManaged[T any](ctx context.Context, s *Service, c cola.Caller, operation string,
 	read func(ctx context.Context, state cola.QuotaState) (T, error),
 ) (T, cola.QuotaState, error) {
-	var none T
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
+		var none T
 		return none, state, err
 	}
-	var found T
-	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
+	return readAuthorized(ctx, state, operation, read)
+}
+
+// readAuthorized reads data of the account of an authorized caller.
+func readAuthorized[T any](ctx context.Context, state cola.QuotaState, operation string,
+	read func(ctx context.Context, state cola.QuotaState) (T, error),
+) (T, cola.QuotaState, error) {
+	var none, found T
+	err := withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		found, err = read(ctx, state)
 		return err
 	})
@@ -114,15 +128,23 @@ func (s *Service) changeManaged(
 
 // Account returns the caller's account.
 func (s *Service) Account(ctx context.Context, c cola.Caller) (Account, cola.QuotaState, error) {
-	return readManaged(ctx, s, c, "read account", func(ctx context.Context, _ cola.QuotaState) (Account, error) {
+	return readManaged(ctx, s, c, readAccount, s.accountOf(c))
+}
+
+const readAccount = "read account"
+
+// accountOf returns the function that reads the caller's account.
+func (s *Service) accountOf(c cola.Caller) func(context.Context, cola.QuotaState) (Account, error) {
+	return func(ctx context.Context, _ cola.QuotaState) (Account, error) {
 		a, err := s.store.Account(ctx, c.Account)
 		if store.IsIdentityName(a.Email) {
 			a.Email = ""
 		}
 		return Account{
-			Email: a.Email, Tier: a.Tier, CreatedAt: a.CreatedAt, ActiveLimit: a.ActiveLimit, Operator: s.isOperator(c, a),
+			Email: a.Email, Tier: a.Tier, CreatedAt: a.CreatedAt, ActiveLimit: a.ActiveLimit, DeletesAt: a.DeletesAt,
+			Operator: s.isOperator(c, a),
 		}, err
-	})
+	}
 }
 
 // Identity is a sign-in method: the account holder's user ID at an issuer.

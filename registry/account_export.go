@@ -98,9 +98,10 @@ func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.Acc
 	return out.Flush() // reports earlier errors, too
 }
 
-// ExportAccount exports the data of the caller's account; see the function ExportAccount.
+// ExportAccount exports the data of the caller's account, even if its deletion was requested; see the
+// function ExportAccount.
 func (s *Service) ExportAccount(ctx context.Context, c cola.Caller, w io.Writer) (cola.QuotaState, error) {
-	state, err := s.authorizeHolder(ctx, c)
+	state, err := s.authorizeLeaving(ctx, c)
 	if err != nil {
 		return state, err
 	}

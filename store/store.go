@@ -83,6 +83,7 @@ type Store interface {
 	Enrichments
 	Changes
 	Accounts
+	AccountDeletion
 	Keys
 	Identities
 	Apps

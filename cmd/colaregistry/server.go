@@ -46,6 +46,7 @@ type server struct {
 	dispatcher *alerts.Dispatcher    // nil with --alerts off
 	collector  *collect.Follower     // nil without --fetch
 	references func(context.Context) // fetches reference data; nil if disabled
+	deleter    *registry.AccountDeleter
 }
 
 // deployment groups the dependencies and settings of a server.
@@ -104,6 +105,8 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.servedImages(),
 		operators: c.Operators, requestLogDays: c.RequestLogDays,
 	})
+	// Set Before to cancel what other services bill an account for.
+	s.deleter = &registry.AccountDeleter{Store: d.store, Logger: env.log}
 	mailer, err := c.mailer(d.vault, d.publicURL, c.SiteName, c.Company, env.log)
 	if err != nil {
 		return nil, err
@@ -298,6 +301,10 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		if s.dispatcher != nil {
 			s.dispatcher.Run(running)
 		}
+		return nil
+	})
+	group.Go(func() error {
+		s.deleter.Run(running)
 		return nil
 	})
 	group.Go(func() error {

@@ -168,14 +168,14 @@ func Tables(grants string) []Table {
 
 func accountTable() Table {
 	t := table(store.ItemAccount, "accounts",
-		"id, email, tier, created_at, suspended_at, suspended_because, active_limit, email_folded", "id",
+		"id, email, tier, created_at, suspended_at, suspended_because, deletes_at, deleted_at, active_limit, email_folded", "id",
 		func(i *store.Item) []any { return append(accountColumns(&i.Account), new(string)) })
 	t.Row = func(i *store.Item) ([]any, error) {
 		a := &i.Account
 		folded := store.FoldEmail(a.Email)
 		return arguments([]any{
-			&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedReason),
-			&a.ActiveLimit, &folded,
+			&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedReason), &a.DeletesAt,
+			&a.DeletedAt, &a.ActiveLimit, &folded,
 		}), nil
 	}
 	return t

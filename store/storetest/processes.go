@@ -51,6 +51,8 @@ func RunProcesses(t *testing.T, b Backend) {
 		{"windows and labels are fetched once", fetching.runTogether},
 		{"fetches of a killed process are taken over", fetching.killed},
 		{"requests are spaced apart", reserveAcrossProcesses},
+		{"account is deleted by several processes", deleteAcrossProcesses},
+		{"deletion of a killed process is taken over", killedDeletion},
 		{"killed import with the database open elsewhere", killedImportShared},
 		{"killed import and reopened database", killedImportReopened},
 		{"concurrent import and charges", importAndLedger},

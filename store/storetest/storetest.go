@@ -63,6 +63,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"SavedSearches", testSavedSearches},
 		{"SavedSearchChanges", testSavedSearchChanges},
 		{"Suspension", testSuspension},
+		{"AccountDeletion", testAccountDeletion},
 		{"Destinations", testDestinations},
 		{"Confirmations", testConfirmations},
 		{"Endpoints", testEndpoints},
@@ -275,6 +276,10 @@ func afterCloseSearches(ctx context.Context, st store.Store, errs map[string]err
 	errs["SetFeed"] = st.SetFeed(ctx, 1, "x", nil)
 	errs["Suspend"] = st.Suspend(ctx, 1, "x")
 	errs["Restore"] = st.Restore(ctx, 1)
+	errs["RequestDeletion"] = st.RequestDeletion(ctx, 1, 0)
+	errs["CancelDeletion"] = st.CancelDeletion(ctx, 1)
+	_, errs["DueDeletions"] = st.DueDeletions(ctx, 1)
+	_, errs["DeleteAccountData"] = st.DeleteAccountData(ctx, 1)
 	errs["SetActiveLimit"] = st.SetActiveLimit(ctx, 1, 1)
 	_, errs["HasColas"] = st.HasColas(ctx)
 	errs["ColasMissing"] = st.ColasMissing(ctx, store.MissingDetail, func(cola.TTBID) error { return nil })
