@@ -273,8 +273,7 @@ func (*accountIdentities) Help() string {
 
 // Help describes the command.
 func (*accountExport) Help() string {
-	return `Prints one JSON object with the profile, identities, sessions, keys, apps, saved searches, destinations, usage by day and
-deliveries, without secrets. Its last field is "complete": true.
+	return `Prints one JSON object with everything that is stored about the account, without secrets. Its last field is "complete": true.
 
 Example:
 
