@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
 // TestAccountDeletion checks the pages for deleting and keeping an account. They are plain forms, so
@@ -69,4 +70,22 @@ func TestKeepTooLate(t *testing.T) {
 	s.post("/account/delete", url.Values{"confirmation": {ann}}).redirects(t)
 	s.registry.Advance(7 * 24 * time.Hour)
 	s.post("/account/keep", nil).shows(t, http.StatusNotFound)
+}
+
+// TestQuotaEmails checks the setting for email about quotas, which is shown if the server sends email.
+func TestQuotaEmails(t *testing.T) {
+	s := mustSite(t)
+	if strings.Contains(s.get("/account").body, "/account/quota-emails") {
+		t.Error("the page has the setting although the server sends no email")
+	}
+	s.handler = New(s.registry.Service, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now, SignInByEmail: true})
+	for _, on := range []string{"false", "true"} {
+		page := s.get("/account")
+		page.shows(t, http.StatusOK, `action="/account/quota-emails"`, `name="on" value="`+on+`"`)
+		page.checkHTML(t)
+		if to := s.post("/account/quota-emails", url.Values{"on": {on}}).redirects(t); to != "/account" {
+			t.Errorf("redirect to %s, want /account", to)
+		}
+	}
+	s.get("/account").shows(t, http.StatusOK, `name="on" value="false"`)
 }

@@ -30,6 +30,7 @@ type Access interface {
 	EndOtherSignIns(ctx context.Context, account cola.AccountID, except int64) (int, error)
 	RequestDeletion(ctx context.Context, id cola.AccountID, after time.Duration) error
 	CancelDeletion(ctx context.Context, id cola.AccountID) error
+	SetQuotaEmails(ctx context.Context, id cola.AccountID, on bool) error
 	DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error)
 	MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error)
 	store.Refusals
@@ -43,6 +44,7 @@ type Account struct {
 	CreatedAt   time.Time
 	ActiveLimit int       // saved searches that may have an active schedule
 	DeletesAt   time.Time // when the account will be deleted; zero unless its holder requested that
+	QuotaEmails bool      // the holder gets email when a quota is nearly used up
 	// Operator is true if the caller may manage the collectors.
 	Operator bool
 }
@@ -53,6 +55,7 @@ const (
 	revokeAppUnconfirmed = "The app's access may not have been revoked. Try again in a few seconds; it's safe to repeat."
 	restoreUnconfirmed   = "The app's access may not have been restored. Try again in a few seconds; it's safe to repeat."
 	removeUnconfirmed    = "The sign-in method may not have been removed. Try again in a few seconds; it's safe to repeat."
+	settingUnconfirmed   = "The setting may not have been saved. Try again in a few seconds; it's safe to repeat."
 	signOutUnconfirmed   = "The sign-out may not have completed. Try again in a few seconds; it's safe to repeat."
 )
 
@@ -142,9 +145,22 @@ func (s *Service) accountOf(c cola.Caller) func(context.Context, cola.QuotaState
 		}
 		return Account{
 			Email: a.Email, Tier: a.Tier, CreatedAt: a.CreatedAt, ActiveLimit: a.ActiveLimit, DeletesAt: a.DeletesAt,
-			Operator: s.isOperator(c, a),
+			QuotaEmails: !a.NoQuotaEmails,
+			Operator:    s.isOperator(c, a),
 		}, err
 	}
+}
+
+// SetQuotaEmails turns email about the quotas of the caller's account on or off. After CodeUnavailable
+// the outcome may be unknown.
+func (s *Service) SetQuotaEmails(ctx context.Context, c cola.Caller, on bool) (cola.QuotaState, error) {
+	state, err := s.authorizeHolder(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	return state, s.changeManaged(ctx, "set quota emails", settingUnconfirmed, nil, func(ctx context.Context) error {
+		return s.store.SetQuotaEmails(ctx, c.Account, on)
+	})
 }
 
 // Identity is a sign-in method: the account holder's user ID at an issuer.

@@ -20,6 +20,7 @@ type Account struct {
 	DeletesAt       time.Time // when a requested deletion starts, until it is complete; otherwise zero
 	DeletedAt       time.Time // when the deletion started; zero for other accounts
 	ActiveLimit     int       // maximum number of active schedules
+	NoQuotaEmails   bool      // the holder turned off email about quotas
 
 	NewIdentity bool // set only by AccountOf: the call linked a new identity
 	NewAccount  bool // set only by UseSignInLink: the call created the account

@@ -84,6 +84,7 @@ type Store interface {
 	Changes
 	Accounts
 	AccountDeletion
+	AccountEmails
 	Keys
 	Identities
 	Apps

@@ -47,6 +47,7 @@ type server struct {
 	collector  *collect.Follower     // nil without --fetch
 	references func(context.Context) // fetches reference data; nil if disabled
 	deleter    *registry.AccountDeleter
+	mailer     *registry.AccountMailer // nil without email
 }
 
 // deployment groups the dependencies and settings of a server.
@@ -113,6 +114,9 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	}
 	if mailer != nil && web.IsLocalURL(d.publicURL) {
 		env.log.Warn("links in email work only on this machine; set --public-url", "public_url", d.publicURL)
+	}
+	if mailer != nil {
+		s.mailer = &registry.AccountMailer{Store: d.store, Now: time.Now, Logger: env.log, Send: accountSender(mailer)}
 	}
 	if c.Alerts == "on" {
 		s.addAlerts(c, d, mailer, metrics)
@@ -305,6 +309,12 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	})
 	group.Go(func() error {
 		s.deleter.Run(running)
+		return nil
+	})
+	group.Go(func() error {
+		if s.mailer != nil {
+			s.mailer.Run(running)
+		}
 		return nil
 	})
 	group.Go(func() error {

@@ -10,25 +10,70 @@ import (
 )
 
 const (
-	requestDeletion = `UPDATE accounts SET deletes_at = coalesce(deletes_at, coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => $3)),
-		suspended_at = coalesce(suspended_at, $2, clock_timestamp()) WHERE id = $1 AND deleted_at IS NULL`
-	cancelDeletion = `UPDATE accounts SET deletes_at = NULL, suspended_at = CASE WHEN suspended_because IS NOT NULL OR deletes_at IS NULL THEN suspended_at END
-		WHERE id = $1 AND deleted_at IS NULL AND (deletes_at IS NULL OR deletes_at > coalesce($2::timestamptz, clock_timestamp()))`
-	dueDeletions   = selectAccounts + ` WHERE a.deletes_at <= coalesce($1::timestamptz, clock_timestamp()) ORDER BY a.deletes_at, a.id LIMIT $2`
-	lockDue        = selectAccounts + ` WHERE a.id = $1 AND a.deletes_at <= $2 FOR NO KEY UPDATE`
-	eraseAccount   = `UPDATE accounts SET email = $2, email_folded = $2, suspended_at = coalesce(suspended_at, $3), suspended_because = NULL, deleted_at = $3 WHERE id = $1`
-	eraseIdentity  = `DELETE FROM identities WHERE account_id = $1`
-	finishDeletion = `UPDATE accounts SET deletes_at = NULL WHERE id = $1`
+	requestDeletion = `UPDATE accounts SET suspended_at = coalesce(suspended_at, $2), deletes_at = $3 WHERE id = $1`
+	cancelDeletion  = `UPDATE accounts SET suspended_at = CASE WHEN suspended_because IS NOT NULL THEN suspended_at END, deletes_at = NULL WHERE id = $1`
+	dueDeletions    = selectAccounts + ` WHERE a.deletes_at <= coalesce($1::timestamptz, clock_timestamp()) ORDER BY a.deletes_at, a.id LIMIT $2`
+	lockDue         = selectAccounts + ` WHERE a.id = $1 AND a.deletes_at <= $2 FOR NO KEY UPDATE`
+	eraseAccount    = `UPDATE accounts SET email = $2, email_folded = $2, suspended_at = coalesce(suspended_at, $3), suspended_because = NULL, deleted_at = $3 WHERE id = $1`
+	eraseIdentity   = `DELETE FROM identities WHERE account_id = $1`
+	finishDeletion  = `UPDATE accounts SET deletes_at = NULL WHERE id = $1`
 )
 
 // RequestDeletion implements store.AccountDeletion.
 func (s *Store) RequestDeletion(ctx context.Context, id cola.AccountID, after time.Duration) error {
-	return s.changeAccount(ctx, "request deletion", id, requestDeletion, s.clock, after.Seconds())
+	return s.changeDeletion(ctx, "request deletion", id, func(ctx context.Context, tx Tx, a store.Account, now time.Time) error {
+		if !a.DeletesAt.IsZero() {
+			return nil
+		}
+		at := now.Add(after)
+		if err := execOne(ctx, tx, requestDeletion, int64(id), now, at); err != nil {
+			return err
+		}
+		return s.queueAccountEmail(ctx, tx, id, store.EventDeletionRequested, at.UTC().Format(time.RFC3339), "")
+	})
 }
 
 // CancelDeletion implements store.AccountDeletion.
 func (s *Store) CancelDeletion(ctx context.Context, id cola.AccountID) error {
-	return s.changeAccount(ctx, "cancel deletion", id, cancelDeletion, s.clock)
+	return s.changeDeletion(ctx, "cancel deletion", id, func(ctx context.Context, tx Tx, a store.Account, now time.Time) error {
+		if a.DeletesAt.IsZero() {
+			return nil
+		}
+		if !a.DeletesAt.After(now) {
+			return store.ErrNotFound
+		}
+		if err := execOne(ctx, tx, cancelDeletion, int64(id)); err != nil {
+			return err
+		}
+		return s.queueAccountEmail(ctx, tx, id, store.EventDeletionCanceled, "", "")
+	})
+}
+
+// changeDeletion requests or cancels a deletion in a transaction that locks the account, and then
+// pauses or resumes the account's searches accordingly. Like changeAccount, it erases the earlier
+// version of the row.
+func (s *Store) changeDeletion(ctx context.Context, operation string, id cola.AccountID,
+	change func(ctx context.Context, tx Tx, a store.Account, now time.Time) error) error {
+	return s.db.TransactErasing(ctx, operation, func(ctx context.Context, tx Tx) error {
+		if err := lockAccountRow(ctx, tx, id); err != nil {
+			return err
+		}
+		now, err := s.currentTime(ctx, tx)
+		if err != nil {
+			return err
+		}
+		a, err := one(ctx, tx, accountColumns, accountByID, int64(id))
+		if err == nil {
+			err = change(ctx, tx, a, now)
+		}
+		if err != nil {
+			return err
+		}
+		if err := tx.LockRows(ctx, lockAllSearches, int64(id)); err != nil {
+			return err
+		}
+		return updatePauses(ctx, tx, id)
+	})
 }
 
 // DueDeletions implements store.AccountDeletion.
@@ -55,6 +100,7 @@ var accountTables = []struct{ name, key, from string }{
 	{name: "saved_searches", key: "id"},
 	{name: "destinations", key: "id"},
 	{name: "identities", key: "issuer, subject"},
+	{name: "account_emails", key: "id", from: `account_emails t WHERE t.account_id = $1 AND t.address IS NULL`},
 	{name: "sign_in_links", key: "hash"},
 	{name: "sign_ins", key: "id"},
 	{name: "links", key: "id"},
@@ -119,6 +165,9 @@ func (s *Store) DeleteAccountData(ctx context.Context, id cola.AccountID) (done 
 
 // eraseHolder removes an account's address, its identities and the sign-in links sent to it.
 func (s *Store) eraseHolder(ctx context.Context, tx Tx, a store.Account, now time.Time) error {
+	if err := queueAccountEmailTo(ctx, tx, a.ID, store.EventDeleted, "", "", a.Email, now); err != nil {
+		return err
+	}
 	_, err := tx.ExecAll(ctx,
 		Statement{eraseAccount, []any{int64(a.ID), store.DeletedEmail(a.ID), now}},
 		Statement{eraseIdentity, []any{int64(a.ID)}},

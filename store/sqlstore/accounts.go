@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	accountNames   = `a.id, a.email, a.tier, a.created_at, a.suspended_at, a.suspended_because, a.deletes_at, a.deleted_at, a.active_limit`
+	accountNames   = `a.id, a.email, a.tier, a.created_at, a.suspended_at, a.suspended_because, a.deletes_at, a.deleted_at, a.active_limit, coalesce(a.no_quota_emails, FALSE)`
 	selectAccounts = `SELECT ` + accountNames + ` FROM accounts a`
 	accountByID    = selectAccounts + ` WHERE a.id = $1 AND a.deleted_at IS NULL`
 	accountByEmail = selectAccounts + ` WHERE a.email_folded = $1 AND a.deleted_at IS NULL`
@@ -24,7 +24,7 @@ const (
 
 // accountColumns returns the scan targets for accountNames.
 func accountColumns(a *store.Account) []any {
-	return []any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, &a.SuspendedReason, &a.DeletesAt, &a.DeletedAt, &a.ActiveLimit}
+	return []any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, &a.SuspendedReason, &a.DeletesAt, &a.DeletedAt, &a.ActiveLimit, &a.NoQuotaEmails}
 }
 
 // CreateAccount implements store.Accounts.
@@ -129,8 +129,9 @@ const (
 	// accountOfIdentity also reports whether any account has the verified address.
 	accountOfIdentity = `SELECT ` + accountNames + `, EXISTS (SELECT 1 FROM accounts WHERE email_folded = $3)
 		FROM identities i JOIN accounts a ON a.id = i.account_id WHERE i.issuer = $1 AND i.subject = $2`
-	insertNewAccount = insertAccount + ` ON CONFLICT (email_folded) DO NOTHING RETURNING id, email, tier, created_at, suspended_at, suspended_because, deletes_at, deleted_at, active_limit`
+	insertNewAccount = insertAccount + ` ON CONFLICT (email_folded) DO NOTHING RETURNING id, email, tier, created_at, suspended_at, suspended_because, deletes_at, deleted_at, active_limit, no_quota_emails`
 	ensureIdentity   = `INSERT INTO identities (issuer, subject, account_id) VALUES ($1, $2, $3) ON CONFLICT (issuer, subject) DO NOTHING`
+	identityOwner    = `SELECT account_id FROM identities WHERE issuer = $1 AND subject = $2`
 	moveIdentity     = `WITH held AS (SELECT id FROM accounts WHERE id = $3 AND deleted_at IS NULL FOR KEY SHARE)
 		INSERT INTO identities (issuer, subject, account_id) SELECT $1, $2, id FROM held WHERE TRUE
 		ON CONFLICT (issuer, subject) DO UPDATE SET account_id = excluded.account_id`
@@ -211,6 +212,9 @@ func (s *Store) linkIdentity(ctx context.Context, tx Tx, id store.Identity, veri
 		email = id.Name()
 	}
 	a, err := s.ensureAccount(ctx, tx, email)
+	if err == nil && !a.NewAccount {
+		err = s.queueAccountEmail(ctx, tx, a.ID, store.EventIdentityAdded, id.Issuer, "")
+	}
 	if err != nil {
 		return store.Account{}, err
 	}
@@ -243,7 +247,18 @@ func (s *Store) AddIdentity(ctx context.Context, account cola.AccountID, id stor
 	if err := id.Check(""); err != nil {
 		return s.db.Failed(operation, err)
 	}
-	return s.affectOne(ctx, operation, moveIdentity, id.Issuer, id.Subject, int64(account))
+	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
+		owner, err := value[cola.AccountID](ctx, tx, identityOwner, id.Issuer, id.Subject)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if owner != account {
+			if err := s.queueAccountEmail(ctx, tx, account, store.EventIdentityAdded, id.Issuer, ""); err != nil {
+				return err
+			}
+		}
+		return s.notFoundIfInvalid(execOne(ctx, tx, moveIdentity, id.Issuer, id.Subject, int64(account)))
+	})
 }
 
 // RemoveIdentity implements store.Identities.
@@ -271,8 +286,10 @@ func (s *Store) RemoveIdentity(ctx context.Context, account cola.AccountID, id s
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, endSignInsVia, int64(account), except, now, id.Issuer)
-		return err
+		if _, err = tx.Exec(ctx, endSignInsVia, int64(account), except, now, id.Issuer); err != nil {
+			return err
+		}
+		return s.queueAccountEmail(ctx, tx, account, store.EventIdentityRemoved, id.Issuer, "")
 	})
 }
 

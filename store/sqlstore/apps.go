@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
@@ -114,6 +115,10 @@ func (s *Store) Connect(ctx context.Context, account cola.AccountID, app int64,
 			return err
 		}
 		link, err = one(ctx, tx, linkColumns, linkByAccountAndApp, int64(account), app)
+		if err == nil && change == store.LinkCreated {
+			once := "app/" + strconv.FormatInt(link.ID, 10) // a concurrent call may have created it
+			err = s.queueAccountEmail(ctx, tx, account, store.EventAppConnected, link.App.Name, once)
+		}
 		return err
 	})
 	if err != nil {

@@ -135,7 +135,7 @@ func DeleteExpired(ctx context.Context, s *Store) error {
 	var errs []error
 	for _, o := range []expiring{
 		expiredSessions, expiredSignInLinks, oldEmailedLinks, expiredCreations, expiredConfirmations,
-		expiredAllowances, expiredPreviews, expiredRequests, expiredRequestGaps, oldPaidPages,
+		expiredAllowances, expiredPreviews, oldAccountEmails, unsentAccountEmails, expiredRequests, expiredRequestGaps, oldPaidPages,
 	} {
 		errs = append(errs, s.deleteAllExpired(ctx, o))
 	}

@@ -257,6 +257,7 @@ func AccountRemoval(
 ) {
 	c := &clock{at: Epoch}
 	gone, other := populateAccount(t, st, c, "gone@example.com", 1), populateAccount(t, st, c, "other@example.com", 2)
+	sendAccountEmails(t, st)
 	// rows counts the rows of an account in each table that refers to it.
 	rows := func(id cola.AccountID) map[string]int {
 		conditions := map[string]string{"accounts": fmt.Sprintf("id = %d", id)}
@@ -288,6 +289,7 @@ func AccountRemoval(
 	mustDo(t, st.RequestDeletion(t.Context(), gone, store.DeletionDelay))
 	advance(store.DeletionDelay)
 	mustFinishDeletions(t, st)
+	sendAccountEmails(t, st) // includes the one that reports the deletion
 	for table, n := range rows(gone) {
 		want := 0
 		if table == "accounts" || slices.Contains(ledgerTables, table) {
@@ -317,7 +319,7 @@ func populateAccount(t *testing.T, st store.Store, c *clock, email string, n int
 	id := p.account
 	key := mustKey(t, st, id, byte(n))
 	mustDo(t, st.AddIdentity(t.Context(), id, identity(fmt.Sprint(n))))
-	mustConnect(t, st, id, mustApp(t, st, "app").ID)
+	mustConnect(t, st, id, mustApp(t, st, "app").ID) // queues email
 	mustDo(t, st.CreateSignInLink(t.Context(), id, linkHash(n), 30*24*time.Hour))
 	mustEmailedLink(t, st, email, 10+n, false)
 	p.load("page", 3)

@@ -53,6 +53,7 @@ var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Wri
 	"claim fetches": fetching.childClaim,
 	"reserve":       reserveSome,
 	"delete":        childDelete,
+	"email":         childEmail,
 }
 
 // Database is a store that reports whether opening it created the database.

@@ -53,6 +53,7 @@ func RunProcesses(t *testing.T, b Backend) {
 		{"requests are spaced apart", reserveAcrossProcesses},
 		{"account is deleted by several processes", deleteAcrossProcesses},
 		{"deletion of a killed process is taken over", killedDeletion},
+		{"account email is sent once", emailAcrossProcesses},
 		{"killed import with the database open elsewhere", killedImportShared},
 		{"killed import and reopened database", killedImportReopened},
 		{"concurrent import and charges", importAndLedger},

@@ -64,6 +64,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"SavedSearchChanges", testSavedSearchChanges},
 		{"Suspension", testSuspension},
 		{"AccountDeletion", testAccountDeletion},
+		{"AccountEmails", testAccountEmails},
 		{"Destinations", testDestinations},
 		{"Confirmations", testConfirmations},
 		{"Endpoints", testEndpoints},
@@ -278,6 +279,10 @@ func afterCloseSearches(ctx context.Context, st store.Store, errs map[string]err
 	errs["Restore"] = st.Restore(ctx, 1)
 	errs["RequestDeletion"] = st.RequestDeletion(ctx, 1, 0)
 	errs["CancelDeletion"] = st.CancelDeletion(ctx, 1)
+	_, errs["QueueQuotaEmails"] = st.QueueQuotaEmails(ctx)
+	errs["SetQuotaEmails"] = st.SetQuotaEmails(ctx, 1, true)
+	_, errs["ClaimAccountEmails"] = st.ClaimAccountEmails(ctx, 1, anHour)
+	errs["SettleAccountEmail"] = st.SettleAccountEmail(ctx, store.AccountEmail{}, 0)
 	_, errs["DueDeletions"] = st.DueDeletions(ctx, 1)
 	_, errs["DeleteAccountData"] = st.DeleteAccountData(ctx, 1)
 	errs["SetActiveLimit"] = st.SetActiveLimit(ctx, 1, 1)
