@@ -57,6 +57,17 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// DetailDeletesAt is the detail of a CodeAccountSuspended with the time at which the account will be
+// deleted, if its deletion was requested.
+const DetailDeletesAt = "deletes_at"
+
+// IsDeletionRequested reports whether a request was rejected because the deletion of its account was
+// requested.
+func IsDeletionRequested(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == CodeAccountSuspended && e.Details[DetailDeletesAt] != nil
+}
+
 // maxQuotedLength limits a quoted value, in characters.
 const maxQuotedLength = 60
 

@@ -43,6 +43,7 @@ type Service interface {
 	coverageService
 	collectionService
 	accessService
+	deletionService
 	searchService
 	destinationService
 	exploreService
@@ -137,7 +138,7 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 func (e *edge) mount(r chi.Router, to route) {
 	serve := e.public(to.serve)
 	if !to.public {
-		serve = e.authenticated(to.serve)
+		serve = e.authenticated(to)
 	}
 	r.Method(to.method, to.pattern, serve)
 	if to.method == http.MethodGet {
@@ -158,6 +159,7 @@ type route struct {
 	method, pattern string
 	serve           func(*request) error
 	public          bool // needs no sign-in
+	leaving         bool // available after the deletion of the account was requested
 }
 
 // The areas of the dashboard; each is the first segment of its paths.
@@ -237,6 +239,7 @@ func routes() []route {
 		coverageRoutes(),
 		collectionRoutes(),
 		accessRoutes(),
+		deletionRoutes(),
 		searchRoutes(),
 		destinationRoutes(),
 		exploreRoutes(),

@@ -32,7 +32,7 @@ type layoutData struct {
 	page
 	Area     string // path of the page's area, for the navigation
 	Path     string // path and query of the page
-	SignedIn bool
+	SignedIn bool   // and the navigation is available
 	Account  registry.Account
 	Holder   cola.AccountID // the signed-in account, for accountField
 	Quota    cola.QuotaState
@@ -78,7 +78,7 @@ func parsePages(a *web.Assets, now cola.Clock) pages {
 // show writes a page within the layout.
 func (req *request) show(status int, name string, p page) error {
 	f := layoutData{
-		page: p, Area: areaOf(req.http.URL.Path), Path: req.http.URL.RequestURI(), SignedIn: req.signedIn,
+		page: p, Area: areaOf(req.http.URL.Path), Path: req.http.URL.RequestURI(), SignedIn: req.signedIn && req.account.DeletesAt.IsZero(),
 		Account: req.account, Holder: req.caller.Account, Quota: req.quota,
 		Paid:   newBillingLine(req.account.Paid),
 		Notice: req.browsers.Pop(req.ctx(), noticeKey), Assets: req.assets, API: req.opts.PublicURL + apiPath,

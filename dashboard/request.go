@@ -81,7 +81,7 @@ func (e *edge) public(serve func(*request) error) http.HandlerFunc {
 }
 
 // authenticated serves a page that needs a sign-in, and prompts other visitors to sign in.
-func (e *edge) authenticated(serve func(*request) error) http.HandlerFunc {
+func (e *edge) authenticated(to route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		req := &request{edge: e, w: w, http: r}
 		if req.caller, req.signedIn = e.browsers.Caller(r.Context()); !req.signedIn {
@@ -101,11 +101,18 @@ func (e *edge) authenticated(serve func(*request) error) http.HandlerFunc {
 		if err == nil {
 			err = e.limiter.take(limitKey{account: req.caller.Account})
 		}
+		if cola.IsDeletionRequested(err) {
+			if !to.leaving {
+				req.finish(req.redirectLeaving())
+				return
+			}
+			err = req.loadLeavingAccount()
+		}
 		if err != nil {
 			req.failRetryable(err)
 			return
 		}
-		req.finish(serve(req))
+		req.finish(to.serve(req))
 	}
 }
 

@@ -77,7 +77,7 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 			continue
 		}
 		if state.Suspended != "" {
-			outcomes[i] = outcome{Grant{State: d.quota}, suspended(state.Suspended)}
+			outcomes[i] = outcome{Grant{State: d.quota}, suspended(state)}
 			continue
 		}
 		if q.Peek {
@@ -102,9 +102,15 @@ func invalidCredential(c cola.Credential) error {
 	return cola.Errorf(cola.CodeUnauthorized, "The API key was revoked or has expired. Create a new one.")
 }
 
-// suspended returns the error for a suspended account. The reason must not be empty.
-func suspended(reason string) error {
-	sentence := reason
+// suspended returns the error for a suspended account.
+func suspended(state store.AccountState) error {
+	reason, sentence := state.Suspended, state.Suspended
+	if at := state.DeletesAt.UTC(); !at.IsZero() {
+		err := cola.Errorf(cola.CodeAccountSuspended, "The account will be deleted on %s. Until then, the account holder can "+
+			"sign in to the dashboard to keep it.", at.Format("January 2, 2006, at 15:04 UTC"))
+		err.Details = map[string]any{"reason": reason, cola.DetailDeletesAt: at.Format(time.RFC3339)}
+		return err
+	}
 	if !strings.ContainsAny(sentence[len(sentence)-1:], ".!?") {
 		sentence += "."
 	}

@@ -328,6 +328,24 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
+// TestDeletionRequested checks that requests of an account that will be deleted fail with the time.
+func TestDeletionRequested(t *testing.T) {
+	state := account(cola.TierStarter, cola.Used{})
+	state.Suspended, state.DeletesAt = "It will be deleted.", noon.Add(time.Hour)
+	outcomes, entry := Rules{}.decide(noon, state, []Request{request(key1, cola.MeterListRecords, 5)})
+	var rejection *cola.Error
+	if !errors.As(outcomes[0].err, &rejection) || !cola.IsDeletionRequested(rejection) ||
+		rejection.Details[cola.DetailDeletesAt] != state.DeletesAt.Format(time.RFC3339) || rejection.Details["reason"] == nil {
+		t.Errorf("error = %#v, want account_suspended with the time of the deletion", outcomes[0].err)
+	}
+	if diff := cmp.Diff(store.Entry{Account: 7}, entry); diff != "" {
+		t.Errorf("entry (-want +got):\n%s", diff)
+	}
+	if cola.IsDeletionRequested(suspended(store.AccountState{Suspended: "Unpaid."})) || cola.IsDeletionRequested(nil) {
+		t.Error("IsDeletionRequested = true for another error")
+	}
+}
+
 // TestSuspensionMessage checks that the reason is followed by exactly one punctuation mark.
 func TestSuspensionMessage(t *testing.T) {
 	for reason, want := range map[string]string{
@@ -335,7 +353,7 @@ func TestSuspensionMessage(t *testing.T) {
 		"Pay up!":      ": Pay up! ",
 		"Not paid yet": ": Not paid yet. ",
 	} {
-		if got := suspended(reason).Error(); !strings.Contains(got, want) {
+		if got := suspended(store.AccountState{Suspended: reason}).Error(); !strings.Contains(got, want) {
 			t.Errorf("suspended(%q) = %q, want it to contain %q", reason, got, want)
 		}
 	}

@@ -51,6 +51,12 @@ type Store interface {
 	RunsOf(
 		ctx context.Context, account cola.AccountID, uuid string, page store.Slice,
 	) ([]cola.SavedSearchRun, int, error)
+	RunsAfter(
+		ctx context.Context, account cola.AccountID, uuid string, after int64, limit int,
+	) ([]cola.SavedSearchRun, error)
+	MatchesAfter(
+		ctx context.Context, account cola.AccountID, uuid string, after cola.TTBID, limit int,
+	) ([]cola.SavedSearchMatch, error)
 	LatestMatches(ctx context.Context, account cola.AccountID, limit int) ([]store.MatchedRun, error)
 	MatchesOf(
 		ctx context.Context, account cola.AccountID, uuid string, run int64, page store.Slice,

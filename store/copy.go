@@ -68,6 +68,7 @@ const (
 	ItemAttempt      ItemKind = "delivery attempts"
 	ItemCreation     ItemKind = "saved search creations"
 	ItemConfirmation ItemKind = "confirmation requests"
+	ItemAccountEmail ItemKind = "account emails"
 	ItemMonth        ItemKind = "monthly usage"
 	ItemDay          ItemKind = "daily usage"
 	ItemGrant        ItemKind = "rate limit grants"
@@ -89,7 +90,7 @@ func ItemKinds() []ItemKind {
 	return []ItemKind{
 		ItemAccount, ItemSubscription, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSignIn,
 		ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
-		ItemCreation, ItemConfirmation, ItemMonth, ItemDay, ItemGrant,
+		ItemCreation, ItemConfirmation, ItemAccountEmail, ItemMonth, ItemDay, ItemGrant,
 		ItemRefusal, ItemReferences, ItemImport, ItemImageFile, ItemFetchWindow, ItemFetchLabel,
 		ItemFetchSource, ItemEnrichment, ItemPermittee, ItemCola, ItemArrival,
 	}
@@ -113,6 +114,7 @@ type Item struct {
 	Attempt      StoredAttempt
 	Creation     StoredCreation
 	Confirmation StoredConfirmation
+	AccountEmail StoredAccountEmail
 	Month        MonthUsage
 	Day          AccountDay
 	Grant        AccountGrant
@@ -137,6 +139,18 @@ func (i *Item) Records() int {
 	r := i.References
 	return len(r.AVAs) + len(r.ProductionReports) + len(r.ProcessingTimes) + len(r.FormulaProcessingTimes) +
 		len(r.RegistrationProcessingTimes) + len(r.CategoryAliases)
+}
+
+// StoredAccountEmail is an email to an account holder as stored.
+type StoredAccountEmail struct {
+	ID                       int64
+	Account                  cola.AccountID
+	Once                     string // empty if it may be repeated
+	Event                    AccountEvent
+	About                    string
+	Address                  string // empty for the account's address
+	CreatedAt, NextAttemptAt time.Time
+	Attempts                 int
 }
 
 // StoredKey is a key with its hash, without its email.

@@ -85,6 +85,7 @@ type AccountState struct {
 	Exists  bool
 	// Suspended is the reason for a suspension, or empty if the account is active.
 	Suspended string
+	DeletesAt time.Time // when the account will be deleted; usually zero
 	Tier      cola.Tier
 	Used      cola.Used // in the current month
 	// Grants are the requests granted in the previous 60 seconds, oldest first.

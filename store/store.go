@@ -86,6 +86,8 @@ type Store interface {
 	Changes
 	Accounts
 	Subscriptions
+	AccountDeletion
+	AccountEmails
 	Keys
 	Identities
 	Apps

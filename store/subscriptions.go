@@ -43,6 +43,9 @@ func (s SubscriptionState) Live() bool {
 	return false
 }
 
+// Renews reports whether the subscription will be billed again, unless someone cancels it.
+func (s SubscriptionState) Renews() bool { return s.Live() && s.EndsAt.IsZero() }
+
 // Subscriptions stores the Stripe customers of accounts.
 type Subscriptions interface {
 	// AddCustomer records an account's customer, and returns the account's record. If the account

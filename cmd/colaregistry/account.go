@@ -24,6 +24,8 @@ type accountCommand struct {
 	SetAlerts   accountSetAlerts   `cmd:"" name:"set-alerts" help:"Limit an account's active alerts."`
 	Suspend     accountSuspend     `cmd:"" help:"Suspend an account."`
 	Restore     accountRestore     `cmd:"" help:"Restore a suspended account."`
+	Delete      accountDelete      `cmd:"" help:"Delete an account after seven days."`
+	Undelete    accountUndelete    `cmd:"" help:"Cancel the deletion of an account."`
 	Export      accountExport      `cmd:"" help:"Export all of an account's data as JSON."`
 	AddIdentity accountAddIdentity `cmd:"" name:"add-identity" help:"Link an issuer's identity to an account."`
 	Identities  accountIdentities  `cmd:"" help:"List identities and their accounts."`
@@ -64,12 +66,15 @@ type accountRow struct {
 	CreatedAt       *time.Time     `json:"created_at"`
 	SuspendedAt     *time.Time     `json:"suspended_at"`
 	SuspendedReason *string        `json:"suspended_reason"`
+	DeletesAt       *time.Time     `json:"deletes_at"`
+	DeletedAt       *time.Time     `json:"deleted_at"`
 }
 
 func newAccountRow(a store.Account) accountRow {
 	return accountRow{
 		ID: a.ID, Email: a.Email, Tier: a.Tier, MaxAlerts: a.ActiveLimit, CreatedAt: orNil(a.CreatedAt),
 		SuspendedAt: orNil(a.SuspendedAt), SuspendedReason: orNil(a.Suspended()),
+		DeletesAt: orNil(a.DeletesAt), DeletedAt: orNil(a.DeletedAt),
 	}
 }
 
@@ -186,6 +191,39 @@ type accountRestore struct {
 func (c *accountRestore) Run(env *environment) error {
 	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
 		return st.Restore(env, id)
+	})
+}
+
+type accountDelete struct {
+	storeFlags
+	outputFlags
+	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+}
+
+// Run schedules the deletion of the account and prints it.
+func (c *accountDelete) Run(env *environment) error {
+	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
+		if err := registry.CheckSubscription(env, st, id); err != nil {
+			return err
+		}
+		return st.RequestDeletion(env, id, store.DeletionDelay)
+	})
+}
+
+type accountUndelete struct {
+	storeFlags
+	outputFlags
+	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+}
+
+// Run cancels the deletion of the account and prints it.
+func (c *accountUndelete) Run(env *environment) error {
+	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
+		err := st.CancelDeletion(env, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("it's too late: account %s is being deleted", c.Account)
+		}
+		return err
 	})
 }
 

@@ -232,6 +232,28 @@ Example:
 }
 
 // Help describes the command.
+func (*accountDelete) Help() string {
+	return `Rejects the account's requests and puts its alerts on hold. After seven days, a running server deletes its data, except
+usage totals, which are kept without a name or address. Until then, run account undelete to cancel; the account holder can
+also cancel by signing in.
+
+Example:
+
+    colaregistry account delete --account ada@example.com
+`
+}
+
+// Help describes the command.
+func (*accountUndelete) Help() string {
+	return `The account's next alerts include labels missed in the meantime.
+
+Example:
+
+    colaregistry account undelete --account ada@example.com
+`
+}
+
+// Help describes the command.
 func (*accountAddIdentity) Help() string {
 	return `If the identity belongs to another account, it is moved to this one. The other account keeps its usage, saved searches,
 keys and app links.
@@ -253,8 +275,7 @@ func (*accountIdentities) Help() string {
 
 // Help describes the command.
 func (*accountExport) Help() string {
-	return `Prints one JSON object with the profile, identities, sessions, keys, apps, saved searches, destinations, usage by day and
-deliveries, without secrets. Its last field is "complete": true.
+	return `Prints one JSON object with everything that is stored about the account, without secrets. Its last field is "complete": true.
 
 Example:
 

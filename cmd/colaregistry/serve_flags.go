@@ -21,6 +21,7 @@ import (
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 // networkFlags configure connections and client addresses.
@@ -267,6 +268,16 @@ func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, mailer *mail.S
 		senders[cola.KindEmail] = mailer
 	}
 	return senders
+}
+
+// accountSender returns the function that sends email about accounts.
+func accountSender(mailer *mail.Sender) func(context.Context, store.AccountEmail) (final bool, err error) {
+	return func(ctx context.Context, e store.AccountEmail) (final bool, err error) {
+		if result := mailer.SendAccountEmail(ctx, e); result.Fault != "" {
+			return result.Final, errors.New(result.Fault)
+		}
+		return false, nil
+	}
 }
 
 // linkSender returns the function that sends sign-in links, or nil without email.

@@ -48,6 +48,8 @@ type server struct {
 	collector  *collect.Follower     // nil without --fetch
 	references func(context.Context) // fetches reference data; nil if disabled
 	billing    *billing.Billing      // nil if plans aren't sold
+	deleter    *registry.AccountDeleter
+	mailer     *registry.AccountMailer // nil without email
 }
 
 // deployment groups the dependencies and settings of a server.
@@ -107,12 +109,20 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.servedImages(),
 		operators: c.Operators, requestLogDays: c.RequestLogDays, billing: s.billing,
 	})
+	s.deleter = &registry.AccountDeleter{
+		Store: d.store, Logger: env.log, Before: func(ctx context.Context, a store.Account) error {
+			return registry.CheckSubscription(ctx, d.store, a.ID)
+		},
+	}
 	mailer, err := c.mailer(d.vault, d.publicURL, c.SiteName, c.Company, env.log)
 	if err != nil {
 		return nil, err
 	}
 	if mailer != nil && web.IsLocalURL(d.publicURL) {
 		env.log.Warn("links in email work only on this machine; set --public-url", "public_url", d.publicURL)
+	}
+	if mailer != nil {
+		s.mailer = &registry.AccountMailer{Store: d.store, Now: time.Now, Logger: env.log, Send: accountSender(mailer)}
 	}
 	if c.Alerts == "on" {
 		s.addAlerts(c, d, mailer, metrics)
@@ -321,6 +331,16 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	group.Go(func() error {
 		if s.dispatcher != nil {
 			s.dispatcher.Run(running)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		s.deleter.Run(running)
+		return nil
+	})
+	group.Go(func() error {
+		if s.mailer != nil {
+			s.mailer.Run(running)
 		}
 		return nil
 	})

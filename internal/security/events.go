@@ -30,10 +30,14 @@ const (
 	NewSignIn        Kind = "new_sign_in"       // a browser signed in
 	NewConnection    Kind = "new_connection"    // an app connected to an account for the first time
 	ChangedScope     Kind = "changed_scope"     // an app connected with different scopes
+	// An account holder requested the deletion of the account, or undid the request.
+	DeletionRequested Kind = "deletion_requested"
+	DeletionCanceled  Kind = "deletion_canceled"
 )
 
 func kinds() []Kind {
-	return []Kind{FailedCredential, NewAccount, NewIdentity, NewKey, RevokedKey, NewSignIn, NewConnection, ChangedScope}
+	return []Kind{FailedCredential, NewAccount, NewIdentity, NewKey, RevokedKey, NewSignIn, NewConnection, ChangedScope,
+		DeletionRequested, DeletionCanceled}
 }
 
 // Options configures Events. Every field is optional.

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-const selectAccounts = `SELECT a.id, a.tier, a.suspended_at, a.suspended_because,
+const selectAccounts = `SELECT a.id, a.tier, a.suspended_at, a.suspended_because, a.deletes_at,
 		coalesce(m.detail_views, 0), coalesce(m.list_records, 0), coalesce(w.grants, '')
 	FROM accounts a LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = ?2
 	LEFT JOIN burst_windows w ON w.account_id = a.id
@@ -64,6 +64,7 @@ func readAccounts(
 	var grants string
 	into := scanTargets(
 		&a.Account.ID, &a.Account.Tier, &a.Account.SuspendedAt, &a.Account.SuspendedReason,
+		&a.Account.DeletesAt,
 		&a.Used.DetailViews, &a.Used.ListRecords, &grants,
 	)
 	return collect(rows, err, func(r scanner) (_ sqlstore.AccountRow, err error) {

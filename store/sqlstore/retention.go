@@ -141,7 +141,8 @@ func DeleteExpired(ctx context.Context, s *Store) error {
 	var errs []error
 	for _, o := range []expiring{
 		expiredSessions, expiredSignInLinks, oldEmailedLinks, expiredCreations, expiredConfirmations,
-		expiredAllowances, expiredPreviews, expiredRequests, expiredRequestGaps, oldStripeEvents, oldPaidPages,
+		expiredAllowances, expiredPreviews, oldAccountEmails, unsentAccountEmails, expiredRequests, expiredRequestGaps, oldStripeEvents,
+		oldPaidPages,
 	} {
 		errs = append(errs, s.deleteAllExpired(ctx, o))
 	}

@@ -31,7 +31,7 @@ const SelectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, acco
 
 // AccountRow is an account's row with its window.
 type AccountRow struct {
-	Account store.Account // only ID, tier and suspension
+	Account store.Account // only ID, tier, suspension and DeletesAt
 	Used    cola.Used     // in the current month
 	Grants  []store.Grant // in the window, oldest first; may include expired ones
 }
@@ -48,6 +48,7 @@ func (r *AccountRow) State(now time.Time) (state store.AccountState, ahead int) 
 		Account:   r.Account.ID,
 		Exists:    true,
 		Suspended: r.Account.Suspended(),
+		DeletesAt: r.Account.DeletesAt,
 		Tier:      r.Account.Tier,
 		Used:      r.Used,
 	}

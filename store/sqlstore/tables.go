@@ -134,6 +134,8 @@ func Tables(grants string) []Table {
 				return []any{&c.Account, &c.Key, (*store.KeyHash)(&c.Fingerprint), &c.UUID, &c.Until}
 			}),
 		confirmationTable(),
+		table(store.ItemAccountEmail, "account_emails", accountEmailNames, "id",
+			func(i *store.Item) []any { return accountEmailColumns(&i.AccountEmail) }),
 		monthTable(),
 		table(store.ItemDay, "usage_days",
 			"account_id, day, channel, credential_kind, credential_id, meter, units, requests",
@@ -170,14 +172,14 @@ func Tables(grants string) []Table {
 
 func accountTable() Table {
 	t := table(store.ItemAccount, "accounts",
-		"id, email, tier, created_at, suspended_at, suspended_because, active_limit, email_folded", "id",
+		"id, email, tier, created_at, suspended_at, suspended_because, deletes_at, deleted_at, active_limit, no_quota_emails, email_folded", "id",
 		func(i *store.Item) []any { return append(accountColumns(&i.Account), new(string)) })
 	t.Row = func(i *store.Item) ([]any, error) {
 		a := &i.Account
 		folded := store.FoldEmail(a.Email)
 		return arguments([]any{
-			&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedReason),
-			&a.ActiveLimit, &folded,
+			&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedReason), &a.DeletesAt,
+			&a.DeletedAt, &a.ActiveLimit, &a.NoQuotaEmails, &folded,
 		}), nil
 	}
 	return t
