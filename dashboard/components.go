@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +35,7 @@ func templateFuncs(a *assets, now cola.Clock) template.FuncMap {
 		"plural":   plural,
 		"percent":  percent,
 		"barwidth": barWidth,
-		"here":     func(area, path string) bool { return area == path },
+		"here":     func(area string, areas ...string) bool { return slices.Contains(areas, area) },
 		"tiername": func(t cola.Tier) string { return capitalize(string(t)) },
 	}
 }
