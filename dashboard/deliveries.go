@@ -27,6 +27,11 @@ type deliveryRow struct {
 	Undeliverable bool   // a pending email on a server that sends no email
 }
 
+// isStarting reports whether the first attempt is about to start.
+func (r deliveryRow) isStarting() bool {
+	return r.State == cola.DeliveryPending && r.AttemptCount == 0 && !r.Undeliverable
+}
+
 // rows converts deliveries to display rows.
 func (n nameIndex) rows(list []cola.Delivery) []deliveryRow {
 	rows := make([]deliveryRow, len(list))
