@@ -192,7 +192,7 @@ func TestDeliveryFilterLimit(t *testing.T) {
 // noMail wraps a Service and reports that email isn't set up.
 type noMail struct{ Service }
 
-func (noMail) SendsMail() bool { return false }
+func (noMail) DestinationRules() cola.DestinationRules { return cola.DestinationRules{} }
 
 // TestWithoutEmail checks that without email, no page promises an email attempt, and that
 // webhook deliveries are unaffected.
@@ -233,4 +233,21 @@ func TestWithoutEmail(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestUnservedDestinations checks that destinations which the server doesn't send to say so on every
+// page, offer no action that would send, and that the form doesn't offer email.
+func TestUnservedDestinations(t *testing.T) {
+	s := mustSite(t)
+	search := s.mustSave(wideSearch())
+	own := s.destinationsOf(ann)[0]
+	s.get("/destinations").lacks(t, "unavailable")
+	s.get(own).shows(t, http.StatusOK, own+"/test", own+"/replay")
+	s.handler = New(noMail{s.registry.Service}, s.browsers,
+		Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+	for _, page := range []string{"/destinations", own, search} {
+		s.get(page).shows(t, http.StatusOK, `<span class="state bad">unavailable`)
+	}
+	s.get(own).lacks(t, own+"/test", own+"/replay")
+	s.get("/destinations/new").shows(t, http.StatusOK, `value="email" disabled`)
 }

@@ -46,7 +46,7 @@ func (req *request) showDestination(status int, actionError string, problems []s
 		Name: "code", Label: "Code", Hint: "The value of data.code in the challenge, such as KX7Q-2MFA.", MaxLength: 40,
 		Problems: problems,
 	}}
-	p.CanResend = d.NeedsConsent() && !req.ownAddress(d) && !p.Unreachable
+	p.CanResend = d.NeedsConsent() && !req.ownAddress(d) && p.Unserved == ""
 	p.Resumable = d.State != cola.DestinationActive && (!d.NeedsConsent() || req.ownAddress(d))
 	deliveries, _, err := req.svc.Deliveries(req.ctx(), req.caller,
 		cola.DeliveryListParams{Destination: d.UUID, PerPage: cola.Some(latestDeliveries)})

@@ -118,7 +118,7 @@ func (req *request) showDestinationForm(status int, f *destinationForm) error {
 		return err
 	}
 	req.recordQuota(state)
-	f.SendsMail = req.svc.SendsMail()
+	f.SendsMail = req.svc.DestinationRules().SendsMail
 	f.Searches, f.More = searchOptions(searches, f.Text("saved_search"), "All")
 	return req.show(status, "destination_form",
 		page{Title: "Add destination", Data: f, Call: req.destinationCall(f.Values)})

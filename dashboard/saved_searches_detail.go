@@ -52,7 +52,7 @@ func (req *request) showSearch(status int, actionError string) error {
 		ScheduleText: scheduleText(s.Schedule),
 		Due:          s.RunRequested || isDue(s.Schedule, req.now()),
 		ActionError:  actionError,
-		SendsMail:    req.svc.SendsMail(),
+		SendsMail:    req.svc.DestinationRules().SendsMail,
 	}
 	if words, err := req.svc.Vocabulary(req.ctx()); err == nil { // skip the notes until the index is built
 		p.UnknownWords = words.UnknownWords(s.Filters)

@@ -60,6 +60,9 @@ func (s *Service) ReplayDelivery(
 	var again cola.Delivery
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) error {
 		prev, err := s.store.DeliveryOf(ctx, c.Account, number)
+		if err == nil {
+			err = s.checkServed(ctx, c.Account, prev.Delivery)
+		}
 		if err == nil && prev.Event == cola.EventTest {
 			err = s.testLimit.take(prev.Destination)
 		}
@@ -72,10 +75,25 @@ func (s *Service) ReplayDelivery(
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return cola.Delivery{}, state, deliveryNotFound(id)
+	case cola.CodeOf(err) == cola.CodeNotActive:
+		return cola.Delivery{}, state, err
 	case err != nil:
 		return cola.Delivery{}, state, replayError(err, destinationError(err, "", sendUnconfirmed))
 	}
 	return again, state, nil
+}
+
+// checkServed fails with CodeNotActive if the server doesn't send messages to the recipient of a
+// delivery.
+func (s *Service) checkServed(ctx context.Context, account cola.AccountID, d cola.Delivery) error {
+	if d.Kind == cola.KindEmail {
+		return s.unserved(d.Kind, "")
+	}
+	to, err := s.store.Destination(ctx, account, d.Destination)
+	if err == nil {
+		err = s.unserved(d.Kind, to.Address.V)
+	}
+	return err
 }
 
 // replayError returns the public error of a failed replay. It returns other unless err says that

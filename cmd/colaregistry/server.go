@@ -180,8 +180,10 @@ func (s *server) addAlerts(c *serveCommand, d deployment, mailer *mail.Sender, m
 	}
 	runner := alerts.New(alerts.Options{Store: d.store, Logger: s.env.log, Metrics: metrics})
 	s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: s.env.log}
+	rules := s.service.DestinationRules()
 	s.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{
-		Store: d.store, Senders: c.senders(d.vault, d.publicURL, mailer), Now: time.Now, Logger: s.env.log, Metrics: metrics,
+		Store: d.store, Senders: c.senders(d.vault, d.publicURL, mailer), Rules: &rules, Now: time.Now, Logger: s.env.log,
+		Metrics: metrics,
 	})
 }
 

@@ -64,6 +64,11 @@ func toMicroseconds(t time.Time) time.Time { return t.UTC().Truncate(time.Micros
 // Apply applies an attempt. paused reports whether it pauses the destination, so that its other
 // deliveries are skipped; notify reports whether the account is notified.
 func (r *AttemptedDelivery) Apply(a *store.Attempt) (paused, notify bool) {
+	if a.State == cola.DeliverySkipped {
+		d := &r.Delivery
+		d.State, d.Error, d.NextAttemptAt, d.SettledAt = a.State, cola.Text(StorableText(a.Error)), time.Time{}, EndOfAttempt(a)
+		return false, false
+	}
 	if r.Event != cola.EventPaused { // pause notices go to the account's email address, not to this destination
 		paused = r.applyToDestination(a)
 	}

@@ -165,14 +165,17 @@ func recordAttempt(ctx context.Context, tx Tx, a *store.Attempt) (recorded bool,
 	}
 	paused, notify := r.Apply(a)
 	ended, failure := records.EndOfAttempt(a), records.StorableText(a.Error)
-	statements := []Statement{
-		{updateDeliveryState, append([]any{a.Due.ID}, targets(r.Delivery.Columns())...)},
-		{insertAttempt, arguments([]any{
+	statements := []Statement{{updateDeliveryState, append([]any{a.Due.ID}, targets(r.Delivery.Columns())...)}}
+	if a.State == cola.DeliverySkipped {
+		_, err = tx.ExecAll(ctx, statements...)
+		return err == nil, err
+	}
+	statements = append(statements,
+		Statement{insertAttempt, arguments([]any{
 			a.Due.ID, r.Delivery.Attempts, a.At,
 			a.Took.Microseconds(), orNull(&a.Status), orNull(&failure),
 		})},
-		{updateDestinationState, append([]any{destination}, targets(r.Destination.Columns())...)},
-	}
+		Statement{updateDestinationState, append([]any{destination}, targets(r.Destination.Columns())...)})
 	if paused {
 		statements = append(statements, Statement{skipPending, []any{destination, ended, r.Destination.Skipping()}})
 	}

@@ -14,6 +14,7 @@ func testAttempts(t *testing.T, open Opener) {
 		{"delivered", attemptDelivered},
 		{"retried and failed", attemptRetriedThenFailed},
 		{"failing destination is paused", failingDestinationPaused},
+		{"skipped without an attempt", skippedWithoutAttempt},
 		{"gone destination is disabled", goneDestinationDisabled},
 		{"later delivery prevents the pause", workingDestinationNotPaused},
 		{"pause notification", pauseNotification},
@@ -355,4 +356,22 @@ func concurrentPauseAndRuns(t *testing.T, st store.Store, _ *clock) {
 	}
 	checkEqual(t, "number of deliveries for runs", 15,
 		len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: a.hook.UUID, SavedSearch: a.search.UUID})))
+}
+
+// skippedWithoutAttempt checks that skipping a delivery records no attempt and doesn't affect its
+// destination, and that it can be replayed.
+func skippedWithoutAttempt(t *testing.T, st store.Store, _ *clock) {
+	a := mustNotify(t, st, "a@example.com", 1, 1)
+	d := mustClaimDelivery(t, st)
+	skip := store.Attempt{Due: d, At: duePast, State: cola.DeliverySkipped, Error: "Not here.\x00"}
+	mustRecordAttempt(t, st, skip)
+	got := mustDelivery(t, st, a.ID, d.ID)
+	want := cola.DeliveryDetail{Delivery: got.Delivery, Attempts: []cola.DeliveryAttempt{}}
+	want.State, want.Error, want.AttemptCount = cola.DeliverySkipped, cola.Some("Not here.\uFFFD"), 0
+	want.NextAttemptAt, want.SettledAt = cola.Opt[cola.Timestamp]{}, cola.Some(cola.TimestampOf(duePast))
+	checkEqual(t, "DeliveryOf", want, got)
+	checkEqual(t, "destination", a.hook, mustReload(t, st, a.hook))
+	checkAttemptRejected(t, st, "skipped again", skip)
+	n, err := st.ReplayUndelivered(t.Context(), a.ID, a.hook.UUID, duePast, noLimit)
+	checkEqual(t, "replayed", 1, must(t, n, err))
 }
