@@ -191,6 +191,15 @@ func stripHidden(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
+// multiLine is like stripHidden, but keeps line breaks.
+func multiLine(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = stripHidden(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // singleLine is like stripHidden, but also replaces line breaks and tabs with spaces.
 func singleLine(s string) string {
 	return stripHidden(strings.Map(func(r rune) rune {

@@ -40,6 +40,7 @@ type destinationService interface {
 	Delivery(
 		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 	) (registry.Tagged[cola.DeliveryDetail], cola.QuotaState, error)
+	DeliveryExchanges(ctx context.Context, c cola.Caller, id string) ([]registry.Exchange, cola.QuotaState, error)
 	ReplayDelivery(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
 }
 

@@ -122,7 +122,7 @@ func (req *request) changeDestination(p cola.DestinationChangeParams, notice str
 func (req *request) testDestination() error {
 	d, state, err := req.svc.TestDestination(req.ctx(), req.caller, req.path("uuid"))
 	return req.redirectToDelivery(d, state, err,
-		"Test message queued. Reload this page to see the result.")
+		"Test message queued.")
 }
 
 func (req *request) resendConfirmation() error {

@@ -46,6 +46,31 @@ func (s *Service) Delivery(
 	})
 }
 
+// Exchange is what a delivery attempt sent and received.
+type Exchange = store.Exchange
+
+// MaxSent is the length of a message, in bytes, above which an Exchange has only its start.
+const MaxSent = store.MaxSent
+
+// DeliveryExchanges returns what each attempt at a delivery of the caller's account sent and
+// received, oldest first. It is for the dashboard only, and free: the labels in a message were free
+// when it was sent. It fails with CodeNotFound if the delivery is missing or belongs to another
+// account.
+func (s *Service) DeliveryExchanges(ctx context.Context, c cola.Caller, id string) ([]Exchange, cola.QuotaState, error) {
+	number, err := parseDeliveryID(id)
+	if err != nil {
+		return nil, cola.QuotaState{}, err
+	}
+	found, state, err := readManaged(ctx, s, c, "read exchanges of a delivery",
+		func(ctx context.Context, _ cola.QuotaState) ([]Exchange, error) {
+			return s.store.Exchanges(ctx, c.Account, number)
+		})
+	if errors.Is(err, store.ErrNotFound) {
+		err = deliveryNotFound(id)
+	}
+	return found, state, err
+}
+
 // ReplayDelivery resends a delivery of the caller's account, whatever its state, under the same ID.
 // It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
 // delivery is missing or belongs to another account, with CodeNotActive if its destination is not

@@ -56,6 +56,9 @@ type Deliveries interface {
 	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]cola.DeliveryDetail, error)
 	// DeliveryOf returns an account's delivery with its attempts, or ErrNotFound.
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
+	// Exchanges returns what each attempt at an account's delivery sent and received, oldest first,
+	// or ErrNotFound. Attempts recorded by versions without exchanges have empty ones.
+	Exchanges(ctx context.Context, account cola.AccountID, id int64) ([]Exchange, error)
 	// Replay makes a delivery in any state pending again, due at the given time. It keeps the
 	// recorded attempts, restarts the retries, and discards the outcome of an attempt in progress.
 	// It fails with ErrNotFound, and with ErrNotActive if the destination is not active.
@@ -114,4 +117,22 @@ type Attempt struct {
 	Pause string
 	// Verified is true if an endpoint passed its challenge, which activates it.
 	Verified bool
+
+	Exchange Exchange
+}
+
+// Limits on the parts of an Exchange, in bytes. Longer ones are truncated.
+const (
+	MaxSent            = 64 << 10
+	MaxResponse        = 1 << 10
+	MaxResponseHeaders = 2 << 10
+)
+
+// Exchange is what an attempt sent and received, for the account holder to see. It contains no
+// secrets: senders remove signing secrets, challenges and the tokens of links.
+type Exchange struct {
+	Subject  string // of an email
+	Sent     string // body of the message; empty if nothing was sent
+	Headers  string // some headers of the response, one per line
+	Response string // start of the response's body
 }

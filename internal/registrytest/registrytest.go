@@ -44,6 +44,8 @@ type Registry struct {
 	Store store.Store
 	Vault *vault.Vault // encrypts stored secrets
 
+	Exchange registry.Exchange // of every attempt by Deliver
+
 	clock atomic.Int64
 }
 
