@@ -221,7 +221,9 @@ func (req *request) rotateSecret() error {
 	if err != nil {
 		return req.showDestinationError(err)
 	}
-	return req.showSecret(http.StatusOK, d, "Secret rotated",
+	p := newSecretPage(d)
+	p.Rotated = true
+	return req.showSecret(http.StatusOK, p, "Secret rotated",
 		req.call(http.MethodPost, destinationPath(d.UUID)+"/secret", freeCost+" Each call creates a new secret."))
 }
 
@@ -239,11 +241,15 @@ type secretPage struct {
 	Destination cola.Destination
 	Secret      copied
 	Rotated     bool
+	Saved       string // confirms that a search was saved with the destination; may be empty
+	Done        string // path of the next page
 }
 
-func (req *request) showSecret(status int, d cola.DestinationWithSecret, title string, call *apiCall) error {
-	return req.show(status, "destination_secret", page{
-		Title: title, Data: secretPage{d.Destination, copied{"secret", d.Secret.V}, status == http.StatusOK},
-		Call: call,
-	})
+func (req *request) showSecret(status int, p secretPage, title string, call *apiCall) error {
+	return req.show(status, "destination_secret", page{Title: title, Data: p, Call: call})
+}
+
+// newSecretPage returns the page for a destination with its new secret.
+func newSecretPage(d cola.DestinationWithSecret) secretPage {
+	return secretPage{Destination: d.Destination, Secret: copied{"secret", d.Secret.V}, Done: destinationPath(d.UUID)}
 }

@@ -102,7 +102,7 @@ func (req *request) addDestination() error {
 		return req.showDestinationForm(web.StatusOf(cola.CodeOf(err)), f)
 	}
 	if created.Secret.OK {
-		return req.showSecret(http.StatusCreated, created, "Webhook added", req.destinationCall(form))
+		return req.showSecret(http.StatusCreated, newSecretPage(created), "Webhook added", req.destinationCall(form))
 	}
 	notice := "Destination added."
 	if created.State == cola.DestinationUnconfirmed {

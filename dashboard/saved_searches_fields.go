@@ -25,6 +25,8 @@ var nonFilterFields = map[string]formField{
 	"schedule.active":   {Label: "Run on this schedule"},
 	"schedule":          {Label: "Schedule"},
 	"filters":           {Label: "Filters"},
+	alertAddressField:   {Label: "Add a destination", Hint: "A public HTTPS URL for webhooks, or an email address. Optional.", MaxLength: 1000},
+	alertSharedField:    {Label: "Destinations"},
 }
 
 // lookupField returns an empty field by name; ok is false for an unknown name.
@@ -84,6 +86,17 @@ type searchForm struct {
 	Preview              preview
 	Unsupported          []string // parts of the source search that saved searches don't support
 	Categories, Origins  []string // suggestions
+
+	// Only for new searches:
+	AllSearches []destinationRow    // destinations that get the alerts of all searches
+	Shared      []destinationChoice // destinations of other searches
+	SendsMail   bool
+}
+
+// destinationChoice is a destination of another search that can also get the new one's alerts.
+type destinationChoice struct {
+	destinationRow
+	Chosen bool
 }
 
 // Text returns the value of a field.
@@ -172,7 +185,7 @@ func changeParams(form url.Values) cola.SavedSearchChangeParams {
 func apiFields(form url.Values) url.Values {
 	fields := maps.Clone(form)
 	for _, name := range []string{
-		idempotencyField, previewField, fingerprintField, "schedule.weekday",
+		idempotencyField, previewField, fingerprintField, alertAddressField, alertAllField, alertSharedField, "schedule.weekday",
 		"schedule.monthday",
 	} {
 		delete(fields, name)
