@@ -36,9 +36,10 @@ type server struct {
 	*engine
 	env        *environment
 	http       *http.Server
-	onReady    func() error          // called once the index is built
-	enrich     func(context.Context) // enriches labels; nil if disabled
-	delay      time.Duration         // between the signal and closing the listener
+	onReady    func() error              // called once the index is built
+	enrich     func(context.Context)     // enriches labels; nil if disabled
+	keepFresh  func(ctx context.Context) // adds labels to demo data every day
+	delay      time.Duration             // between the signal and closing the listener
 	events     *security.Events
 	tokens     *auth.Tokens // nil if only API keys are accepted
 	browsers   *auth.Browsers
@@ -258,6 +259,10 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		if s.tokens != nil {
 			checkIssuers(running, s.env, "access tokens", s.tokens.Check)
 		}
+		return nil
+	})
+	group.Go(func() error {
+		s.keepFresh(running)
 		return nil
 	})
 	group.Go(func() error {
