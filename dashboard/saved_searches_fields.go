@@ -111,6 +111,9 @@ func (f *searchForm) Is(name, value string) bool { return f.Values.Get(name) == 
 func (f *searchForm) Field(name string) formField {
 	field, _ := lookupField(name)
 	field.Value, field.Problems = f.Text(name), f.Problems[name]
+	if name == alertAddressField && !f.SendsMail {
+		field.Hint = "A public HTTPS URL for webhooks. Optional. Email isn’t set up on this server."
+	}
 	filter, _, ok := cola.SavedFilter(strings.TrimPrefix(name, "filters."))
 	switch {
 	case name == "schedule.weekday":

@@ -63,6 +63,7 @@ func TestFirstAlert(t *testing.T) {
 	b.shows("View")
 	b.open(search)
 	b.click("#live a[href^='/deliveries/']")
+	b.accessible("delivery with its content", mustAxe(t))
 	b.shows("saved_search.ran", "New wines", "<b>stored</b>", "status 200")
 	if ask(b, chromedp.Evaluate[bool]("window.struck === true")) {
 		t.Error("the response ran a script")
