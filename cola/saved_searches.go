@@ -159,6 +159,8 @@ type SavedSearch struct {
 	CreatedAt    Timestamp          `json:"created_at" format:"date-time" doc:"Creation time (UTC)." example:"2026-11-20T13:14:15Z"`
 	ManageURL    string             `json:"manage_url" format:"uri" doc:"Dashboard page of the search." example:"https://example.com/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	DashboardURL string             `json:"dashboard_url" format:"uri" doc:"Dashboard page of all saved searches." example:"https://example.com/saved-searches"`
+
+	RunRequested bool `json:"-"` // a manual run of a search without a schedule is due
 }
 
 // Timestamp is a time in microseconds since 1970 UTC, ISO 8601 in JSON. The zero Timestamp is

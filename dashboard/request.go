@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/go-chi/chi/v5"
 
@@ -60,6 +61,28 @@ func (req *request) redirect(path, notice string) error {
 	http.Redirect(req.w, req.http, path, http.StatusSeeOther)
 	return nil
 }
+
+// isUpdate reports whether an open page requests the part of it that updates itself.
+func (req *request) isUpdate() bool { return req.http.Header.Get("Hx-Request") != "" }
+
+// updatesLeft returns how many more times an open page updates itself, at most most. Each update
+// keeps the session alive, and an unattended session must expire.
+func (req *request) updatesLeft(most int) int {
+	if !req.isUpdate() {
+		return most
+	}
+	left, err := strconv.Atoi(req.query().Get("updates"))
+	if err != nil {
+		return 0
+	}
+	return min(max(left-1, 0), most)
+}
+
+// An open page that shows a run or a delivery in progress updates itself.
+const (
+	progressSeconds    = 2
+	maxProgressUpdates = 5 * 60 / progressSeconds
+)
 
 // noticeKey is the session key of the notice for the next page.
 const noticeKey = "notice"

@@ -143,15 +143,30 @@ func withSecret(d store.Destination, secret string) cola.DestinationWithSecret {
 func (s *Service) addDestination(
 	ctx context.Context, account cola.AccountID, d cola.Destination,
 ) (cola.DestinationWithSecret, error) {
-	n := store.NewDestination{
+	n, secret, err := s.newDestination(ctx, account, d)
+	if err != nil {
+		return cola.DestinationWithSecret{}, err
+	}
+	created, err := s.storeDestination(ctx, n)
+	if err != nil {
+		return cola.DestinationWithSecret{}, err
+	}
+	return withSecret(created, secret), nil
+}
+
+// newDestination returns a normalized destination to store, and the new secret of a webhook. If its
+// recipient must confirm, storing it asks for that.
+func (s *Service) newDestination(
+	ctx context.Context, account cola.AccountID, d cola.Destination,
+) (n store.NewDestination, secret string, err error) {
+	n = store.NewDestination{
 		UUID: uuid.NewString(), Account: account, Kind: d.Kind, Address: d.Address.V, SavedSearch: d.SavedSearch.V,
 		SendEmpty: d.SendEmpty,
 		State:     cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
 	}
-	var secret string
 	switch own, err := s.isAccountAddress(ctx, account, n); {
 	case err != nil:
-		return cola.DestinationWithSecret{}, err
+		return n, "", err
 	case n.Kind == cola.KindWebhook:
 		secret = cola.NewWebhookSecret()
 		n.State, n.Secret, n.Challenge = cola.DestinationPending, s.vault.Seal(vault.Secret, n.UUID,
@@ -163,11 +178,7 @@ func (s *Service) addDestination(
 		ask := s.confirmationRequest(n.Kind)
 		n.Confirm = &ask
 	}
-	created, err := s.storeDestination(ctx, n)
-	if err != nil {
-		return cola.DestinationWithSecret{}, err
-	}
-	return withSecret(created, secret), nil
+	return n, secret, nil
 }
 
 // storeDestination creates a destination in the store.
@@ -176,11 +187,17 @@ func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) 
 		created, err = s.store.CreateDestination(ctx, n)
 		return err
 	})
+	if err != nil {
+		return created, newDestinationError(n, err)
+	}
+	return created, nil
+}
+
+// newDestinationError returns the public error of a destination that couldn't be created.
+func newDestinationError(n store.NewDestination, err error) error {
 	switch {
-	case err == nil:
-		return created, nil
 	case errors.Is(err, store.ErrExists):
-		return created, cola.Errorf(cola.CodeDestinationExists,
+		return cola.Errorf(cola.CodeDestinationExists,
 			"The account already has this destination for the same searches. GET /destinations lists it. To replace "+
 				"a lost secret, send POST /destinations/{uuid}/secret.")
 	case errors.Is(err, store.ErrLimit):
@@ -188,13 +205,13 @@ func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) 
 			"The account has reached the maximum of %d destinations. Delete one first.",
 			n.MaxDestinations)
 		refusal.Details = map[string]any{"limit": n.MaxDestinations}
-		return created, refusal
+		return refusal
 	case errors.Is(err, store.ErrNotFound):
 		var problems cola.Problems
 		problems.Add("saved_search", "Your account has no saved search with the ID %s.", cola.Quoted(n.SavedSearch))
-		return created, problems.Err()
+		return problems.Err()
 	}
-	return created, destinationError(confirmationError(n.Kind, err), n.Address,
+	return destinationError(confirmationError(n.Kind, err), n.Address,
 		"The destination may not have been created. Send the same request again in a few seconds; "+
 			"destination_exists means that it was.")
 }

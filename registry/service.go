@@ -71,6 +71,7 @@ type Store interface {
 	) ([]cola.Delivery, int, error)
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
 	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]cola.DeliveryDetail, error)
+	Exchanges(ctx context.Context, account cola.AccountID, id int64) ([]store.Exchange, error)
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
 	ReplayUndelivered(
 		ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int,

@@ -204,6 +204,9 @@ type StoredAttempt struct {
 	Took     time.Duration
 	Status   int    // 0 without a response
 	Error    string // empty if delivered
+	Sent     []byte // compressed; the rest of the exchange follows
+
+	Subject, Headers, Response string
 }
 
 // StoredCreation records a request that created a saved search, so that repeating the request

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -124,6 +125,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if s.enrich, err = c.enricher(env, st); err != nil {
 		return err
 	}
+	s.keepFresh = func(ctx context.Context) { c.keepFresh(ctx, env, st) }
 	s.onReady = func() error {
 		if err := os.WriteFile(c.urlFile(), []byte(publicURL), 0o600); err != nil {
 			env.log.Warn("recording the public URL failed; account link needs --public-url", "error", err)

@@ -37,9 +37,10 @@ type server struct {
 	*engine
 	env        *environment
 	http       *http.Server
-	onReady    func() error          // called once the index is built
-	enrich     func(context.Context) // enriches labels; nil if disabled
-	delay      time.Duration         // between the signal and closing the listener
+	onReady    func() error              // called once the index is built
+	enrich     func(context.Context)     // enriches labels; nil if disabled
+	keepFresh  func(ctx context.Context) // adds labels to demo data every day
+	delay      time.Duration             // between the signal and closing the listener
 	events     *security.Events
 	tokens     *auth.Tokens // nil if only API keys are accepted
 	browsers   *auth.Browsers
@@ -193,8 +194,10 @@ func (s *server) addAlerts(c *serveCommand, d deployment, mailer *mail.Sender, m
 	}
 	runner := alerts.New(alerts.Options{Store: d.store, Logger: s.env.log, Metrics: metrics})
 	s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: s.env.log}
+	rules := s.service.DestinationRules()
 	s.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{
-		Store: d.store, Senders: c.senders(d.vault, d.publicURL, mailer), Now: time.Now, Logger: s.env.log, Metrics: metrics,
+		Store: d.store, Senders: c.senders(d.vault, d.publicURL, mailer), Rules: &rules, Now: time.Now, Logger: s.env.log,
+		Metrics: metrics,
 	})
 }
 
@@ -284,6 +287,10 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		if s.tokens != nil {
 			checkIssuers(running, s.env, "access tokens", s.tokens.Check)
 		}
+		return nil
+	})
+	group.Go(func() error {
+		s.keepFresh(running)
 		return nil
 	})
 	group.Go(func() error {

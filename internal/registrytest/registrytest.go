@@ -48,6 +48,8 @@ type Registry struct {
 	Stripe  *stripetest.Server // nil unless it sells plans
 	Billing *billing.Billing   // nil unless it sells plans
 
+	Exchange registry.Exchange // of every attempt by Deliver
+
 	clock atomic.Int64
 }
 

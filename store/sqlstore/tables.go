@@ -243,13 +243,16 @@ func destinationTable() Table {
 
 func attemptTable() Table {
 	fields := func(a *store.StoredAttempt, took *int64) []any {
-		return []any{&a.Delivery, &a.N, &a.At, took, orNull(&a.Status), orNull(&a.Error)}
+		return []any{
+			&a.Delivery, &a.N, &a.At, took, orNull(&a.Status), orNull(&a.Error),
+			orNull(&a.Subject), &a.Sent, orNull(&a.Headers), orNull(&a.Response),
+		}
 	}
 	return Table{
 		Kind:    store.ItemAttempt,
 		Name:    "delivery_attempts",
 		Order:   "delivery_id, n",
-		Columns: []string{"delivery_id", "n", "at", "took", "status", "error"},
+		Columns: []string{"delivery_id", "n", "at", "took", "status", "error", "subject", "sent", "headers", "response"},
 		Fields: func(i *store.Item) ([]any, func() error) {
 			var took int64 // in microseconds
 			return into(fields(&i.Attempt, &took)), func() error {
