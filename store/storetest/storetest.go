@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Accounts", testAccounts},
 		{"Keys", testKeys},
 		{"KeyReplacement", testKeyReplacement},
+		{"KeyAccess", testKeyAccess},
 		{"Identities", testIdentities},
 		{"LinkedIdentities", testLinkedIdentities},
 		{"Apps", testApps},
