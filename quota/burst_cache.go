@@ -2,6 +2,7 @@ package quota
 
 import (
 	"errors"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -12,12 +13,27 @@ import (
 // takes effect within a second.
 const burstCacheTTL = time.Second
 
-// burstCache caches accounts whose rate-limit window the store just found full, so that a client in
-// a tight loop doesn't cost a transaction per request. The zero value is ready to use.
+// maxBurstSenders limits the cached senders. Entries expire so soon that dropping all of them, when
+// there are more, costs only a few transactions.
+const maxBurstSenders = 10_000
+
+// burstCache caches senders whose account's rate-limit window the store just found full, so that a
+// client in a tight loop doesn't cost a transaction per request. It caches senders, not accounts, so
+// that a key learns nothing about its account from outside its networks. The zero value is ready to
+// use.
 type burstCache struct {
 	mu sync.Mutex
-	by map[cola.AccountID]burstEntry
+	by map[sender]burstEntry
 }
+
+// sender is the source of requests that the store checks in the same way.
+type sender struct {
+	account    cola.AccountID
+	credential cola.Credential
+	client     netip.Addr
+}
+
+func senderOf(c cola.Caller) sender { return sender{c.Account, c.Credential, c.Client} }
 
 type burstEntry struct {
 	until time.Time // when the entry expires
@@ -25,35 +41,35 @@ type burstEntry struct {
 	state cola.QuotaState
 }
 
-// update caches a rate-limit rejection. Any other outcome removes the account.
-func (f *burstCache) update(id cola.AccountID, o outcome, now time.Time) {
+// update caches a rate-limit rejection. Any other outcome removes the sender.
+func (f *burstCache) update(c cola.Caller, o outcome, now time.Time) {
 	var rejection *cola.Error
 	burst := errors.As(o.err, &rejection) && rejection.Code == cola.CodeQuotaExceeded && rejection.RetryAfter > 0
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !burst {
-		delete(f.by, id)
+		delete(f.by, senderOf(c))
 		return
 	}
-	if f.by == nil {
-		f.by = map[cola.AccountID]burstEntry{}
+	if f.by == nil || len(f.by) >= maxBurstSenders {
+		f.by = map[sender]burstEntry{}
 	}
-	f.by[id] = burstEntry{
+	f.by[senderOf(c)] = burstEntry{
 		until: now.Add(min(burstCacheTTL, rejection.RetryAfter)), retry: now.Add(rejection.RetryAfter),
 		state: o.grant.State,
 	}
 }
 
-// check returns the cached rejection of an account, or nil.
-func (f *burstCache) check(id cola.AccountID, now time.Time) (cola.QuotaState, error) {
+// check returns the cached rejection of a sender, or nil.
+func (f *burstCache) check(c cola.Caller, now time.Time) (cola.QuotaState, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w, ok := f.by[id]
+	w, ok := f.by[senderOf(c)]
 	if !ok {
 		return cola.QuotaState{}, nil
 	}
 	if !now.Before(w.until) {
-		delete(f.by, id)
+		delete(f.by, senderOf(c))
 		return cola.QuotaState{}, nil
 	}
 	return w.state, burstError(w.state, w.retry.Sub(now))

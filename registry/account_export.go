@@ -49,14 +49,16 @@ type (
 		ExpiresAt  time.Time  `json:"expires_at"`
 	}
 	exportedKey struct {
-		ID         int64      `json:"id"`
-		Name       string     `json:"name"`
-		Prefix     string     `json:"prefix"`
-		LastFour   string     `json:"last_four"`
-		CreatedAt  time.Time  `json:"created_at"`
-		LastUsedAt *time.Time `json:"last_used_at"`
-		ExpiresAt  *time.Time `json:"expires_at"`
-		RevokedAt  *time.Time `json:"revoked_at"`
+		ID         int64        `json:"id"`
+		Name       string       `json:"name"`
+		Prefix     string       `json:"prefix"`
+		LastFour   string       `json:"last_four"`
+		Scopes     []cola.Scope `json:"scopes"`
+		Networks   []string     `json:"networks"` // empty for any
+		CreatedAt  time.Time    `json:"created_at"`
+		LastUsedAt *time.Time   `json:"last_used_at"`
+		ExpiresAt  *time.Time   `json:"expires_at"`
+		RevokedAt  *time.Time   `json:"revoked_at"`
 	}
 	exportedApp struct {
 		ID         int64        `json:"id"`
@@ -220,7 +222,8 @@ func (e *export) keys() error {
 		return e.st.Keys(ctx, e.id)
 	}), func(k store.Key) exportedKey {
 		return exportedKey{
-			k.ID, k.Name, k.Prefix, k.LastFour, k.CreatedAt, orNull(k.LastUsedAt), orNull(k.ExpiresAt), orNull(k.RevokedAt),
+			k.ID, k.Name, k.Prefix, k.LastFour, append([]cola.Scope{}, k.Scopes...), k.Networks.Strings(),
+			k.CreatedAt, orNull(k.LastUsedAt), orNull(k.ExpiresAt), orNull(k.RevokedAt),
 		}
 	})
 }
