@@ -22,27 +22,20 @@ type keyCreate struct {
 }
 
 // Run creates the key and prints it.
-func (c *keyCreate) Run(env *environment) (err error) {
+func (c *keyCreate) Run(env *environment) error {
 	name, err := recordName(c.Name, "a key")
 	if err != nil {
 		return err
 	}
-	st, err := c.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	a, err := findAccount(env, st, c.Account)
-	if err != nil {
-		return err
-	}
-	secret, key, err := makeKey(env, st, a, name)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(env.stdout, secret.Reveal())
-	fmt.Fprintf(env.stderr, "Created key %d for %s. Save it now; it is not shown again.\n", key.ID, a.Email)
-	return nil
+	return c.withAccount(env, c.Account, func(st database, a store.Account) error {
+		secret, key, err := makeKey(env, st, a, name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(env.stdout, secret.Reveal())
+		fmt.Fprintf(env.stderr, "Created key %d for %s. Save it now; it is not shown again.\n", key.ID, a.Email)
+		return nil
+	})
 }
 
 // recordName trims and checks the name of a record.
