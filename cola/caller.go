@@ -71,6 +71,16 @@ type Caller struct {
 	VerifiedEmail string
 }
 
+// Sender identifies the source of requests whose credential and address are checked in the same way.
+type Sender struct {
+	Account    AccountID
+	Credential Credential
+	Client     netip.Addr
+}
+
+// Sender returns the source of the caller's requests.
+func (c Caller) Sender() Sender { return Sender{c.Account, c.Credential, c.Client} }
+
 // Has reports whether the caller has the scope.
 func (c Caller) Has(s Scope) bool { return slices.Contains(c.Scopes, s) }
 

@@ -2,7 +2,6 @@ package quota
 
 import (
 	"errors"
-	"net/netip"
 	"sync"
 	"time"
 
@@ -23,17 +22,8 @@ const maxBurstSenders = 10_000
 // use.
 type burstCache struct {
 	mu sync.Mutex
-	by map[sender]burstEntry
+	by map[cola.Sender]burstEntry
 }
-
-// sender is the source of requests that the store checks in the same way.
-type sender struct {
-	account    cola.AccountID
-	credential cola.Credential
-	client     netip.Addr
-}
-
-func senderOf(c cola.Caller) sender { return sender{c.Account, c.Credential, c.Client} }
 
 type burstEntry struct {
 	until time.Time // when the entry expires
@@ -48,13 +38,13 @@ func (f *burstCache) update(c cola.Caller, o outcome, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !burst {
-		delete(f.by, senderOf(c))
+		delete(f.by, c.Sender())
 		return
 	}
 	if f.by == nil || len(f.by) >= maxBurstSenders {
-		f.by = map[sender]burstEntry{}
+		f.by = map[cola.Sender]burstEntry{}
 	}
-	f.by[senderOf(c)] = burstEntry{
+	f.by[c.Sender()] = burstEntry{
 		until: now.Add(min(burstCacheTTL, rejection.RetryAfter)), retry: now.Add(rejection.RetryAfter),
 		state: o.grant.State,
 	}
@@ -64,12 +54,12 @@ func (f *burstCache) update(c cola.Caller, o outcome, now time.Time) {
 func (f *burstCache) check(c cola.Caller, now time.Time) (cola.QuotaState, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w, ok := f.by[senderOf(c)]
+	w, ok := f.by[c.Sender()]
 	if !ok {
 		return cola.QuotaState{}, nil
 	}
 	if !now.Before(w.until) {
-		delete(f.by, senderOf(c))
+		delete(f.by, c.Sender())
 		return cola.QuotaState{}, nil
 	}
 	return w.state, burstError(w.state, w.retry.Sub(now))
