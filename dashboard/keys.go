@@ -82,9 +82,9 @@ func keyAccessName(scope string) string {
 func keyScopeOptions(chosen string) []option {
 	list := optionsOf(chosen, registry.KeyScopes()...)
 	for i, o := range list {
-		list[i].Label = keyAccessName(o.Value) + ": can change saved searches and destinations"
+		list[i].Label = keyAccessName(o.Value) + ": can also manage alerts"
 		if o.Value == registry.ReadOnly {
-			list[i].Label = keyAccessName(o.Value) + ": can’t change anything, or see where alerts are sent"
+			list[i].Label = keyAccessName(o.Value) + ": can’t see where alerts are sent"
 		}
 	}
 	return list
