@@ -122,7 +122,8 @@ func (a *Authenticator) keyHolder(ctx context.Context, key string, ch cola.Chann
 		Account:    id.account,
 		Credential: cola.Credential{Kind: cola.CredentialKey, ID: id.key},
 		Channel:    ch,
-		Scopes:     []cola.Scope{cola.ScopeWriteSavedSearches}, // keys have every scope
+		Scopes:     cola.Scopes(), // at most; the ledger checks those of the key
+		Client:     cola.ClientFrom(ctx),
 	}, nil
 }
 

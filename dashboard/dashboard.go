@@ -181,7 +181,8 @@ const (
 	explorePath      = "/explore"
 	brandsPath       = "/brands"
 	trendsPath       = "/trends"
-	connectPath      = "/connect"
+	quickstartPath   = "/quickstart"
+	connectPath      = "/connect" // redirects to quickstartPath
 	assetsPath       = "/assets/"
 )
 
@@ -189,7 +190,7 @@ const (
 func areas() []string {
 	return []string{
 		signInPath, signOutPath, keysPath, usagePath, requestsPath, plansPath, coveragePath, collectionPath, appsPath, accountPath,
-		searchesPath, destinationsPath, deliveriesPath, explorePath, brandsPath, trendsPath, connectPath,
+		searchesPath, destinationsPath, deliveriesPath, explorePath, brandsPath, trendsPath, quickstartPath, connectPath,
 		strings.TrimRight(assetsPath, "/"),
 	}
 }
@@ -246,7 +247,7 @@ func routes() []route {
 		listRoutes(),
 		brandRoutes(),
 		countRoutes(),
-		connectRoutes(),
+		quickstartRoutes(),
 	)
 }
 

@@ -134,6 +134,8 @@ func refusalText(reason string, q cola.QuotaState) refusalRow {
 		plans.Why, plans.Do = "List records used up.", "Wait until the quota resets on the 1st."
 	case registry.RefusedScope:
 		return errorExplanations[cola.CodeInsufficientScope].refusal()
+	case registry.RefusedNetwork:
+		return networkExplanation.refusal()
 	case registry.RefusedCredential:
 		return errorExplanations[cola.CodeUnauthorized].refusal()
 	case registry.RefusedSuspended:

@@ -70,7 +70,7 @@ func describe(ops []operation, o Options) description {
 				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "One of the account's API keys."},
 				"bearer": {Type: "http", Scheme: "bearer",
 					Description: "An API key, or an OAuth access token of a connected app if the administrator has " +
-						"configured an issuer. A token needs the scope saved_searches:write to change saved searches " +
+						"configured an issuer. A key or token needs the scope saved_searches:write to change saved searches " +
 						"and destinations."},
 			},
 		},

@@ -33,7 +33,7 @@ type deletedSearch struct {
 }
 
 const (
-	needsScope            = "Requires scope saved_searches:write, which API keys have."
+	needsScope            = "Requires scope saved_searches:write."
 	findSavedSearchesHint = "Find saved searches and their uuids with list_saved_searches."
 )
 

@@ -81,7 +81,7 @@ func (l *Ledger) reply(g *group) {
 	for i, p := range g.pending {
 		o := g.outcomes[i]
 		if !p.request.Peek {
-			l.bursts.update(p.request.Caller.Account, o, now)
+			l.bursts.update(p.request.Caller, o, now)
 		}
 		p.result <- o
 	}

@@ -121,14 +121,14 @@ func (l *Ledger) Close() {
 	})
 }
 
-// Precheck rejects a request without a store call if the burst cache has the caller's account,
+// Precheck rejects a request without a store call if the burst cache has the caller,
 // or if the circuit breaker is open. A nil error does not mean that Charge will grant the request.
 //
 // Charge prechecks every request. Call Precheck as well before expensive work, so that a rejected
 // request costs neither the work nor a transaction.
 func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 	if !q.Peek {
-		state, err = l.bursts.check(q.Caller.Account, time.Now())
+		state, err = l.bursts.check(q.Caller, time.Now())
 	}
 	if err == nil && l.breaker.isOpen() {
 		err = cola.Unavailable()
@@ -141,8 +141,8 @@ func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 
 // Charge charges a request and returns its grant after the commit. If the quota state is known, the
 // Grant's State is set even if the request is rejected. Errors are *cola.Error: CodeUnauthorized
-// for a credential that is no longer valid, CodeAccountSuspended, CodeQuotaExceeded, and
-// CodeUnavailable if the store cannot commit; or ctx's error if ctx ends before the charge starts.
+// for a credential that is no longer valid, CodeForbidden for a key from outside its networks,
+// CodeAccountSuspended, CodeQuotaExceeded, CodeInsufficientScope, and CodeUnavailable if the store cannot commit; or ctx's error if ctx ends before the charge starts.
 // Charge returns within five seconds.
 func (l *Ledger) Charge(ctx context.Context, q Request) (Grant, error) {
 	if state, err := l.Precheck(q); err != nil {

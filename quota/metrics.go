@@ -46,7 +46,8 @@ func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 		refused: counters(factory, prometheus.CounterOpts{
 			Name: "colaregistry_charges_refused_total", Help: "Refused charges, by reason.",
 		}, "reason", reasonBurst, string(cola.MeterDetailViews), string(cola.MeterListRecords),
-			string(cola.CodeUnauthorized), string(cola.CodeAccountSuspended), string(cola.CodeUnavailable)),
+			string(cola.CodeUnauthorized), string(cola.CodeForbidden), string(cola.CodeInsufficientScope),
+			string(cola.CodeAccountSuspended), string(cola.CodeUnavailable)),
 		charged: counters(factory, prometheus.CounterOpts{
 			Name: "colaregistry_charged_units_total", Help: "Charged units, by meter.",
 		}, "meter", cola.MeterDetailViews, cola.MeterListRecords),

@@ -19,6 +19,7 @@ type Access interface {
 		ctx context.Context, account cola.AccountID, id int64, key store.Key, hash store.KeyHash, until time.Time,
 		maxKeys int,
 	) (store.Key, error)
+	ChangeKey(ctx context.Context, account cola.AccountID, id int64, name string, access store.KeyAccess) error
 	RevokeKey(ctx context.Context, account cola.AccountID, id int64) error
 	Links(ctx context.Context, account cola.AccountID) ([]store.Link, error)
 	RevokeLink(ctx context.Context, account cola.AccountID, id int64) error
@@ -53,6 +54,7 @@ type Account struct {
 
 // Messages for requests with an unknown outcome.
 const (
+	changeKeyUnconfirmed = "The key may not have been changed. Check the list of keys, or try again in a few seconds; it's safe to repeat."
 	revokeKeyUnconfirmed = "The key may not have been revoked and may still work. Try again in a few seconds; it's safe to repeat."
 	revokeAppUnconfirmed = "The app's access may not have been revoked. Try again in a few seconds; it's safe to repeat."
 	restoreUnconfirmed   = "The app's access may not have been restored. Try again in a few seconds; it's safe to repeat."

@@ -206,7 +206,8 @@ func (e *export) keys() error {
 		return e.st.Keys(ctx, e.id)
 	}), func(k store.Key) exportedKey {
 		return exportedKey{
-			k.ID, k.Name, k.Prefix, k.LastFour, k.CreatedAt, orNull(k.LastUsedAt), orNull(k.ExpiresAt), orNull(k.RevokedAt),
+			k.ID, k.Name, k.Prefix, k.LastFour, append([]cola.Scope{}, k.Scopes...), k.Networks.Strings(),
+			k.CreatedAt, orNull(k.LastUsedAt), orNull(k.ExpiresAt), orNull(k.RevokedAt),
 		}
 	})
 }

@@ -38,14 +38,16 @@ type (
 		ExpiresAt  time.Time  `json:"expires_at"`
 	}
 	exportedKey struct {
-		ID         int64      `json:"id"`
-		Name       string     `json:"name"`
-		Prefix     string     `json:"prefix"`
-		LastFour   string     `json:"last_four"`
-		CreatedAt  time.Time  `json:"created_at"`
-		LastUsedAt *time.Time `json:"last_used_at"`
-		ExpiresAt  *time.Time `json:"expires_at"`
-		RevokedAt  *time.Time `json:"revoked_at"`
+		ID         int64        `json:"id"`
+		Name       string       `json:"name"`
+		Prefix     string       `json:"prefix"`
+		LastFour   string       `json:"last_four"`
+		Scopes     []cola.Scope `json:"scopes"`
+		Networks   []string     `json:"networks"` // empty for any
+		CreatedAt  time.Time    `json:"created_at"`
+		LastUsedAt *time.Time   `json:"last_used_at"`
+		ExpiresAt  *time.Time   `json:"expires_at"`
+		RevokedAt  *time.Time   `json:"revoked_at"`
 	}
 	exportedApp struct {
 		ID         int64        `json:"id"`

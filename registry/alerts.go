@@ -42,11 +42,8 @@ const (
 func (s *Service) CreateAlert(
 	ctx context.Context, c cola.Caller, p cola.SavedSearchParams, to AlertDestinations,
 ) (CreatedAlert, cola.QuotaState, error) {
+	c.Needs = cola.ScopeWriteSavedSearches
 	if state, err := s.precheck(c); err != nil {
-		return CreatedAlert{}, state, err
-	}
-	if !c.Has(cola.ScopeWriteSavedSearches) {
-		state, err := s.Refuse(ctx, c, c.Lacks(cola.ScopeWriteSavedSearches))
 		return CreatedAlert{}, state, err
 	}
 	search, err := p.Normalize(s.now())

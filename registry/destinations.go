@@ -9,16 +9,29 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/vault"
+	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// redactDestination returns a destination as the caller may see it. Every operation that returns
-// destinations to read-only apps uses it, because a webhook's address is often a credential.
-func redactDestination(c cola.Caller, d cola.Destination) cola.Destination {
-	if c.Has(cola.ScopeWriteSavedSearches) {
-		return d
+// destinationView returns a function that returns a destination as the caller may see it. Every
+// operation that returns destinations to read-only callers uses it, because a webhook's address is
+// often a credential. It fails if the caller's credential is rejected.
+func (s *Service) destinationView(
+	ctx context.Context, c cola.Caller,
+) (view func(cola.Destination) cola.Destination, state cola.QuotaState, err error) {
+	redact := !c.Has(cola.ScopeWriteSavedSearches)
+	if c.Credential.Kind == cola.CredentialKey { // only the ledger knows its scopes
+		c.Needs = cola.ScopeWriteSavedSearches
+		var grant quota.Grant
+		grant, err = s.ledger.Ledger.Charge(ctx, quota.Request{Caller: c, Peek: true}) // doesn't record a refusal
+		if state = grant.State; cola.CodeOf(err) == cola.CodeInsufficientScope {
+			redact, err = true, nil
+		}
 	}
-	return d.Redacted()
+	if redact {
+		return cola.Destination.Redacted, state, err
+	}
+	return func(d cola.Destination) cola.Destination { return d }, state, err
 }
 
 // Destinations returns a page of the destinations of the caller's account, oldest first. It is
@@ -29,10 +42,14 @@ func (s *Service) Destinations(
 	page, invalid := p.Normalize()
 	return listPage(ctx, s, c, page, invalid, "list destinations",
 		func(ctx context.Context, part store.Slice) ([]cola.Destination, int, error) {
+			view, _, err := s.destinationView(ctx, c)
+			if err != nil {
+				return nil, 0, err
+			}
 			stored, total, err := s.store.Destinations(ctx, c.Account, part)
 			rows := make([]cola.Destination, len(stored))
 			for i := range stored {
-				rows[i] = redactDestination(c, stored[i].Destination)
+				rows[i] = view(stored[i].Destination)
 			}
 			return rows, total, err
 		})
@@ -69,13 +86,20 @@ func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.S
 func (s *Service) Destination(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.Destination], cola.QuotaState, error) {
+	if state, err := s.precheck(c); err != nil {
+		return Tagged[cola.Destination]{}, state, err
+	}
+	view, state, err := s.destinationView(ctx, c)
+	if err != nil {
+		return Tagged[cola.Destination]{}, state, err
+	}
 	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (cola.Destination, error) {
 		key, err := parseDestinationID(id)
 		if err != nil {
 			return cola.Destination{}, err
 		}
 		d, err := s.destination(ctx, c.Account, key)
-		return redactDestination(c, d.Destination), err
+		return view(d.Destination), err
 	})
 }
 
@@ -110,11 +134,8 @@ func (s *Service) CreateDestination(
 	ctx context.Context, c cola.Caller, p cola.DestinationParams,
 ) (cola.DestinationWithSecret, cola.QuotaState, error) {
 	none := cola.DestinationWithSecret{}
+	c.Needs = cola.ScopeWriteSavedSearches
 	if state, err := s.precheck(c); err != nil {
-		return none, state, err
-	}
-	if !c.Has(cola.ScopeWriteSavedSearches) {
-		state, err := s.Refuse(ctx, c, c.Lacks(cola.ScopeWriteSavedSearches))
 		return none, state, err
 	}
 	settled, err := p.Normalize(s.sends)

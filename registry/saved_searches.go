@@ -259,11 +259,8 @@ func authorizeWrite[K any](
 	ctx context.Context, s *Service, c cola.Caller, id string, parse func(id string) (K, error),
 ) (found K, state cola.QuotaState, err error) {
 	var none K
+	c.Needs = cola.ScopeWriteSavedSearches
 	if state, err := s.precheck(c); err != nil {
-		return none, state, err
-	}
-	if !c.Has(cola.ScopeWriteSavedSearches) {
-		state, err := s.Refuse(ctx, c, c.Lacks(cola.ScopeWriteSavedSearches))
 		return none, state, err
 	}
 	found, err = parse(id)

@@ -114,8 +114,9 @@ const (
 	RefusedBurst       = "burst"              // too many requests within a minute
 	RefusedDetailViews = "detail_views"       // the month's detail views were used up
 	RefusedListRecords = "list_records"       // the month's list records were used up
-	RefusedScope       = "insufficient_scope" // an app lacked a scope
-	RefusedCredential  = "credential_ended"   // the key, app or sign-in was revoked or has expired
+	RefusedScope       = "insufficient_scope" // an app or key lacked a scope
+	RefusedNetwork     = cola.NetworkNotAllowed
+	RefusedCredential  = "credential_ended" // the key, app or sign-in was revoked or has expired
 	RefusedSuspended   = "account_suspended"
 )
 

@@ -121,6 +121,13 @@ type Key struct {
 	LastUsedAt time.Time // zero if never used; may lag by up to a minute
 	RevokedAt  time.Time // zero if not revoked
 	ExpiresAt  time.Time // zero if it does not expire
+	KeyAccess
+}
+
+// KeyAccess is what a key permits, in addition to reading.
+type KeyAccess struct {
+	Scopes   []cola.Scope
+	Networks cola.Networks
 }
 
 // KeyHash is the SHA-256 of a whole key.
@@ -135,11 +142,15 @@ type Keys interface {
 	CreateKey(ctx context.Context, key Key, hash KeyHash, maxKeys int) (Key, error)
 	// ReplaceKey creates a key that replaces one of the account's keys, in one transaction. The old
 	// key expires at the given time, unless it expires earlier anyway. The new key gets the old
-	// key's AccountID and Name. ReplaceKey fails with ErrNotFound if the account has no such key,
+	// key's AccountID, Name and KeyAccess. ReplaceKey fails with ErrNotFound if the account has no such key,
 	// with ErrNotActive if that key is no longer valid, and with a LimitError if the account has
 	// maxKeys other valid keys, so that repeated replacements cannot exceed the limit.
 	ReplaceKey(ctx context.Context, account cola.AccountID, id int64,
 		key Key, hash KeyHash, until time.Time, maxKeys int) (Key, error)
+	// ChangeKey changes the name and the access of one of the account's keys, starting with the next
+	// request, in all processes. It fails with ErrNotFound if the account has no such key, and with
+	// ErrNotActive if the key is no longer valid.
+	ChangeKey(ctx context.Context, account cola.AccountID, id int64, name string, access KeyAccess) error
 	// KeyByHash returns a key by its hash, revoked or not, or ErrNotFound.
 	KeyByHash(ctx context.Context, hash KeyHash) (Key, error)
 	// Keys returns the keys of an account, or of all accounts if account is zero, ordered by ID and

@@ -134,6 +134,22 @@ func findAccount(env *environment, st store.Accounts, email string) (store.Accou
 	return a, fmt.Errorf("no account with the email %s; see account list", email)
 }
 
+// withAccount opens the database and calls do with the account that has the given email address.
+func (f *storeFlags) withAccount(
+	env *environment, email string, do func(st database, a store.Account) error,
+) (err error) {
+	st, err := f.openExisting(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	a, err := findAccount(env, st, email)
+	if err != nil {
+		return err
+	}
+	return do(st, a)
+}
+
 // chosenAccount returns the ID of the account with the given email address. If email is empty, it
 // returns 0, which means all accounts.
 func chosenAccount(env *environment, st store.Accounts, email string) (cola.AccountID, error) {
@@ -247,23 +263,17 @@ func (c *accountSetAlerts) Run(env *environment) error {
 // changeAccount changes the account with the given email address and prints the result.
 func (f *storeFlags) changeAccount(
 	env *environment, o outputFlags, email string, change func(store.Store, cola.AccountID) error,
-) (err error) {
-	st, err := f.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	a, err := findAccount(env, st, email)
-	if err != nil {
-		return err
-	}
-	if err := change(st, a.ID); err != nil {
-		return err
-	}
-	if a, err = findAccount(env, st, email); err != nil {
-		return err
-	}
-	return printRow(env.stdout, o, newAccountRow(a))
+) error {
+	return f.withAccount(env, email, func(st database, a store.Account) error {
+		if err := change(st, a.ID); err != nil {
+			return err
+		}
+		a, err := st.Account(env, a.ID)
+		if err != nil {
+			return err
+		}
+		return printRow(env.stdout, o, newAccountRow(a))
+	})
 }
 
 type accountAddIdentity struct {
@@ -275,7 +285,7 @@ type accountAddIdentity struct {
 }
 
 // Run moves the identity to the account, prints it and explains the consequences.
-func (c *accountAddIdentity) Run(env *environment) (err error) {
+func (c *accountAddIdentity) Run(env *environment) error {
 	if err := checkIssuer(c.Issuer); err != nil {
 		return err
 	}
@@ -283,30 +293,23 @@ func (c *accountAddIdentity) Run(env *environment) (err error) {
 	if err := identity.Check(""); err != nil {
 		return err
 	}
-	st, err := c.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	a, err := findAccount(env, st, c.Account)
-	if err != nil {
-		return err
-	}
-	before, err := linkedIdentity(env, st, identity)
-	if err != nil {
-		return err
-	}
-	if err := st.AddIdentity(env, a.ID, identity); err != nil {
-		return err
-	}
-	after := store.LinkedIdentity{
-		AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: identity}, Email: a.Email,
-	}
-	if err := printRow(env.stdout, c.outputFlags, newIdentityRow(after)); err != nil {
-		return err
-	}
-	fmt.Fprintln(env.stderr, consequences(before, after))
-	return nil
+	return c.withAccount(env, c.Account, func(st database, a store.Account) error {
+		before, err := linkedIdentity(env, st, identity)
+		if err != nil {
+			return err
+		}
+		if err := st.AddIdentity(env, a.ID, identity); err != nil {
+			return err
+		}
+		after := store.LinkedIdentity{
+			AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: identity}, Email: a.Email,
+		}
+		if err := printRow(env.stdout, c.outputFlags, newIdentityRow(after)); err != nil {
+			return err
+		}
+		fmt.Fprintln(env.stderr, consequences(before, after))
+		return nil
+	})
 }
 
 // linkedIdentity returns an identity with its account, or the zero value if it has no account.
@@ -368,31 +371,24 @@ type accountLink struct {
 }
 
 // Run creates a link and prints it on standard output.
-func (c *accountLink) Run(env *environment) (err error) {
+func (c *accountLink) Run(env *environment) error {
 	publicURL, err := checkedRoot("--public-url", c.PublicURL)
 	if err != nil {
 		return err
 	}
-	st, err := c.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	account, err := findAccount(env, st, c.Account)
-	if err != nil {
-		return err
-	}
-	if publicURL == "" {
-		publicURL = c.recordedURL(env)
-	}
-	link, err := makeLink(env, st, account, publicURL)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(env.stdout, link)
-	fmt.Fprintf(env.stderr,
-		"Open this link within 15 minutes to sign in as %s. It can be used once, by anyone who has it.\n", account.Email)
-	return nil
+	return c.withAccount(env, c.Account, func(st database, a store.Account) error {
+		if publicURL == "" {
+			publicURL = c.recordedURL(env)
+		}
+		link, err := makeLink(env, st, a, publicURL)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(env.stdout, link)
+		fmt.Fprintf(env.stderr,
+			"Open this link within 15 minutes to sign in as %s. It can be used once, by anyone who has it.\n", a.Email)
+		return nil
+	})
 }
 
 // recordedURL returns the public URL that a server recorded. If there is none, it prints advice and
@@ -420,15 +416,8 @@ type accountExport struct {
 }
 
 // Run writes the data of the account to standard output.
-func (c *accountExport) Run(env *environment) (err error) {
-	st, err := c.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	a, err := findAccount(env, st, c.Account)
-	if err != nil {
-		return err
-	}
-	return registry.ExportAccount(env, env.stdout, st, a.ID, time.Now())
+func (c *accountExport) Run(env *environment) error {
+	return c.withAccount(env, c.Account, func(st database, a store.Account) error {
+		return registry.ExportAccount(env, env.stdout, st, a.ID, time.Now())
+	})
 }

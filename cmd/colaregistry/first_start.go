@@ -70,7 +70,8 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 	}
 	account, err := demoAccount(env, st)
 	if err == nil && private {
-		d.key, _, err = makeKey(env, st, account, demoKeyName)
+		d.key, _, err = makeKey(env, st, account,
+			store.Key{Name: demoKeyName, KeyAccess: store.KeyAccess{Scopes: cola.Scopes()}})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create the demo account: %w", err)

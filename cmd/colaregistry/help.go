@@ -287,9 +287,10 @@ Example:
 func (*keyCreate) Help() string {
 	return `Prints the key on standard output. It is shown only once.
 
-Example:
+Examples:
 
     export API_KEY=$(colaregistry key create --account ada@example.com --name laptop)
+    colaregistry key create --account ada@example.com --name report --scope read --network 203.0.113.0/24
 `
 }
 
@@ -300,7 +301,7 @@ func (*keyList) Help() string {
 Examples:
 
     colaregistry key list
-    colaregistry key list --json
+    colaregistry key list --account ada@example.com --json
 `
 }
 

@@ -23,11 +23,12 @@ const (
 // SelectCredentials reads keys, links and sign-ins by ID. Its parameters are the three lists of
 // CredentialIDs, and its columns those of CredentialRow.Columns. A link to a disabled app counts as
 // revoked.
-const SelectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, account_id, last_used_at, revoked_at, expires_at
+const SelectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, account_id, last_used_at, revoked_at, expires_at, scopes, networks
 	FROM api_keys WHERE id = ANY($1)
-	UNION ALL SELECT '` + string(cola.CredentialLink) + `', l.id, l.account_id, l.last_used_at, coalesce(l.revoked_at, p.disabled_at), NULL
+	UNION ALL SELECT '` + string(cola.CredentialLink) + `', l.id, l.account_id, l.last_used_at, coalesce(l.revoked_at, p.disabled_at), NULL, NULL, NULL
 	FROM links l JOIN apps p ON p.id = l.app_id WHERE l.id = ANY($2)
-	UNION ALL SELECT '` + string(cola.CredentialSignIn) + `', id, account_id, last_used_at, ended_at, expires_at FROM sign_ins WHERE id = ANY($3)`
+	UNION ALL SELECT '` + string(cola.CredentialSignIn) + `', id, account_id, last_used_at, ended_at, expires_at, NULL, NULL
+	FROM sign_ins WHERE id = ANY($3)`
 
 // AccountRow is an account's row with its window.
 type AccountRow struct {
@@ -86,11 +87,12 @@ type CredentialRow struct {
 	cola.Credential
 	Account                      cola.AccountID
 	LastUsed, Revoked, ExpiresAt time.Time // zero if never
+	store.KeyAccess                        // of a key
 }
 
 // Columns returns pointers to the fields in the order of SelectCredentials.
 func (c *CredentialRow) Columns() []any {
-	return []any{&c.Kind, &c.ID, &c.Account, &c.LastUsed, &c.Revoked, &c.ExpiresAt}
+	return []any{&c.Kind, &c.ID, &c.Account, &c.LastUsed, &c.Revoked, &c.ExpiresAt, &c.Scopes, &c.Networks}
 }
 
 // valid reports whether the credential is valid at now.
@@ -168,6 +170,7 @@ func NewSettlement(
 	}
 	for i := range s.States {
 		s.States[i].Valid = map[cola.Credential]bool{}
+		s.States[i].Keys = map[cola.Credential]store.KeyAccess{}
 	}
 	s.credentials = make(map[cola.Credential]*CredentialRow, len(credentials))
 	for i := range credentials {
@@ -175,6 +178,9 @@ func NewSettlement(
 		s.credentials[c.Credential] = c
 		if at, requested := s.place[c.Account]; requested && c.valid(now) {
 			s.States[at].Valid[c.Credential] = true
+			if c.Kind == cola.CredentialKey {
+				s.States[at].Keys[c.Credential] = c.KeyAccess
+			}
 		}
 	}
 	return s

@@ -85,12 +85,13 @@ func Tables(grants string) []Table {
 		table(store.ItemSubscription, "subscriptions", subscriptionNames, "account_id",
 			func(i *store.Item) []any { return subscriptionFields(&i.Subscription) }),
 		table(store.ItemKey, "api_keys",
-			"id, account_id, hash, name, prefix, last_four, created_at, last_used_at, revoked_at, expires_at", "id",
+			"id, account_id, hash, name, prefix, last_four, created_at, last_used_at, revoked_at, expires_at, "+
+				"scopes, networks", "id",
 			func(i *store.Item) []any {
 				k := &i.Key
 				return []any{
 					&k.ID, &k.AccountID, &k.Hash, &k.Name, &k.Prefix, &k.LastFour,
-					&k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt,
+					&k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt, &k.Scopes, &k.Networks,
 				}
 			}),
 		table(store.ItemApp, "apps", appNames, "id", func(i *store.Item) []any { return appColumns(&i.App) }),

@@ -50,6 +50,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Subscriptions", testSubscriptions},
 		{"Keys", testKeys},
 		{"KeyReplacement", testKeyReplacement},
+		{"KeyAccess", testKeyAccess},
 		{"Identities", testIdentities},
 		{"LinkedIdentities", testLinkedIdentities},
 		{"Apps", testApps},
