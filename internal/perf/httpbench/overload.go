@@ -13,20 +13,21 @@ import (
 const maxConnections = 8000
 
 // overload measures the servers, except the bare handler, at a multiple of the rate that they
-// sustain, and prints a row for each. Requests arrive at a constant rate. The sustained rate is
-// measured in turn with the overload, so that other load on the machine affects both.
+// sustain, and prints a row for each. Requests arrive at a constant rate. Slices of both rates and
+// all servers alternate, so that other load on the machine affects all of them.
 func overload(ctx context.Context, o options, targets []*target) error {
-	fmt.Println("\n| server | sustained/s | offered/s | accepted/s | ratio | rejected/s | p50 | p99 | max | p99 of rejections | unsent | CPU |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
-	clients := o.clients[len(o.clients)-1]
-	for _, t := range targets {
-		var sum overloaded
-		for range max(1, int(o.duration/sliceDuration)) {
-			if err := t.overload(ctx, &sum, clients, o.overload); err != nil {
+	sums := make([]overloaded, len(targets))
+	for range max(1, int(o.duration/sliceDuration)) {
+		for i, t := range targets {
+			if err := t.overload(ctx, &sums[i], o.clients[len(o.clients)-1], o.overload); err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
 			}
 		}
-		sum.print(t.name)
+	}
+	fmt.Println("\n| server | sustained/s | offered/s | accepted/s | ratio | rejected/s | p50 | p99 | max | rejections, p99 | unsent/s | CPU |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
+	for i, t := range targets {
+		sums[i].print(t.name)
 	}
 	return ctx.Err()
 }
@@ -67,9 +68,9 @@ func (s *overloaded) print(name string) {
 	perSecond := func(n int) float64 { return float64(n) / s.took.Seconds() }
 	sustained := float64(s.sustained) / s.sustainedTook.Seconds()
 	accepted := s.Accepted.Latencies
-	fmt.Printf("| %s | %.0f | %.0f | %.0f | %.2f | %.0f | %s | %s | %s | %s | %d | %.0f%% |\n", name, sustained,
+	fmt.Printf("| %s | %.0f | %.0f | %.0f | %.2f | %.0f | %s | %s | %s | %s | %.0f | %.0f%% |\n", name, sustained,
 		s.offered/s.took.Seconds(), perSecond(len(accepted)), perSecond(len(accepted))/sustained,
 		perSecond(len(s.Rejected.Latencies)), measure.Milliseconds(accepted.At(0.5)), measure.Milliseconds(accepted.At(0.99)),
-		measure.Milliseconds(accepted.At(1)), measure.Milliseconds(s.Rejected.Latencies.At(0.99)), s.Unsent,
+		measure.Milliseconds(accepted.At(1)), measure.Milliseconds(s.Rejected.Latencies.At(0.99)), perSecond(s.Unsent),
 		100*s.cpu.Seconds()/s.took.Seconds())
 }
