@@ -115,7 +115,8 @@ func (l *Ledger) Close() {
 }
 
 // Precheck rejects a request without a store call if the burst cache has the caller's account, if
-// the circuit breaker is open, or if the charge would wait too long (see queue). A nil error does not mean that Charge will grant the request.
+// the circuit breaker is open, or if the charge would wait too long (see queue). A nil error does
+// not mean that Charge will grant the request.
 //
 // Charge prechecks every request. Call Precheck as well before expensive work, so that a rejected
 // request costs neither the work nor a transaction.
