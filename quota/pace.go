@@ -7,7 +7,7 @@ const (
 	// can be off by half, and the response takes time, too: the goal is to respond within a second.
 	maxWait = 500 * time.Millisecond
 	// minAccounts may always wait, whatever the estimate, so that slow commits are shared.
-	minAccounts = 256
+	minAccounts = 512
 
 	paceWeight = 1. / 16 // of the latest batch in the averages
 

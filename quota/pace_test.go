@@ -29,8 +29,8 @@ func TestPace(t *testing.T) {
 	}{
 		{"unknown", pace{}, maxQueued, maxQueued},
 		{"fast", paceOf(ms, 10*time.Microsecond), maxQueued, maxQueued},
-		{"a millisecond per account", paceOf(0, ms), 480, 500},
-		{"slow commits", paceOf(150*ms, ms), 256, 256},
+		{"half a millisecond per account", paceOf(0, ms/2), 950, 1050},
+		{"slow commits", paceOf(150*ms, ms/10), 1500, 2100},
 		{"very slow commits", paceOf(2*time.Second, 0), minAccounts, minAccounts},
 		{"lone charges on a slow disk", repeated(1, 20*ms, 60*ms), 5000, maxQueued},
 		{"batches of one size", repeated(500, 250*ms), 800, 1200},

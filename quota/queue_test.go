@@ -263,7 +263,7 @@ func TestQueueBound(t *testing.T) {
 func TestRetryAfterOverload(t *testing.T) {
 	for each, want := range map[time.Duration]time.Duration{
 		time.Millisecond:       time.Second,             // half a second of charges, rounded up
-		8 * time.Millisecond:   2048 * time.Millisecond, // minAccounts
+		4 * time.Millisecond:   2048 * time.Millisecond, // minAccounts
 		100 * time.Millisecond: cola.UnavailableRetry,
 	} {
 		q := newQueue()

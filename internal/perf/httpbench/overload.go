@@ -51,7 +51,7 @@ func (t *target) overload(ctx context.Context, sum *overloaded, clients int, fac
 	sum.sustainedTook += t.result.took
 	rate := factor * t.rate()
 	before := t.server.CPU()
-	found, err := measure.SearchAt(measure.Timeout(ctx, sliceDuration), t.server.Address, t.keys, rate, min(int(rate), maxConnections))
+	found, err := measure.SearchAt(ctx, t.server.Address, t.keys, rate, min(int(rate), maxConnections), sliceDuration)
 	sum.took += sliceDuration
 	sum.cpu += t.server.CPU() - before
 	sum.offered += rate * sliceDuration.Seconds()

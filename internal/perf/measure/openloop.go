@@ -17,28 +17,30 @@ type OpenLoop struct {
 }
 
 // SearchAt sends the mix of searches at a constant rate, in requests per second, until the context
-// ends, whether or not the server keeps up. It opens up to a number of connections, each of which
+// ends, whether or not the server keeps up. Before, it opens a number of connections, each of which
 // carries one request at a time. If all are busy, requests are sent late but count from when they
 // were due, so that a slow server does not appear faster because it delays the requests.
-func SearchAt(ctx context.Context, address string, keys []string, rate float64, connections int) (OpenLoop, error) {
-	l := openLoop{address: address, due: make(chan arrival)}
+func SearchAt(
+	ctx context.Context, address string, keys []string, rate float64, connections int, d time.Duration,
+) (OpenLoop, error) {
+	l := openLoop{due: make(chan arrival)}
+	for range connections {
+		c, err := connect(ctx, address)
+		if err != nil {
+			l.fail(err)
+			break
+		}
+		l.clients.Go(func() { l.fail(l.serve(c)) })
+	}
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
 	paths := searchPaths()
 	random := rand.New(rand.NewPCG(1, 2))
 	interval := time.Duration(float64(time.Second) / rate)
-	start, sent, open := time.Now(), 0, 0
+	start, sent := time.Now(), 0
 	for ctx.Err() == nil {
 		a := arrival{start.Add(time.Duration(sent) * interval), paths[random.IntN(len(paths))], keys[sent%len(keys)]}
 		time.Sleep(time.Until(a.at))
-		select {
-		case l.due <- a:
-			sent++
-			continue
-		default:
-		}
-		if open < connections {
-			open++
-			l.clients.Go(func() { l.fail(l.serve(ctx)) })
-		}
 		select {
 		case l.due <- a:
 			sent++
@@ -61,7 +63,6 @@ type arrival struct {
 
 // openLoop is a run of SearchAt.
 type openLoop struct {
-	address string
 	due     chan arrival
 	clients sync.WaitGroup
 
@@ -77,11 +78,7 @@ func (l *openLoop) fail(err error) {
 }
 
 // serve sends requests over one connection until none are left.
-func (l *openLoop) serve(ctx context.Context) error {
-	c, err := connect(context.WithoutCancel(ctx), l.address)
-	if err != nil {
-		return err
-	}
+func (l *openLoop) serve(c *connection) error {
 	defer c.conn.Close()
 	for a := range l.due {
 		status, size, err := c.search(a.path, a.key)

@@ -53,7 +53,7 @@ func TestSearchAt(t *testing.T) {
 	}))
 	defer s.Close()
 	// Two connections serve 40 requests a second, so most of the 200 requests wait.
-	found, err := SearchAt(Timeout(t.Context(), time.Second), s.Listener.Addr().String(), []string{"a"}, 200, 2)
+	found, err := SearchAt(t.Context(), s.Listener.Addr().String(), []string{"a"}, 200, 2, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
