@@ -104,6 +104,21 @@ func Unavailable() *Error {
 	}
 }
 
+// ReasonOverloaded is the details.reason of Overloaded.
+const ReasonOverloaded = "overloaded"
+
+// Overloaded returns the error for an operation that is rejected because too many are waiting to be
+// metered. Details contain the reason and the wait in seconds (retry_after), from
+// one second to UnavailableRetry.
+func Overloaded(wait time.Duration) *Error {
+	wait = min(max(wait, time.Second), UnavailableRetry)
+	return &Error{
+		Code:    CodeUnavailable,
+		Message: "The registry is busy right now. You were not charged. Try again in " + WaitWords(wait) + ".",
+		Details: map[string]any{"reason": ReasonOverloaded, "retry_after": roundUp(wait, time.Second)}, RetryAfter: wait,
+	}
+}
+
 // TooMany returns a CodeQuotaExceeded error for an exceeded rate limit and appends the wait to the
 // message; Problem is the message without it. Details contain the reason, the wait in seconds
 // (retry_after) and, unless zero, the limit.

@@ -18,6 +18,19 @@ import (
 // maxBodyBytes limits request bodies, in bytes. Operations that take no body don't read it.
 const maxBodyBytes = 64 << 10
 
+// rejectOverload rejects a request while too many are waiting to be charged. It does not identify
+// the caller first, because the rejection must cost as little as possible. For the same reason, such
+// requests are missing in the request log, whose rows would add to the load of the database.
+func (a *api) rejectOverload(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := a.svc.Overloaded(); err != nil {
+			web.Fail(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // authenticate identifies the caller before any response reveals something about the path or its
 // parameters.
 func (a *api) authenticate(next http.Handler) http.Handler {

@@ -32,6 +32,8 @@ import (
 // it. Methods with a caller are for authenticated requests and, except for Suggest, count toward
 // the rate limit. They return the quota state even with an error, if it is known.
 type Service interface {
+	// Overloaded returns the error for any request while too many are waiting to be charged, or nil.
+	Overloaded() error
 	// Refuse admits a request that the API itself rejects, and returns the rejection, or another
 	// error if the request is not admitted. It is free.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
@@ -266,7 +268,7 @@ func (a *api) routes() http.Handler {
 		root.Post(path, handler)
 	}
 	root.Route(basePath, func(r chi.Router) {
-		r.Use(a.authenticate)
+		r.Use(a.rejectOverload, a.authenticate)
 		r.NotFound(a.notFound)
 		r.MethodNotAllowed(a.methodNotAllowed)
 		for i := range a.ops {

@@ -145,9 +145,9 @@ func errorKinds() []errorKind {
 			"Something went wrong on our side. Report the request ID.", requestID,
 			map[string]*cola.Error{"internal": web.InternalError("JBTQ2T5KX3V6DVUGOMUGY2IAFN")}},
 		{http.StatusServiceUnavailable, "Unavailable",
-			"The service is starting, or can't record usage right now. You were not charged.",
+			"The service is starting, is overloaded (details.reason is overloaded), or can't record usage right now. You were not charged.",
 			append([]string{"Retry-After"}, requestID...),
-			map[string]*cola.Error{"unavailable": cola.Unavailable()}},
+			map[string]*cola.Error{"unavailable": cola.Unavailable(), "overloaded": cola.Overloaded(time.Second)}},
 	}, savedSearchErrors(), destinationErrors())
 }
 

@@ -86,7 +86,7 @@ func TestOutageMetrics(t *testing.T) {
 		expect(t, registry, 0, 1, 0, 1)
 		time.Sleep(chargeTimeout)
 		synctest.Wait()
-		expect(t, registry, 1, 1, 1, 0) // the waiting caller has given up, but its charge is still queued
+		expect(t, registry, 1, 0, 1, 0) // the waiting caller has given up
 		time.Sleep(10 * time.Second)
 		expect(t, registry, 0, 0, 1, 1)
 		checkMetrics(t, registry, map[string]float64{

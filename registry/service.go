@@ -203,6 +203,10 @@ func (s *Service) Standing(ctx context.Context, c cola.Caller) (cola.QuotaState,
 	return grant.State, err
 }
 
+// Overloaded returns the error for any request that would be charged, while too many are waiting to
+// be charged, or nil. It costs less than identifying the caller.
+func (s *Service) Overloaded() error { return s.ledger.Overloaded() }
+
 func (s *Service) checkIndexBuilt() error {
 	if s.ready.Load() {
 		return nil

@@ -29,6 +29,7 @@ type options struct {
 	clients   []int
 	duration  time.Duration // per step and server
 	baseline  string        // another build of colaregistry to compare with, or empty
+	overload  float64       // multiple of the sustained rate; 0 skips the step
 	profiles  string        // folder, or empty
 }
 
@@ -49,6 +50,7 @@ func main() {
 	flag.DurationVar(&o.duration, "duration", 30*time.Second, "duration of a step, for each server")
 	flag.StringVar(&o.baseline, "baseline", "", "another build of colaregistry with the same schema, to compare with in the same run")
 	flag.StringVar(&o.profiles, "profiles", "", "folder for CPU and allocation profiles of each step and server")
+	flag.Float64Var(&o.overload, "overload", 2, "multiple of the sustained rate for the last step; 0 skips it")
 	flag.Parse()
 	o.databases = strings.Split(*databases, ",")
 	for _, text := range strings.Split(*clients, ",") {
@@ -91,7 +93,10 @@ func run(ctx context.Context, o options) (err error) {
 			return err
 		}
 	}
-	return nil
+	if o.overload == 0 {
+		return nil
+	}
+	return overload(ctx, o, targets[1:])
 }
 
 // step measures all servers with a number of clients, and prints a row for each.
