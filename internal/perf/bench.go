@@ -210,10 +210,10 @@ func (b *bench) searching(ctx context.Context, load time.Duration) error {
 	}
 	fmt.Printf("| metered searches over HTTP, with exact totals | requests/s | p50 | p99 | memory |\n|---|---|---|---|---|\n")
 	for _, clients := range []int{1, 8, 64} {
-		if _, err := measure.Search(measure.Timeout(ctx, 2*time.Second), s.Address, b.keys, clients); err != nil {
+		if _, err := measure.Search(measure.Timeout(ctx, 2*time.Second), s.Address, b.keys, clients, 0); err != nil {
 			return err
 		}
-		found, err := measure.Search(measure.Timeout(ctx, load), s.Address, b.keys, clients)
+		found, err := measure.Search(measure.Timeout(ctx, load), s.Address, b.keys, clients, 0)
 		if err != nil {
 			return err
 		}

@@ -98,7 +98,7 @@ func run(ctx context.Context, o options) (err error) {
 func step(ctx context.Context, o options, targets []*target, clients int) error {
 	for _, t := range targets {
 		t.result = result{}
-		if _, err := measure.Search(measure.Timeout(ctx, time.Second), t.server.Address, t.keys, clients); err != nil {
+		if _, err := measure.Search(measure.Timeout(ctx, time.Second), t.server.Address, t.keys, clients, 0); err != nil {
 			return err
 		}
 	}

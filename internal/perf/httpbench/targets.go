@@ -62,7 +62,7 @@ func (t *target) measure(ctx context.Context, d time.Duration, clients int, prof
 		return err
 	}
 	before, started := t.server.CPU(), time.Now()
-	found, err := measure.Search(measure.Timeout(ctx, d), t.server.Address, t.keys, clients)
+	found, err := measure.Search(measure.Timeout(ctx, d), t.server.Address, t.keys, clients, 0)
 	t.result.took += time.Since(started)
 	t.result.cpu += t.server.CPU() - before
 	t.result.Add(found)

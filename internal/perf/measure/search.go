@@ -64,12 +64,13 @@ func (s *Searches) Add(other Searches) {
 	s.Bytes += other.Bytes
 }
 
-// Search runs the mix of searches from several concurrent clients until the context ends. Each
-// client keeps one connection. Requests rotate through the keys.
+// Search runs the mix of searches from several concurrent clients until the context ends or they
+// have sent limit requests; 0 is no limit. Each client keeps one connection. Requests rotate
+// through the keys.
 //
 // The clients share the machine with the server, so they avoid net/http, whose client needs about
 // as much CPU time per request as the server.
-func Search(ctx context.Context, address string, keys []string, clients int) (Searches, error) {
+func Search(ctx context.Context, address string, keys []string, clients, limit int) (Searches, error) {
 	var mu sync.Mutex
 	var all Searches
 	var failed error
@@ -79,8 +80,9 @@ func Search(ctx context.Context, address string, keys []string, clients int) (Se
 	for c := range clients {
 		wg.Go(func() {
 			random := rand.New(rand.NewPCG(1, uint64(c)))
-			one, err := searchUntil(ctx, address, func() (path, key string) {
-				return paths[random.IntN(len(paths))], keys[int(turn.Add(1))%len(keys)]
+			one, err := searchUntil(ctx, address, func() (path, key string, more bool) {
+				n := int(turn.Add(1))
+				return paths[random.IntN(len(paths))], keys[n%len(keys)], limit == 0 || n <= limit
 			})
 			mu.Lock()
 			defer mu.Unlock()
@@ -92,8 +94,8 @@ func Search(ctx context.Context, address string, keys []string, clients int) (Se
 	return all, failed
 }
 
-// searchUntil sends requests over one connection until the context ends.
-func searchUntil(ctx context.Context, address string, next func() (path, key string)) (s Searches, err error) {
+// searchUntil sends requests over one connection until the context or the requests end.
+func searchUntil(ctx context.Context, address string, next func() (path, key string, more bool)) (s Searches, err error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return s, err
@@ -103,7 +105,10 @@ func searchUntil(ctx context.Context, address string, next func() (path, key str
 	reader := bufio.NewReaderSize(conn, 16<<10)
 	var request []byte
 	for ctx.Err() == nil {
-		path, key := next()
+		path, key, more := next()
+		if !more {
+			break
+		}
 		request = fmt.Appendf(request[:0], "GET /api/v1%s HTTP/1.1\r\nHost: %s\r\nX-API-Key: %s\r\n\r\n", path, address, key)
 		started := time.Now()
 		if _, err := conn.Write(request); err != nil {
