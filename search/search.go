@@ -122,7 +122,11 @@ func pageOffset(page, perPage int) int {
 // rows merges the documents found in each segment, which are in the given order, and returns up to
 // take rows after the first skip. more reports whether more rows follow.
 func (v *View) rows(found [][]uint32, by cola.Sort, skip, take int) (rows []cola.ColaSummary, more bool) {
-	rows = make([]cola.ColaSummary, 0, min(take, 100))
+	n := -skip
+	for _, docs := range found {
+		n += len(docs)
+	}
+	rows = make([]cola.ColaSummary, 0, max(0, min(n, take)))
 	next := newResultMerger(v.segments, found, by)
 	next.skip(skip)
 	for range take {
