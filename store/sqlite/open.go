@@ -102,8 +102,8 @@ func (s *Store) connect(ctx context.Context, path string, deleteInterval time.Du
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
-	s.upkeep = newUpkeep(db, gate)
-	s.upkeep.start(s.logger, deleteInterval, func(ctx context.Context) error { return sqlstore.DeleteExpired(ctx, s.control) })
+	s.upkeep = newUpkeep(db, gate, s.logger)
+	s.upkeep.start(deleteInterval, func(ctx context.Context) error { return sqlstore.DeleteExpired(ctx, s.control) })
 	return s.read.row(ctx, `SELECT store_id FROM meta`).Scan(&s.id)
 }
 

@@ -23,6 +23,7 @@ type writer struct {
 	db    *sql.DB
 	conn  *sql.Conn            // the only connection of db
 	stmts map[string]*sql.Stmt // guarded by the gate
+	args  []any                // reused by rowWrite; guarded by the gate
 }
 
 // transact runs work in a write transaction and commits it, unless work fails or panics. It fails
@@ -158,8 +159,10 @@ func (w *rowWrite) split(n int) (statement string, rows int) {
 func (w *rowWrite) exec(ctx context.Context, to *writer, common, values []any) error {
 	for len(values) > 0 {
 		statement, rows := w.split(len(values) / w.columns)
-		args := make([]any, len(common)+rows*w.columns)
-		n := copy(args[copy(args, common):], values)
+		size, n := len(common)+rows*w.columns, min(rows*w.columns, len(values))
+		args := append(append(to.args[:0], common...), values[:n]...)
+		args = append(args, make([]any, size-len(args))...)
+		to.args = args
 		if err := to.exec(ctx, statement, args...); err != nil {
 			return err
 		}
@@ -271,11 +274,15 @@ type scanner interface{ Scan(into ...any) error }
 
 // collect reads all rows of a result and closes it.
 func collect[T any](rows *sql.Rows, err error, scan func(scanner) (T, error)) ([]T, error) {
+	return collectInto(nil, rows, err, scan)
+}
+
+// collectInto is collect into an empty list with room for the expected rows.
+func collectInto[T any](list []T, rows *sql.Rows, err error, scan func(scanner) (T, error)) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var list []T
 	for rows.Next() {
 		row, err := scan(rows)
 		if err != nil {
