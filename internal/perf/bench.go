@@ -100,7 +100,7 @@ func (b *bench) importing(ctx context.Context, idle, during time.Duration) error
 
 // importLabels imports demo labels into the data folder.
 func (b *bench) importLabels(ctx context.Context) error {
-	return measure.Import(ctx, b.program, b.labels, "--data-dir", b.data)
+	return measure.Import(ctx, b.program, b.labels, 1, "--data-dir", b.data)
 }
 
 // serve starts the server on the data folder.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/colaregistry/colaregistry/internal/filelock"
 )
@@ -19,12 +21,16 @@ type querier interface {
 // writer is the connection for one kind of write. All writers in all processes queue on a fair
 // lock, where they wait in the kernel, in order; SQLite's own write lock would make them poll.
 type writer struct {
+	log   *slog.Logger
 	gate  *filelock.FairLock
 	db    *sql.DB
 	conn  *sql.Conn            // the only connection of db
 	stmts map[string]*sql.Stmt // guarded by the gate
 	args  []any                // reused by rowWrite; guarded by the gate
 }
+
+// slowCommit is the duration of a commit that is logged. Nearly all of it is the disk's.
+const slowCommit = 100 * time.Millisecond
 
 // transact runs work in a write transaction and commits it, unless work fails or panics. It fails
 // if the context ends before the transaction begins, and ignores the context afterwards: the work
@@ -47,10 +53,14 @@ func (w *writer) transact(ctx context.Context, work func(ctx context.Context) er
 	if err := work(ctx); err != nil {
 		return err
 	}
+	start := time.Now()
 	if err := w.exec(ctx, "COMMIT"); err != nil {
 		return err
 	}
 	open = false
+	if took := time.Since(start); took >= slowCommit {
+		w.log.Debug("slow commit", "took", took)
+	}
 	return nil
 }
 

@@ -30,6 +30,8 @@ type options struct {
 	duration  time.Duration // per step and server
 	baseline  string        // another build of colaregistry to compare with, or empty
 	profiles  string        // folder, or empty
+	stalls    time.Duration // how long to look for stalls instead
+	rate      int           // requests per second, then
 }
 
 // sliceDuration is how long a step measures one server before it turns to the next one, so that
@@ -49,6 +51,8 @@ func main() {
 	flag.DurationVar(&o.duration, "duration", 30*time.Second, "duration of a step, for each server")
 	flag.StringVar(&o.baseline, "baseline", "", "another build of colaregistry with the same schema, to compare with in the same run")
 	flag.StringVar(&o.profiles, "profiles", "", "folder for CPU and allocation profiles of each step and server")
+	flag.DurationVar(&o.stalls, "stalls", 0, "for how long to look for slow requests instead, with imports during the load; on the first database")
+	flag.IntVar(&o.rate, "rate", 400, "requests per second, with -stalls")
 	flag.Parse()
 	o.databases = strings.Split(*databases, ",")
 	for _, text := range strings.Split(*clients, ",") {
@@ -84,6 +88,9 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	fmt.Printf("%d labels, %d accounts, %s\n\n", o.labels, o.accounts, measure.Machine())
+	if o.stalls > 0 {
+		return findStalls(ctx, o, targets[0], targets[1])
+	}
 	fmt.Println("| clients | server | requests/s | ratio | p50 | p99 | CPU per request | allocated per request | refused | memory |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
 	for _, clients := range o.clients {
