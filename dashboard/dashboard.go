@@ -187,17 +187,15 @@ const (
 )
 
 // areas lists the areas of the dashboard, except the root.
-func areas() []string {
-	return []string{
-		signInPath, signOutPath, keysPath, usagePath, requestsPath, plansPath, coveragePath, collectionPath, appsPath, accountPath,
-		searchesPath, destinationsPath, deliveriesPath, explorePath, brandsPath, trendsPath, quickstartPath, connectPath,
-		strings.TrimRight(assetsPath, "/"),
-	}
+var areas = []string{
+	signInPath, signOutPath, keysPath, usagePath, requestsPath, plansPath, coveragePath, collectionPath, appsPath, accountPath,
+	searchesPath, destinationsPath, deliveriesPath, explorePath, brandsPath, trendsPath, quickstartPath, connectPath,
+	strings.TrimRight(assetsPath, "/"),
 }
 
 // Handles reports whether a path belongs to the dashboard.
 func Handles(path string) bool {
-	return path == homePath || slices.ContainsFunc(areas(), func(area string) bool {
+	return path == homePath || slices.ContainsFunc(areas, func(area string) bool {
 		return path == area || strings.HasPrefix(path, area+"/")
 	})
 }

@@ -205,7 +205,7 @@ func (f exploreForm) Checks() []exploreField { return f.fields(true) }
 func (f exploreForm) Fields() []exploreField { return f.fields(false) }
 
 func (f exploreForm) fields(checks bool) (fields []exploreField) {
-	for _, c := range cola.Filters() {
+	for c := range cola.Filters() {
 		if c.Param != "" && c.Param != "q" && (c.Kind == cola.ListFilter) == checks {
 			fields = append(fields, f.Field(c.Param))
 		}

@@ -132,7 +132,7 @@ func (f *searchForm) Field(name string) formField {
 // Sections returns the sections of the form, which contain the fields of all filters.
 func (f *searchForm) Sections() (sections []formSection) {
 	at := map[string]int{}
-	for _, c := range cola.Filters() {
+	for c := range cola.Filters() {
 		if c.Saved == nil {
 			continue
 		}
@@ -153,7 +153,7 @@ func (f *searchForm) Sections() (sections []formSection) {
 }
 
 // group returns the checkboxes of a filter.
-func (f *searchForm) group(c cola.Filter) checkboxGroup {
+func (f *searchForm) group(c *cola.Filter) checkboxGroup {
 	g := checkboxGroup{Legend: c.Label}
 	for i, name := range c.Saved {
 		g.Boxes = append(g.Boxes, checkbox{"filters." + name, c.Words[i], f.Is("filters."+name, "true")})
@@ -162,7 +162,7 @@ func (f *searchForm) group(c cola.Filter) checkboxGroup {
 }
 
 // has reports whether a filter has a value or a problem.
-func (f *searchForm) has(c cola.Filter) bool {
+func (f *searchForm) has(c *cola.Filter) bool {
 	return slices.ContainsFunc(c.Saved, func(name string) bool {
 		return strings.Join(f.Values["filters."+name], "") != "" || f.Problems["filters."+name] != nil
 	})

@@ -288,7 +288,7 @@ func grouped(anchor string, fields []httpapi.Field) []fieldGroup {
 // filterSections returns the section of each filter, by its name in parameters and bodies.
 func filterSections() map[string]string {
 	sections := map[string]string{}
-	for _, f := range cola.Filters() {
+	for f := range cola.Filters() {
 		if f.Param != "" {
 			sections[f.Param] = f.Section
 		}

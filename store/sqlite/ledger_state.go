@@ -30,7 +30,8 @@ func (s *Store) readSettlement(
 	rows, err := s.ledger.query(ctx, sqlstore.SelectCredentials, idList(keys), idList(links), idList(signIns))
 	var c sqlstore.CredentialRow // scanning overwrites every column
 	into := scanTargets(c.Columns()...)
-	credentials, err := collect(rows, err, func(r scanner) (sqlstore.CredentialRow, error) {
+	credentials := make([]sqlstore.CredentialRow, 0, len(batch.Credentials))
+	credentials, err = collectInto(credentials, rows, err, func(r scanner) (sqlstore.CredentialRow, error) {
 		err := r.Scan(into...)
 		return c, err
 	})
@@ -67,7 +68,8 @@ func readAccounts(
 		&a.Account.DeletesAt,
 		&a.Used.DetailViews, &a.Used.ListRecords, &grants,
 	)
-	return collect(rows, err, func(r scanner) (_ sqlstore.AccountRow, err error) {
+	accounts := make([]sqlstore.AccountRow, 0, len(ids))
+	return collectInto(accounts, rows, err, func(r scanner) (_ sqlstore.AccountRow, err error) {
 		if err = r.Scan(into...); err == nil {
 			a.Grants, err = parseGrants(grants)
 		}

@@ -159,6 +159,10 @@ func NewSettlement(
 		Ahead:  make([]int, n),
 		Stored: make([]int, n),
 		place:  make(map[cola.AccountID]int, n),
+
+		// Most accounts of a batch are charged, for one row of daily usage.
+		Months: newSums[cola.AccountID, cola.Used](n), Days: newSums[DayKey, DayCount](n),
+		Requests: newSums[cola.AccountID, int](n),
 	}
 	for i, id := range batch.Accounts {
 		s.States[i].Account, s.place[id] = id, i
@@ -291,6 +295,11 @@ func (s *Settlement) DueUses(kind cola.CredentialKind) (ids []int64, accounts []
 type Sums[K comparable, V any] struct {
 	Keys   []K // in the order in which they were added
 	Values map[K]V
+}
+
+// newSums returns sums with room for n keys.
+func newSums[K comparable, V any](n int) Sums[K, V] {
+	return Sums[K, V]{Keys: make([]K, 0, n), Values: make(map[K]V, n)}
 }
 
 // Change changes the value of a key, which starts at zero.

@@ -74,12 +74,13 @@ func (s *Searches) record(status, size int, took time.Duration) {
 	s.Bytes += int64(size)
 }
 
-// Search runs the mix of searches from several concurrent clients until the context ends. Each
-// client keeps one connection. Requests rotate through the keys.
+// Search runs the mix of searches from several concurrent clients until the context ends or they
+// have sent limit requests; 0 is no limit. Each client keeps one connection. Requests rotate
+// through the keys.
 //
 // The clients share the machine with the server, so they avoid net/http, whose client needs about
 // as much CPU time per request as the server.
-func Search(ctx context.Context, address string, keys []string, clients int) (Searches, error) {
+func Search(ctx context.Context, address string, keys []string, clients, limit int) (Searches, error) {
 	var mu sync.Mutex
 	var all Searches
 	var failed error
@@ -89,8 +90,9 @@ func Search(ctx context.Context, address string, keys []string, clients int) (Se
 	for c := range clients {
 		wg.Go(func() {
 			random := rand.New(rand.NewPCG(1, uint64(c)))
-			one, err := searchUntil(ctx, address, func() (path, key string) {
-				return paths[random.IntN(len(paths))], keys[int(turn.Add(1))%len(keys)]
+			one, err := searchUntil(ctx, address, func() (path, key string, more bool) {
+				n := int(turn.Add(1))
+				return paths[random.IntN(len(paths))], keys[n%len(keys)], limit == 0 || n <= limit
 			})
 			mu.Lock()
 			defer mu.Unlock()
@@ -102,15 +104,18 @@ func Search(ctx context.Context, address string, keys []string, clients int) (Se
 	return all, failed
 }
 
-// searchUntil sends requests over one connection until the context ends.
-func searchUntil(ctx context.Context, address string, next func() (path, key string)) (s Searches, err error) {
+// searchUntil sends requests over one connection until the context or the requests end.
+func searchUntil(ctx context.Context, address string, next func() (path, key string, more bool)) (s Searches, err error) {
 	c, err := connect(ctx, address)
 	if err != nil {
 		return s, err
 	}
 	defer c.conn.Close()
 	for ctx.Err() == nil {
-		path, key := next()
+		path, key, more := next()
+		if !more {
+			break
+		}
 		started := time.Now()
 		status, size, err := c.search(path, key)
 		if err != nil {

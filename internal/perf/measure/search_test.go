@@ -25,7 +25,11 @@ func TestSearch(t *testing.T) {
 		w.Write([]byte("four"))
 	}))
 	defer s.Close()
-	found, err := Search(Timeout(t.Context(), 50*time.Millisecond), s.Listener.Addr().String(), []string{"a", "b"}, 3)
+	if found, err := Search(t.Context(), s.Listener.Addr().String(), []string{"b"}, 3, 10); err != nil || len(found.Latencies) != 10 {
+		t.Errorf("with a limit of 10: %d requests, %v", len(found.Latencies), err)
+	}
+	served.Store(0)
+	found, err := Search(Timeout(t.Context(), 50*time.Millisecond), s.Listener.Addr().String(), []string{"a", "b"}, 3, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,14 +76,14 @@ func TestSearchFailure(t *testing.T) {
 		"cut off":   func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		s := httptest.NewServer(handler)
-		if _, err := Search(t.Context(), s.Listener.Addr().String(), []string{"a"}, 1); err == nil {
+		if _, err := Search(t.Context(), s.Listener.Addr().String(), []string{"a"}, 1, 0); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		s.Close()
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Search(ctx, "127.0.0.1:1", []string{"a"}, 1); err == nil {
+	if _, err := Search(ctx, "127.0.0.1:1", []string{"a"}, 1, 0); err == nil {
 		t.Error("no server: no error")
 	}
 	if err := (Searches{}).Check(); err == nil {
