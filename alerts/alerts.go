@@ -120,6 +120,7 @@ type Result struct {
 	Gone       bool          // the receiver wants no more messages (HTTP 410)
 	Verified   bool          // the endpoint returned the challenge's token
 	RetryAfter time.Duration // minimum pause requested by the receiver; 0 if none
+	Exchange   store.Exchange
 }
 
 // Sender sends messages to the destinations of one kind. It is safe for concurrent use.

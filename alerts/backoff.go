@@ -51,7 +51,7 @@ func retryDelay(tried time.Duration, random float64, retries int) (time.Duration
 
 // attemptFor returns the attempt to record for a result. at is the start of the attempt.
 func attemptFor(due store.DueDelivery, at time.Time, took time.Duration, res Result, random float64) store.Attempt {
-	a := store.Attempt{Due: due, At: at, Took: took, Status: res.Status, Error: res.Fault, Verified: res.Verified}
+	a := store.Attempt{Due: due, At: at, Took: took, Status: res.Status, Error: res.Fault, Verified: res.Verified, Exchange: res.Exchange}
 	if res.Fault == "" {
 		a.State = cola.DeliveryDelivered
 		return a

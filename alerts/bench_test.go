@@ -109,7 +109,7 @@ func ownAddress(n int, now time.Time) store.StoredDestination {
 	return d
 }
 
-// yieldLabels yields permittees, labels and the arrivals of the last few months, until yield
+// yieldLabels yields permittees, labels and the arrivals from the last few months, until yield
 // returns false.
 func yieldLabels(today cola.Date, yield func(store.Item) bool) bool {
 	o := demo.Options{Colas: *benchLabels, Seed: 7, AsOf: today}

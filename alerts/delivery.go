@@ -31,7 +31,7 @@ func (d *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport
 	}
 	if r.report.any() {
 		d.log.Info("delivery round finished",
-			"delivered", r.report.Delivered, "retried", r.report.Retried, "failed", r.report.Failed,
+			"delivered", r.report.Delivered, "retried", r.report.Retried, "failed", r.report.Failed, "skipped", r.report.Skipped,
 			"missed", r.report.Missed, "unrecorded", r.report.Unrecorded, "postponed", r.report.Postponed,
 			"released", r.report.Released, "took", d.now().Sub(started).Round(time.Millisecond))
 	}
@@ -178,6 +178,9 @@ func (r *round) process(ctx context.Context, d store.DueDelivery) error {
 		r.abandon(d)
 		return nil
 	}
+	if why := r.unserved(d); why != "" {
+		return r.record(ctx, store.Attempt{Due: d, At: r.currentTime(), State: cola.DeliverySkipped, Error: why})
+	}
 	if !r.fairness.acquire(ctx, d) {
 		r.postpone(ctx, d)
 		return nil
@@ -202,6 +205,14 @@ func (r *round) process(ctx context.Context, d store.DueDelivery) error {
 	r.metrics.attempted(a)
 	r.fairness.observe(a, res)
 	return r.record(ctx, a)
+}
+
+// unserved returns why the server doesn't send a message, or "" if it does.
+func (r *round) unserved(d store.DueDelivery) string {
+	if r.rules == nil {
+		return ""
+	}
+	return r.rules.Unserved(d.Kind, d.Destination.Address.V)
 }
 
 // postpone leaves a delivery claimed until its claim expires, or abandons it if the round is
@@ -291,6 +302,8 @@ func (r *round) countRecorded(a store.Attempt) {
 			report.Delivered++
 		case cola.DeliveryPending:
 			report.Retried++
+		case cola.DeliverySkipped:
+			report.Skipped++
 		default:
 			report.Failed++
 		}

@@ -331,3 +331,41 @@ func TestDispatcherMetrics(t *testing.T) {
 		}
 	})
 }
+
+// TestUnserved checks that messages which the server doesn't send are skipped without an attempt,
+// and that without rules they are left to other processes.
+func TestUnserved(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		rules *cola.DestinationRules
+		want  map[string]int
+	}{
+		{"another process may send email", nil, map[string]int{"delivered": 2, "pending": 2}},
+		{"no email", &cola.DestinationRules{}, map[string]int{"delivered": 1, "skipped": 3}},
+		{"private webhooks", &cola.DestinationRules{PrivateWebhooks: true}, map[string]int{"delivered": 2, "skipped": 2}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
+				f.add(cola.KindWebhook, cola.EventRan, time.Now()).Destination.Address = cola.Some("https://hooks.example.com/")
+				f.add(cola.KindWebhook, cola.EventConfirm, time.Now()).Destination.Address = cola.Some("http://10.0.0.1/")
+				f.add(cola.KindEmail, cola.EventRan, time.Now())
+				f.add(cola.KindEmail, cola.EventPaused, time.Now())
+				d := NewDispatcher(DispatcherOptions{
+					Store: f, Hold: hold, Rules: tt.rules,
+					Senders: map[string]Sender{cola.KindWebhook: &fakeSender{answer: func(context.Context, Message) Result {
+						return Result{Status: 200}
+					}}},
+				})
+				report := mustDeliver(t, d)
+				if diff := cmp.Diff(tt.want, f.states()); diff != "" || report.Skipped != tt.want["skipped"] {
+					t.Errorf("report %+v, deliveries (-want +got):\n%s", report, diff)
+				}
+				for _, a := range f.recorded {
+					if a.State == cola.DeliverySkipped && (a.Error == "" || a.Status != 0 || a.Pause != "") {
+						t.Errorf("recorded %+v, want only a reason", a)
+					}
+				}
+			})
+		})
+	}
+}

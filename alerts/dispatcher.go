@@ -50,11 +50,14 @@ const (
 // DispatcherOptions configure a Dispatcher. Store and Senders must be set.
 type DispatcherOptions struct {
 	Store   DispatcherStore
-	Senders map[string]Sender // by kind of destination; other processes send the other kinds
-	Now     func() time.Time  // default time.Now
-	Hold    time.Duration     // how long claims last; must be well over a minute; default DefaultHold
-	Jitter  func() float64    // in [0, 1), for the times of retries; default random
-	Logger  *slog.Logger
+	Senders map[string]Sender // by kind of destination
+	// Rules tell which destinations the server sends to; messages to others are skipped. If nil,
+	// only kinds without a sender are excluded: other processes send their messages.
+	Rules  *cola.DestinationRules
+	Now    func() time.Time // default time.Now
+	Hold   time.Duration    // how long claims last; must be well over a minute; default DefaultHold
+	Jitter func() float64   // in [0, 1), for the times of retries; default random
+	Logger *slog.Logger
 
 	// HostRate limits the webhooks that a dispatcher sends to one host per minute; excess messages
 	// wait. The default is DefaultHostRate.
@@ -69,6 +72,7 @@ type DispatcherOptions struct {
 type Dispatcher struct {
 	store       DispatcherStore
 	senders     map[string]Sender
+	rules       *cola.DestinationRules
 	kinds       []string
 	now         func() time.Time
 	hold        time.Duration
@@ -84,9 +88,12 @@ type Dispatcher struct {
 func NewDispatcher(o DispatcherOptions) *Dispatcher {
 	d := &Dispatcher{
 		store: o.Store, senders: maps.Clone(o.Senders), kinds: slices.Sorted(maps.Keys(o.Senders)),
-		now: o.Now, hold: o.Hold, jitter: o.Jitter, log: o.Logger,
+		rules: o.Rules, now: o.Now, hold: o.Hold, jitter: o.Jitter, log: o.Logger,
 	}
 	d.metrics = newDispatcherMetrics(o.Metrics, d.kinds)
+	if d.rules != nil {
+		d.kinds = cola.Kinds()
+	}
 	if d.now == nil {
 		d.now = time.Now
 	}
@@ -108,6 +115,7 @@ type DeliveryReport struct {
 	Delivered  int // accepted by the receiver
 	Retried    int // failed; will be retried
 	Failed     int // failed permanently
+	Skipped    int // not tried, because the server doesn't send to the destination
 	Missed     int // sent, but replayed, claimed by another process or deleted in the meantime
 	Unrecorded int // sent, but not recorded; will be sent again with the same ID once the claim expires
 	Postponed  int // not tried, because the receiver is slow or a limit is reached; will be tried once the claim expires

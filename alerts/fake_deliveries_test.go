@@ -68,7 +68,7 @@ func (f *fakeDeliveries) add(kind, event string, due time.Time) *fakeDelivery {
 	return d
 }
 
-// call returns the error of a store call: the context's or the hook's.
+// call returns the error for a store call: the context's or the hook's.
 func (f *fakeDeliveries) call(ctx context.Context, name string) error {
 	f.hooks.Lock()
 	defer f.hooks.Unlock()

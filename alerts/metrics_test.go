@@ -62,7 +62,7 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
 	if want := max(0, time.Since(at(11, 10, 6)).Seconds()); overdue < 0 || overdue > want {
-		t.Errorf("overdue = %vs, want the age of the failing search, at most %v", overdue, want)
+		t.Errorf("overdue = %vs, want the time since the failing search became due, at most %vs", overdue, want)
 	}
 }
 

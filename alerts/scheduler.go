@@ -13,8 +13,11 @@ import (
 )
 
 const (
-	// tickInterval is the pause between ticks. Schedules have a resolution of an hour.
+	// tickInterval is the longest pause between ticks. Schedules have a resolution of an hour.
 	tickInterval = time.Minute
+	// pollInterval is the pause between checks for due searches, which are cheap. Account holders
+	// wait for the manual runs that they request.
+	pollInterval = 5 * time.Second
 	// maxStartDelay limits the random delay of the first tick.
 	maxStartDelay = 20 * time.Second
 )
@@ -26,13 +29,19 @@ type Scheduler struct {
 	Logger *slog.Logger
 }
 
-// Run ticks every minute until the context ends, which also ends a running tick. It starts after a
-// random delay of up to 20 seconds, so that processes started together don't tick together. It logs
-// the first of consecutive failures.
+// Run ticks every minute, and within five seconds of a search becoming due, until the context ends,
+// which also ends a running tick. It starts after a random delay of up to 20 seconds, so that
+// processes started together don't tick together. It logs the first of consecutive failures.
 func (s *Scheduler) Run(ctx context.Context) {
 	failing := false
-	for wait := rand.N(maxStartDelay); sleep(ctx, wait); wait = tickInterval {
-		_, err := s.Runner.Tick(ctx, s.Now())
+	var last time.Time
+	for wait := rand.N(maxStartDelay); sleep(ctx, wait); wait = pollInterval {
+		now := s.Now()
+		if now.Sub(last) < tickInterval && (failing || !s.due(ctx, now)) {
+			continue
+		}
+		last = now
+		_, err := s.Runner.Tick(ctx, now)
 		if ctx.Err() != nil {
 			return
 		}
@@ -44,6 +53,12 @@ func (s *Scheduler) Run(ctx context.Context) {
 		}
 		failing = err != nil
 	}
+}
+
+// due reports whether a search is due. After an error it returns false: the next tick reports it.
+func (s *Scheduler) due(ctx context.Context, now time.Time) bool {
+	next, err := s.Runner.nextDue(ctx)
+	return err == nil && !next.IsZero() && !next.After(now)
 }
 
 // sleep waits for d. It returns false if ctx ends first.

@@ -258,15 +258,15 @@ func rejects(f *fakeStore, s *fakeSearch) func(string) error {
 	}
 }
 
-// TestTickPanic checks that a panic in the index becomes an error of the search.
+// TestTickPanic checks that a panic in the index is returned as an error for that search.
 func TestTickPanic(t *testing.T) {
 	if _, err := (&candidates{}).match(oaks, window{}); err == nil {
 		t.Error("match without an index returned no error")
 	}
 }
 
-// TestTickDuringChange checks that a search changed after its claim does not run with its old
-// filters.
+// TestTickDuringChange checks that a search that is changed after it was claimed does not run with
+// its old filters.
 func TestTickDuringChange(t *testing.T) {
 	f := withSearches(4)
 	f.before = func(call string) error {

@@ -122,7 +122,8 @@ func (a *Authenticator) keyHolder(ctx context.Context, key string, ch cola.Chann
 		Account:    id.account,
 		Credential: cola.Credential{Kind: cola.CredentialKey, ID: id.key},
 		Channel:    ch,
-		Scopes:     []cola.Scope{cola.ScopeWriteSavedSearches}, // keys have every scope
+		Scopes:     cola.Scopes(), // at most; the ledger checks those of the key
+		Client:     cola.ClientFrom(ctx),
 	}, nil
 }
 
@@ -150,7 +151,7 @@ func (a *Authenticator) identify(ctx context.Context, secret Secret) (identity, 
 // credential returns the secret in the headers; bearer is true if only Authorization has it.
 func (a *Authenticator) credential(h http.Header) (secret string, bearer bool, err error) {
 	var found []string
-	for _, v := range h.Values("X-API-Key") {
+	for _, v := range h.Values("X-Api-Key") {
 		if v = strings.TrimSpace(v); v != "" {
 			found = append(found, v)
 		}

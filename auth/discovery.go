@@ -160,8 +160,8 @@ const (
 )
 
 // cachedDocument caches a document that an issuer publishes: its keys or its endpoints. The document
-// is fetched on use, by one request for all waiting callers. While the issuer is unavailable, the
-// cached document stays in use. It is safe for concurrent use.
+// is fetched on demand, by one request for all waiting callers. While the issuer is unavailable,
+// the cached document stays in use. It is safe for concurrent use.
 type cachedDocument[T any] struct {
 	name   string // for the log
 	issuer string
@@ -270,8 +270,7 @@ func (d *cachedDocument[T]) fetchInterval() time.Duration {
 	return minFetchInterval
 }
 
-// fetch returns the running fetch, or starts one unless the last one was too recent: then it
-// returns nil.
+// fetch returns the running fetch, or starts one. If the last one was too recent, it returns nil.
 func (d *cachedDocument[T]) fetch() *pendingFetch[T] {
 	if d.running == nil && !d.lastFetch.IsZero() && d.now().Sub(d.lastFetch) < d.fetchInterval() {
 		return nil
@@ -305,7 +304,7 @@ func (d *cachedDocument[T]) finishFetch(f *pendingFetch[T], value T, err error) 
 		f.version = &documentVersion[T]{value, f.at}
 		d.current = f.version
 	} else {
-		d.lastFetch = d.now() // after a failure, the interval counts from the end of the fetch
+		d.lastFetch = d.now() // after a failure, the interval is measured from the end of the fetch
 	}
 	switch {
 	case err != nil:

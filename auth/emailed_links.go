@@ -149,7 +149,7 @@ func (b *Browsers) RequestLink(ctx context.Context, email string) error {
 		return cola.Errorf(cola.CodeNotFound, "This server doesn’t send sign-in links. Go to the sign-in page for other options.")
 	}
 	email = strings.TrimSpace(email)
-	if cola.CheckEmail(email) != nil {
+	if cola.CheckMailbox(email) != nil {
 		invalid := cola.Errorf(cola.CodeValidation, "Enter an email address.")
 		invalid.Details = map[string]any{"email": []string{"Enter an email address such as ann@example.com."}}
 		return invalid

@@ -226,7 +226,8 @@ func TestLinkRetries(t *testing.T) {
 			}
 			wait()
 			if d.emails(k.result) != 1 || len(mail.errors) != 0 {
-				t.Errorf("case %d: %v %s, %d errors left; want 1 and none", n, d.emails(k.result), k.result, len(mail.errors))
+				t.Errorf("case %d: %v %s, %d errors left; want 1 and no errors left",
+					n, d.emails(k.result), k.result, len(mail.errors))
 			}
 		}
 		d.store.set(func(s *browserStore) { s.fail["CreateEmailedLink"] = store.ErrUnavailable })

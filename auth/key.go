@@ -12,6 +12,7 @@ import (
 	"hash/crc32"
 	"strings"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -74,9 +75,12 @@ func ParseSecret(s string) (Secret, error) {
 // Hash returns the hash under which the key is stored.
 func (s Secret) Hash() store.KeyHash { return sha256.Sum256([]byte(s)) }
 
-// Key returns the key's record, without the fields that the store sets.
+// Key returns the record of an unrestricted key, without the fields that the store sets.
 func (s Secret) Key() store.Key {
-	return store.Key{Prefix: string(s[:displayPrefix]), LastFour: string(s[len(s)-displayLastChars:])}
+	return store.Key{
+		Prefix: string(s[:displayPrefix]), LastFour: string(s[len(s)-displayLastChars:]),
+		KeyAccess: store.KeyAccess{Scopes: cola.Scopes()},
+	}
 }
 
 // String hides the secret, so that it cannot be logged by accident.

@@ -77,13 +77,8 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 		s.cookies = cookies
 		return "", err
 	}
-	exchangeCtx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	who, err := issuer.redeem(exchangeCtx, endpoints, a, code, done)
+	who, err := issuer.redeemInTime(ctx, endpoints, a, code, done)
 	if err != nil {
-		if ctx.Err() != nil {
-			return "", fmt.Errorf("redeem code: %w", ctx.Err()) // the visitor has left
-		}
 		return "", err
 	}
 	account, err := b.accountOf(ctx, issuer.URL, who)
@@ -166,6 +161,19 @@ func (i *signInIssuer) untrusted(reason string) error {
 	i.throttledLog.warn(message+reason, message, "issuer", i.URL, "reason", reason)
 	return unauthorized("You were not signed in: the response from %s failed a check (%s). Sign in again. If this "+
 		"keeps happening, contact your administrator.", i.Name, reason)
+}
+
+// redeemInTime is redeem with a timeout.
+func (i *signInIssuer) redeemInTime(
+	ctx context.Context, endpoints *endpoints, a attempt, code string, done func(accepted bool),
+) (person, error) {
+	exchange, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	who, err := i.redeem(exchange, endpoints, a, code, done)
+	if err != nil && ctx.Err() != nil {
+		return person{}, fmt.Errorf("redeem code: %w", ctx.Err()) // the visitor has left
+	}
+	return who, err
 }
 
 // redeem exchanges a code for the identity of the person. It reports to done whether the issuer

@@ -148,7 +148,7 @@ func (k attempts) current(sent []*http.Cookie) (list []sentAttempt) {
 }
 
 // find returns the attempt with the given state from the cookies of a request. removal is a cookie
-// that deletes the attempt's cookie, or nil if there is none. Without https, another host of the
+// that deletes the attempt's cookie, or nil if there is none. Without https, another host in the
 // same domain may add a cookie of the same name, so find tries each. It fails like open.
 func (k attempts) find(sent []*http.Cookie, state string) (found attempt, removal *http.Cookie, err error) {
 	name := k.name(state)

@@ -29,7 +29,7 @@ func TestIssuerSignIn(t *testing.T) {
 		Account: 1, Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: 500}, Channel: cola.ChannelDashboard, Scopes: cola.Scopes(),
 		VerifiedEmail: "Ann@example.com",
 	}
-	if diff := cmp.Diff(want, b.caller()); diff != "" {
+	if diff := cmp.Diff(want, b.caller(), equateAddresses); diff != "" {
 		t.Errorf("caller (-want +got):\n%s", diff)
 	}
 	wantSignIn := store.SignIn{

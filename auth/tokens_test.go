@@ -31,7 +31,7 @@ func TestTokenAlgorithms(t *testing.T) {
 				Account: 1, Credential: cola.Credential{Kind: cola.CredentialLink, ID: 1000},
 				Channel: cola.ChannelMCP, Scopes: []cola.Scope{cola.ScopeWriteSavedSearches},
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, got, equateAddresses); diff != "" {
 				t.Errorf("caller (-want +got):\n%s", diff)
 			}
 		})

@@ -50,13 +50,19 @@ func FoldAddress(kind, address string) string {
 	return address
 }
 
-// mailbox checks an email address to send to: its host must be fully qualified.
-func (p *Problems) mailbox(name, value string) string {
+// CheckMailbox checks an email address to send to: unlike CheckEmail, it requires a fully qualified
+// domain.
+func CheckMailbox(value string) error {
 	err := CheckEmail(value)
 	if err == nil && !isFullName(value[strings.LastIndexByte(value, '@')+1:]) {
 		err = fmt.Errorf("%s has an incomplete domain; use an address such as alerts@example.com", Quoted(value))
 	}
-	if err != nil {
+	return err
+}
+
+// mailbox checks an email address to send to.
+func (p *Problems) mailbox(name, value string) string {
+	if err := CheckMailbox(value); err != nil {
 		p.Add(name, "%s.", err)
 		return ""
 	}

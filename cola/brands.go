@@ -81,8 +81,8 @@ type BrandMatch struct {
 	Statuses      BrandStatuses `json:"statuses" doc:"Number of labels by status."`
 	FirstApproval Date          `json:"first_approval_date" nullable:"true" format:"date" doc:"Earliest approval date of the labels, known or estimated." example:"2012-04-02"`
 	LastApproval  Date          `json:"last_approval_date" nullable:"true" format:"date" doc:"Latest approval date of the labels, known or estimated." example:"2025-11-20"`
-	TotalHolders  int           `json:"total_holders" minimum:"1" doc:"Number of permits that have labels of the brand." example:"1"`
-	Holders       []BrandHolder `json:"holders" nullable:"false" maxItems:"5" doc:"The permits with the most labels of the brand; at most 5."`
+	TotalHolders  int           `json:"total_holders" minimum:"1" doc:"Number of permits that have labels for the brand." example:"1"`
+	Holders       []BrandHolder `json:"holders" nullable:"false" maxItems:"5" doc:"The permits with the most labels for the brand; at most 5."`
 	ExampleTTBID  TTBID         `json:"example_ttb_id" doc:"TTB ID of the newest label." example:"25324001000049"`
 }
 
@@ -99,7 +99,7 @@ type BrandStatuses struct {
 type BrandHolder struct {
 	PermitNumber string `json:"permit_number" doc:"Permit number." example:"NJ-I-721"`
 	CompanyName  Text   `json:"company_name" nullable:"true" doc:"Owner of the permit." example:"NIEDERHOFF IMPORTS INC"`
-	Colas        int    `json:"colas" doc:"Number of labels of the brand." example:"7"`
+	Colas        int    `json:"colas" doc:"Number of labels for the brand." example:"7"`
 }
 
 // DefaultMinScore is the default of min_score.

@@ -57,12 +57,29 @@ type Caller struct {
 	Account    AccountID
 	Credential Credential
 	Channel    Channel
-	Scopes     []Scope
-	Withheld   []Scope // scopes of the credential that the operator has not granted the app
+	// Scopes are the caller's scopes. For an API key, they are all scopes; the ledger checks the key's
+	// own ones, which may change at any time.
+	Scopes   []Scope
+	Withheld []Scope // scopes of the credential that the operator has not granted the app
+	// Needs is the scope that the request requires, or empty. The ledger checks it.
+	Needs Scope
+	// Client is the address that an API key was sent from, for the ledger to compare with the key's
+	// networks. It is the zero Addr if the address is unknown, and for other credentials.
+	Client netip.Addr
 	// VerifiedEmail is the email address verified at sign-in. It may differ from the account's
 	// address. It is empty without a verified address, and for other credentials.
 	VerifiedEmail string
 }
+
+// Sender identifies the source of requests whose credential and address are checked in the same way.
+type Sender struct {
+	Account    AccountID
+	Credential Credential
+	Client     netip.Addr
+}
+
+// Sender returns the source of the caller's requests.
+func (c Caller) Sender() Sender { return Sender{c.Account, c.Credential, c.Client} }
 
 // Has reports whether the caller has the scope.
 func (c Caller) Has(s Scope) bool { return slices.Contains(c.Scopes, s) }
@@ -83,11 +100,34 @@ func InsufficientScope(s Scope) *Error {
 // Lacks returns the error for a caller without the scope.
 func (c Caller) Lacks(s Scope) *Error {
 	refusal := InsufficientScope(s)
+	if c.Credential.Kind == CredentialKey {
+		refusal.Message = fmt.Sprintf("This API key is read-only; it lacks the scope %q. "+
+			"Change the key's access in the dashboard, or use another key.", s)
+	}
 	if slices.Contains(c.Withheld, s) {
 		refusal.Message = fmt.Sprintf("This app has not been granted the scope %q. "+
 			"Ask your administrator to grant it (app register --scope %s), or use an API key.", s, s)
 		refusal.Details["reason"] = NotAllowed
 	}
+	return refusal
+}
+
+// NetworkNotAllowed is the details.reason of a forbidden error if an API key was sent from an
+// address outside its networks.
+const NetworkNotAllowed = "network_not_allowed"
+
+// OutsideNetworks returns the error for an API key that was sent from an address outside its
+// networks.
+func (c Caller) OutsideNetworks() *Error {
+	from := "an unknown address"
+	details := map[string]any{"reason": NetworkNotAllowed}
+	if c.Client.IsValid() {
+		from = c.Client.String()
+		details["client"] = from
+	}
+	refusal := Errorf(CodeForbidden, "This API key can't be used from %s. Send the request from one of the key's allowed "+
+		"networks, or change them in the dashboard.", from)
+	refusal.Details = details
 	return refusal
 }
 

@@ -101,7 +101,7 @@ type Image struct {
 	ImageIndex        int          `json:"image_index" doc:"Position among the label's images, from 0." example:"0"`
 	ContainerPosition Text         `json:"container_position" enum:"front,back,neck,strip,other" doc:"Position on the container; other if unknown." example:"front"`
 	FileName          Text         `json:"file_name" nullable:"true" doc:"File name that the applicant chose; null if unknown." example:"front label.jpg"`
-	ExtensionType     Text         `json:"extension_type" doc:"File name extension; unknown if not stated and not in image_url." example:"jpg"`
+	ExtensionType     Text         `json:"extension_type" doc:"File name extension, or the string \"unknown\" if neither stated nor in image_url." example:"jpg"`
 	WidthPixels       Opt[int]     `json:"width_pixels" nullable:"true" doc:"Width in pixels." example:"900"`
 	HeightPixels      Opt[int]     `json:"height_pixels" nullable:"true" doc:"Height in pixels." example:"1200"`
 	WidthInches       Opt[float64] `json:"width_inches" nullable:"true" doc:"Printed width in inches." example:"3"`
@@ -114,7 +114,7 @@ type Image struct {
 
 // Barcode is one barcode extracted from a label image.
 type Barcode struct {
-	BarcodeType           Text     `json:"barcode_type" doc:"Symbology; unknown if not stated and not implied by the digits." example:"UPC-A"`
+	BarcodeType           Text     `json:"barcode_type" doc:"Symbology, or the string \"unknown\" if neither stated nor implied by the digits." example:"UPC-A"`
 	BarcodeValue          string   `json:"barcode_value" doc:"Value as read." example:"036000291452"`
 	TTBImageID            Text     `json:"ttb_image_id" doc:"Image it was read from; the label's ttb_id if unknown." example:"11054001000049-2"`
 	WidthPixels           Opt[int] `json:"width_pixels" nullable:"true" doc:"Width in pixels." example:"210"`

@@ -132,14 +132,14 @@ func (s ColaSearch) CursorAfter(p Position) string {
 // version, because clients keep cursors across deployments. Each parameter is hashed with its name,
 // and only if given. If early is true, fingerprint returns the value that earlier, case-sensitive
 // versions computed.
-func (p SearchParams) fingerprint(early bool) uint64 {
+func (p *SearchParams) fingerprint(early bool) uint64 {
 	h := fnvOffset
 	for i := range filters {
 		f := &filters[i]
 		if f.Param == "" || f.Kind == UnitFilter && !p.VolumeMin.OK && !p.VolumeMax.OK {
 			continue
 		}
-		v := valueAt(f.param(&p))
+		v := valueAt(f.param(p))
 		if f.fold != nil && !(early && f.unfolded) {
 			v.text = f.fold(v.text)
 		}

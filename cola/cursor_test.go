@@ -51,7 +51,7 @@ func TestDamagedCursor(t *testing.T) {
 		at := rapid.IntRange(0, len(text)-1).Draw(t, "at")
 		letter := rapid.SampledFrom([]byte("ABCxyz019-_=+/ ")).Draw(t, "letter")
 		switch {
-		case rapid.Bool().Draw(t, "cut"):
+		case rapid.Bool().Draw(t, "truncate"):
 			text = text[:at]
 		case text[at] != letter:
 			text[at] = letter

@@ -41,7 +41,7 @@ const (
 type Destination struct {
 	UUID            string         `json:"uuid" format:"uuid" doc:"ID of the destination." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
 	Kind            string         `json:"kind" enum:"email,webhook" doc:"How messages are sent." example:"webhook"`
-	Address         Opt[string]    `json:"address" nullable:"true" doc:"Email address or URL. Null if this is the account's own address and the account has no email address. Without the scope saved_searches:write, an app sees only a URL's scheme and host, or an email's first letter and domain." example:"https://hooks.example.com/labels"`
+	Address         Opt[string]    `json:"address" nullable:"true" doc:"Email address or URL. Null if this is the account's own address and the account has no email address. Without the scope saved_searches:write, a key or app sees only a URL's scheme and host, or an email's first letter and domain." example:"https://hooks.example.com/labels"`
 	SavedSearch     Opt[string]    `json:"saved_search" nullable:"true" doc:"UUID of the saved search whose messages are sent. Null: all searches, except those with their own destination for the same address." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	SendEmpty       bool           `json:"send_empty" doc:"Whether runs without matches send messages too." example:"false"`
 	State           string         `json:"state" enum:"active,unconfirmed,pending,paused,disabled" doc:"active: messages are sent. unconfirmed: the owner of the address has been asked by email to confirm. pending: the endpoint was sent a challenge. paused, disabled: see reason. Messages to a pending, paused or disabled destination are recorded as skipped." example:"active"`

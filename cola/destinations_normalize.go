@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"math"
+	"net/url"
 	"strings"
 )
 
@@ -13,6 +14,27 @@ import (
 type DestinationRules struct {
 	SendsMail       bool // the server sends email
 	PrivateWebhooks bool // webhooks may use private addresses and http
+}
+
+// Unserved returns why the server doesn't send messages to an address, or "" if it does. It doesn't
+// resolve host names.
+func (r DestinationRules) Unserved(kind, address string) string {
+	if kind == KindEmail {
+		if r.SendsMail {
+			return ""
+		}
+		return "This server doesn't send email."
+	}
+	u, err := url.Parse(address)
+	if err != nil || r.PrivateWebhooks {
+		return ""
+	}
+	var problems Problems
+	if u.Scheme == "http" {
+		problems.Add("address", "The URL must start with https://.")
+	}
+	problems.host("address", u, r.PrivateWebhooks)
+	return strings.Join(problems["address"], " ")
 }
 
 // maxAddressLength limits the length of a webhook URL in bytes, because databases index it.

@@ -77,3 +77,30 @@ func TestConfirmParams(t *testing.T) {
 		}
 	}
 }
+
+func TestUnserved(t *testing.T) {
+	closed, open := DestinationRules{}, DestinationRules{SendsMail: true, PrivateWebhooks: true}
+	for _, tt := range []struct {
+		kind, address string
+		served        bool // with closed
+	}{
+		{KindEmail, "ann@example.com", false},
+		{KindEmail, "", false},
+		{KindWebhook, "https://hooks.example.com/labels", true},
+		{KindWebhook, "https://user:password@hooks.example.com/labels", true}, // accepted by earlier versions
+		{KindWebhook, "https://8.8.8.8:8443/", true},
+		{KindWebhook, "http://hooks.example.com/labels", false},
+		{KindWebhook, "https://127.0.0.1/", false},
+		{KindWebhook, "https://[::1]/", false},
+		{KindWebhook, "https://localhost/", false},
+		{KindWebhook, "https://192.168.1.7:9090/", false},
+		{KindWebhook, "%zz", true}, // fails when it is sent
+	} {
+		if got := closed.Unserved(tt.kind, tt.address); (got == "") != tt.served {
+			t.Errorf("%s %q: Unserved = %q, want served %t", tt.kind, tt.address, got, tt.served)
+		}
+		if got := open.Unserved(tt.kind, tt.address); got != "" {
+			t.Errorf("%s %q with everything allowed: Unserved = %q", tt.kind, tt.address, got)
+		}
+	}
+}

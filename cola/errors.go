@@ -57,6 +57,17 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// DetailDeletesAt is the detail of a CodeAccountSuspended with the time at which the account will be
+// deleted, if its deletion was requested.
+const DetailDeletesAt = "deletes_at"
+
+// IsDeletionRequested reports whether a request was rejected because the deletion of its account was
+// requested.
+func IsDeletionRequested(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == CodeAccountSuspended && e.Details[DetailDeletesAt] != nil
+}
+
 // maxQuotedLength limits a quoted value, in characters.
 const maxQuotedLength = 60
 
@@ -90,6 +101,21 @@ func Unavailable() *Error {
 		Code:       CodeUnavailable,
 		Message:    "The registry is unavailable right now. You were not charged. Try again in a few seconds.",
 		RetryAfter: UnavailableRetry,
+	}
+}
+
+// ReasonOverloaded is the details.reason of Overloaded.
+const ReasonOverloaded = "overloaded"
+
+// Overloaded returns the error for an operation that is rejected because too many are waiting to be
+// metered. Details contain the reason and the wait in seconds (retry_after), from
+// one second to UnavailableRetry.
+func Overloaded(wait time.Duration) *Error {
+	wait = min(max(wait, time.Second), UnavailableRetry)
+	return &Error{
+		Code:    CodeUnavailable,
+		Message: "The registry is busy right now. You were not charged. Try again in " + WaitWords(wait) + ".",
+		Details: map[string]any{"reason": ReasonOverloaded, "retry_after": roundUp(wait, time.Second)}, RetryAfter: wait,
 	}
 }
 

@@ -97,3 +97,15 @@ func TestTooMany(t *testing.T) {
 		t.Error("unknown limit is in the details")
 	}
 }
+
+// TestOverloaded checks that the wait is within bounds and the same in all fields.
+func TestOverloaded(t *testing.T) {
+	for wait, want := range map[time.Duration]time.Duration{
+		0: time.Second, 1500 * time.Millisecond: 1500 * time.Millisecond, time.Hour: UnavailableRetry,
+	} {
+		e := Overloaded(wait)
+		if e.Code != CodeUnavailable || e.RetryAfter != want || e.Details["retry_after"] != roundUp(want, time.Second) {
+			t.Errorf("Overloaded(%v): code %q, wait %v, details %v; want %v", wait, e.Code, e.RetryAfter, e.Details, want)
+		}
+	}
+}

@@ -8,7 +8,7 @@ import (
 )
 
 // TTB's registry export has neither the approval date nor the status of a label. It has the
-// completed date, which is the date of the latest status change: usually the approval, but years
+// completion date, which is the date of the latest status change: usually the approval, but years
 // later for a label that was surrendered or expired. So labels without an approval date get an
 // estimate, and the effective date of a label is the approval date or else the estimate.
 
@@ -16,20 +16,20 @@ import (
 // known.
 const DefaultProcessingDays = 20
 
-// maxProcessingDays is the number of days after receipt up to which a completed date counts as the
+// maxProcessingDays is the number of days after receipt up to which a completion date counts as the
 // approval date.
 const maxProcessingDays = 120
 
 // maxSnapshotAge is the number of days after publication for which a processing time is used.
 const maxSnapshotAge = 365
 
-// EstimateApproval estimates a label's approval date from its ID and its completed date, which is
+// EstimateApproval estimates a label's approval date from its ID and its completion date, which is
 // zero if unknown. It returns zero if the ID has no plausible receipt date as of today.
 // processingDays returns the median time from receipt to approval; it is called only if the
 // estimate depends on it.
 //
-// The estimate is the completed date if that is within 120 days of receipt. Otherwise it is the
-// receipt date plus the median processing time, but never after the completed date. The stores'
+// The estimate is the completion date if that is within 120 days of receipt. Otherwise it is the
+// receipt date plus the median processing time, but never after the completion date. The stores'
 // migrations have the same rule in SQL.
 func EstimateApproval(id TTBID, completed, today Date, processingDays func(received Date) int) Date {
 	received := id.Received(today)

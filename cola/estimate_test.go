@@ -25,7 +25,7 @@ func TestEstimateApproval(t *testing.T) {
 		{"completed before receipt", 15032001000123, "2015-01-31", "2015-01-31", 20},
 		{"not completed", 15032001000123, "", "2015-02-21", 20},
 		{"known processing time", 15032001000123, "", "2015-02-06", 5},
-		{"processing time beyond the completed date", 15032001000123, "2015-06-02", "2015-06-02", 400},
+		{"processing time beyond the completion date", 15032001000123, "2015-06-02", "2015-06-02", 400},
 		{"negative processing time", 15032001000123, "", "2015-02-01", -5},
 		{"leap day", 16366001000123, "", "2017-01-20", 20},
 		{"day 366 of a common year", 15366001000123, "2015-12-31", "", 20},
@@ -61,8 +61,8 @@ func mustParseDate(t *testing.T, s string) Date {
 	return d
 }
 
-// TestEstimateApprovalBounds checks that an estimate is never after the completed date, and never
-// before receipt unless the completed date is. There must be an estimate unless the receipt date is
+// TestEstimateApprovalBounds checks that an estimate is never after the completion date, and never
+// before receipt unless the completion date is. There must be an estimate unless the receipt date is
 // impossible.
 func TestEstimateApprovalBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -89,7 +89,7 @@ func TestEstimateApprovalBounds(t *testing.T) {
 			t.Errorf("estimate = %s for the receipt date %s", got, received)
 		case got == 0:
 		case completed != 0 && got > completed:
-			t.Errorf("estimate = %s is after the completed date %s", got, completed)
+			t.Errorf("estimate = %s is after the completion date %s", got, completed)
 		case got < min(received, max(completed, 1)) || completed == 0 && got < received:
 			t.Errorf("estimate = %s is before the receipt date %s; completed %s", got, received, completed)
 		}

@@ -169,7 +169,8 @@ func (p SearchParams) FixDates(now time.Time) SearchParams {
 	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 || p.DateRange != "" {
 		return p
 	}
-	if p.normalize(&Problems{}).defaultWindow() {
+	normalized := p
+	if normalized.normalize(&Problems{}); normalized.defaultWindow() {
 		p.ApprovalDateFrom, p.ApprovalDateTo = LastYear(now)
 	} else {
 		p.DateRange = AllDates

@@ -1,6 +1,7 @@
 package cola
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -197,8 +198,16 @@ var filters = indexed([]Filter{
 	},
 })
 
-// Filters returns all filters.
-func Filters() []Filter { return slices.Clone(filters) }
+// Filters yields all filters, which the caller must not change.
+func Filters() iter.Seq[*Filter] {
+	return func(yield func(*Filter) bool) {
+		for i := range filters {
+			if !yield(&filters[i]) {
+				return
+			}
+		}
+	}
+}
 
 // FilterOf returns the filter with the given name in SearchParams.
 func FilterOf(param string) (f *Filter, ok bool) {

@@ -70,7 +70,7 @@ func TestEverySearchParamIsAFilter(t *testing.T) {
 // part, and has a description for people.
 func TestEverySavedFilterIsAFilter(t *testing.T) {
 	var names []string
-	for _, f := range Filters() {
+	for f := range Filters() {
 		names = append(names, f.Saved...)
 		if len(f.Saved) > 1 && len(f.Saved) != len(f.Words) {
 			t.Errorf("%d booleans, but %d words for %s", len(f.Saved), len(f.Words), f.Noun)

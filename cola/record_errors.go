@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Limits of a record.
+// Limits on a record.
 const (
 	maxNameRunes  = 500    // of a name, code or other short text
 	maxProseRunes = 10_000 // of a description or a web address
@@ -25,7 +25,7 @@ const (
 	maxYear = 2200
 )
 
-// recordErrors collects the errors of a record. Unlike Problems, it doesn't normalize, and its
+// recordErrors collects the errors in a record. Unlike Problems, it doesn't normalize, and its
 // methods don't allocate for valid values, because an import checks millions.
 type recordErrors struct {
 	messages []string

@@ -58,7 +58,7 @@ type SavedSearchFilters struct {
 	Grape               string       `json:"grape,omitzero" doc:"Grape variety, any case." maxLength:"200" example:"Zinfandel"`
 	Appellation         string       `json:"appellation,omitzero" doc:"Appellation, including areas inside it." maxLength:"200" example:"Napa Valley"`
 	EstimatedDates      string       `json:"estimated_dates,omitzero" enum:"exclude" doc:"exclude leaves out labels whose approval date is only estimated." example:"exclude"`
-	BrandSimilarTo      string       `json:"brand_similar_to,omitzero" doc:"Labels of brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
+	BrandSimilarTo      string       `json:"brand_similar_to,omitzero" doc:"Labels for brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
 	Class               string       `json:"class,omitzero" doc:"Exact class/type name, any case." maxLength:"200" example:"TABLE RED WINE"`
 }
 
@@ -74,7 +74,7 @@ type ScheduleParams struct {
 type SavedSearchParams struct {
 	Decoded
 	Name     string              `json:"name" minLength:"1" maxLength:"200" doc:"Name of the search." example:"New Oak brands"`
-	Filters  *SavedSearchFilters `json:"filters" doc:"Labels must match all filters. With several types, categories or containers, any one of them is enough. There is no date filter: each scheduled run covers the time since the previous one."`
+	Filters  *SavedSearchFilters `json:"filters" doc:"Labels must match all filters. With multiple types, categories or containers, any one of them is enough. There is no date filter: each scheduled run covers the time since the previous one."`
 	Schedule *ScheduleParams     `json:"schedule,omitempty" doc:"Makes the search an alert. Alerts need at least one filter that narrows the search."`
 
 	// IdempotencyKey makes a repeated request return the same search: 1 to 255 visible ASCII
@@ -159,6 +159,8 @@ type SavedSearch struct {
 	CreatedAt    Timestamp          `json:"created_at" format:"date-time" doc:"Creation time (UTC)." example:"2026-11-20T13:14:15Z"`
 	ManageURL    string             `json:"manage_url" format:"uri" doc:"Dashboard page of the search." example:"https://example.com/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	DashboardURL string             `json:"dashboard_url" format:"uri" doc:"Dashboard page of all saved searches." example:"https://example.com/saved-searches"`
+
+	RunRequested bool `json:"-"` // a manual run of a search without a schedule is due
 }
 
 // Timestamp is a time in microseconds since 1970 UTC, ISO 8601 in JSON. The zero Timestamp is

@@ -167,7 +167,7 @@ type broadnessTest struct {
 func broadnessTests() []broadnessTest {
 	on := Some(true)
 	every := func(f *SavedSearchFilters, groups ...string) {
-		for _, c := range Filters() {
+		for c := range Filters() {
 			if slices.Contains(groups, c.Group) {
 				c.save(f, filterValue{words: c.Words})
 			}

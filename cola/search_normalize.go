@@ -18,21 +18,21 @@ import (
 // nothing.
 func (p SearchParams) Normalize(now time.Time) (ColaSearch, error) {
 	problems := p.Decoded.problems()
-	normalized := p.normalize(problems)
+	p.normalize(problems)
 	s := ColaSearch{
-		Query:       normalized.query(problems),
-		Sort:        Sort(normalized.Sort),
+		Query:       p.query(problems),
+		Sort:        Sort(p.Sort),
 		PerPage:     problems.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
-		Fingerprint: normalized.fingerprint(false),
+		Fingerprint: p.fingerprint(false),
 	}
-	s.DefaultWindow = normalized.defaultWindow()
+	s.DefaultWindow = p.defaultWindow()
 	if s.DefaultWindow {
 		s.From, s.To = LastYear(now)
 	}
-	if normalized.Cursor == "" {
+	if p.Cursor == "" {
 		s.Page = problems.page(p.Page, "To continue, send page 100's next_cursor as cursor, without page.")
 	} else if len((*problems)["cursor"]) == 0 {
-		s.resume(problems, &normalized, p.Page)
+		s.resume(problems, &p)
 	}
 	if err := problems.Err(); err != nil {
 		return ColaSearch{}, err
@@ -45,15 +45,19 @@ func (s *ColaSearch) windowFrom(first Date) {
 	s.From, s.To = first, first.AddDays(DefaultWindowDays)
 }
 
-// normalize returns the parameters in the form in which they are compared. It is idempotent.
-func (p SearchParams) normalize(problems *Problems) SearchParams {
-	s := SearchParams{Cursor: problems.text("cursor", p.Cursor), Sort: problems.Choice("sort", p.Sort, sorts())}
-	if s.Sort == sortNewest {
-		s.Sort = string(SortNewest)
+// normalize brings the parameters into the form in which they are compared. It is idempotent.
+func (p *SearchParams) normalize(problems *Problems) {
+	p.Cursor, p.Sort = problems.text("cursor", p.Cursor), problems.Choice("sort", p.Sort, sorts())
+	if p.Sort == sortNewest {
+		p.Sort = string(SortNewest)
+	}
+	if p.VolumeMin.OK || p.VolumeMax.OK {
+		problems.needUnit("volume_unit", p.VolumeUnit)
 	}
 	for i := range filters {
 		if c := &filters[i]; c.Param != "" {
-			c.check(problems, c.Param, c.normalize, valueAt(c.param(&p))).writeTo(c.param(&s))
+			field := c.param(p)
+			c.check(problems, c.Param, c.normalize, valueAt(field)).writeTo(field)
 		}
 	}
 	if from, to := p.ApprovalDateFrom, p.ApprovalDateTo; from != 0 && to != 0 && from > to {
@@ -62,16 +66,12 @@ func (p SearchParams) normalize(problems *Problems) SearchParams {
 	for name, date := range map[string]Date{
 		"approval_date_from": p.ApprovalDateFrom, "approval_date_to": p.ApprovalDateTo,
 	} {
-		if s.DateRange != "" && date != 0 {
+		if p.DateRange != "" && date != 0 {
 			problems.Add(name, "Can't be combined with date_range; omit one of them.")
 		}
 	}
-	problems.ordered("abv_min", s.ABVMin, "abv_max", s.ABVMax)
-	problems.ordered("volume_min", s.VolumeMin, "volume_max", s.VolumeMax)
-	if p.VolumeMin.OK || p.VolumeMax.OK {
-		problems.needUnit("volume_unit", p.VolumeUnit)
-	}
-	return s
+	problems.ordered("abv_min", p.ABVMin, "abv_max", p.ABVMax)
+	problems.ordered("volume_min", p.VolumeMin, "volume_max", p.VolumeMax)
 }
 
 // check normalizes a value and reports problems under name.
@@ -107,13 +107,13 @@ func (p *Problems) needUnit(name, unit string) {
 }
 
 // query returns the query of normalized parameters, without the default window.
-func (p SearchParams) query(problems *Problems) (q Query) {
+func (p *SearchParams) query(problems *Problems) (q Query) {
 	for i := range filters {
 		f := &filters[i]
 		if f.Param == "" {
 			continue
 		}
-		v := valueAt(f.param(&p))
+		v := valueAt(f.param(p))
 		if f.measured {
 			v.number = problems.milliliters(f.Param, v.number, p.VolumeUnit)
 		}
@@ -136,7 +136,7 @@ func (p *Problems) milliliters(name string, v Opt[float64], unit string) Opt[flo
 }
 
 // defaultWindow reports whether the default date window applies to normalized parameters.
-func (p SearchParams) defaultWindow() bool {
+func (p *SearchParams) defaultWindow() bool {
 	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 || p.DateRange != "" {
 		return false
 	}
@@ -152,9 +152,9 @@ func (p SearchParams) defaultWindow() bool {
 }
 
 // resume positions the search after the cursor and restores the default window of its first page.
-func (s *ColaSearch) resume(problems *Problems, p *SearchParams, page Opt[int]) {
-	if page.OK && page.V != 1 {
-		problems.Add("page", "page %d and cursor can't be combined; omit page.", page.V)
+func (s *ColaSearch) resume(problems *Problems, p *SearchParams) {
+	if p.Page.OK && p.Page.V != 1 {
+		problems.Add("page", "page %d and cursor can't be combined; omit page.", p.Page.V)
 	}
 	c, err := DecodeCursor(p.Cursor)
 	switch {

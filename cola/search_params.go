@@ -36,18 +36,18 @@ type Nulled struct {
 type SearchParams struct {
 	Decoded
 	Q                      string       `json:"q" doc:"Text in the TTB ID, brand, product, class, permit number, or applicant or company name. Every word must match. Plurals match singulars, \"and\" matches &, and ABC matches A.B.C. \"Quotes\" match adjacent words as written; a trailing * matches a prefix. A 14-digit TTB ID finds that label. 8 to 14 digits, ignoring spaces and hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
-	ProductType            []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Product type. With several values, a label needs to match only one." example:"wine"`
+	ProductType            []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Product type. With multiple values, a label needs to match only one." example:"wine"`
 	Class                  string       `json:"class" doc:"Exact class/type name, any case." maxLength:"200" example:"TABLE RED WINE"`
-	Category               []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Top level of the category path. With several values, a label needs to match only one." example:"Wine"`
+	Category               []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Top level of the category path. With multiple values, a label needs to match only one." example:"Wine"`
 	DerivedSubcategory     string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Renamed paths also work if an alias maps them to the current one." maxLength:"200" example:"Wine > Red Wine"`
 	Origin                 string       `json:"origin" doc:"Origin or country: name, adjective, US state code or ISO 3166 code, any case. A code that is both a state and a country is read as the state; the response's notes say so. A country includes its parts: american also finds labels from Kentucky." maxLength:"200" example:"french"`
 	DomesticOrImported     string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
 	Status                 string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; default: all statuses. expired, surrendered and revoked search all dates." example:"approved"`
 	BrandName              string       `json:"brand_name" doc:"Part of the brand name, any case. Words match as in q. In \"quotes\", the whole name." maxLength:"200" example:"oak"`
-	BrandSimilarTo         string       `json:"brand_similar_to" doc:"Labels of brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
-	BrandFirstSeenFrom     Date         `json:"brand_first_seen_from" format:"date" doc:"Labels of brands whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
+	BrandSimilarTo         string       `json:"brand_similar_to" doc:"Labels for brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
+	BrandFirstSeenFrom     Date         `json:"brand_first_seen_from" format:"date" doc:"Labels for brands whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
 	PermitNumber           string       `json:"permit_number" doc:"Exact permit number of the applicant. The example is a placeholder." maxLength:"200" example:"NJ-I-721"`
-	PermitteeFirstSeenFrom Date         `json:"permittee_first_seen_from" format:"date" doc:"Labels of permits whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
+	PermitteeFirstSeenFrom Date         `json:"permittee_first_seen_from" format:"date" doc:"Labels for permits whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
 	ApplicantState         string       `json:"applicant_state" doc:"Applicant's US state: code or name." example:"CA"`
 	BarcodeValue           string       `json:"barcode_value" doc:"Exact main barcode; spaces and hyphens are ignored. The example is a placeholder." maxLength:"200" example:"0 36000 29145 2"`
 	ApprovalDateFrom       Date         `json:"approval_date_from" format:"date" doc:"Earliest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-01-01"`
@@ -59,7 +59,7 @@ type SearchParams struct {
 	VolumeUnit             string       `json:"volume_unit" enum:"beer barrels,fluid ounces,gallons,liters,milliliters,pints,quarts" doc:"Unit of volume_min and volume_max; required with either." example:"milliliters"`
 	VolumeMin              Opt[float64] `json:"volume_min" minimum:"0" doc:"Minimum net contents, in volume_unit. Excludes labels with unknown volume." example:"700"`
 	VolumeMax              Opt[float64] `json:"volume_max" minimum:"0" doc:"Maximum net contents, in volume_unit. Excludes labels with unknown volume." example:"1000"`
-	ContainerType          []string     `json:"container_type" enum:"bag,bottle,box,can,carton,cask,jug,keg,pod,pouch" doc:"Container type. With several values, a label needs to match only one." example:"bottle,can"`
+	ContainerType          []string     `json:"container_type" enum:"bag,bottle,box,can,carton,cask,jug,keg,pod,pouch" doc:"Container type. With multiple values, a label needs to match only one." example:"bottle,can"`
 	Grape                  string       `json:"grape" doc:"Grape variety, such as Zinfandel; case and accents are ignored." maxLength:"200" example:"Zinfandel"`
 	Appellation            string       `json:"appellation" doc:"Appellation of origin, such as Napa Valley, including areas inside it. A state or county includes its areas." maxLength:"200" example:"Napa Valley"`
 	Sort                   string       `json:"sort" enum:"-approval_date,approval_date,brand" default:"-approval_date" doc:"Order: newest first (-approval_date), oldest first (approval_date) or by brand from A to Z (brand; newest first within a brand). Undated labels come last; with brand, last within their brand." example:"brand"`

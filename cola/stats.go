@@ -165,8 +165,8 @@ type LabelGroup struct {
 	Appellation            Opt[Text] `json:"appellation,omitzero" nullable:"true" doc:"Appellation in its most frequent spelling; does not include the areas inside it." example:"NAPA VALLEY"`
 	ABV                    Opt[Text] `json:"abv,omitzero" nullable:"true" doc:"ABV range in percent; includes the lower bound but not the upper." example:"12-14"`
 	Volume                 Opt[Text] `json:"volume,omitzero" nullable:"true" doc:"Range of net contents in milliliters; includes the lower bound but not the upper." example:"700-1000"`
-	BrandFirstSeenYear     Opt[Text] `json:"brand_first_seen_year,omitzero" nullable:"true" doc:"Year in which the first label of the brand was approved." example:"2024"`
-	PermitteeFirstSeenYear Opt[Text] `json:"permittee_first_seen_year,omitzero" nullable:"true" doc:"Year in which the first label of the permit was approved." example:"2019"`
+	BrandFirstSeenYear     Opt[Text] `json:"brand_first_seen_year,omitzero" nullable:"true" doc:"Year in which the brand's first label was approved." example:"2024"`
+	PermitteeFirstSeenYear Opt[Text] `json:"permittee_first_seen_year,omitzero" nullable:"true" doc:"Year in which the permit's first label was approved." example:"2019"`
 	Count                  int       `json:"count" minimum:"1" doc:"Number of labels." example:"1204"`
 	Partial                bool      `json:"partial,omitempty" doc:"true if the period hasn't ended, or the search covers only part of it; otherwise absent." example:"true"`
 }

@@ -56,7 +56,7 @@ func TestCountParamsNormalize(t *testing.T) {
 // and otherwise only their own parameters.
 func TestCountParamsFilters(t *testing.T) {
 	var want, got []string
-	for _, f := range Filters() {
+	for f := range Filters() {
 		if f.Param != "" {
 			want = append(want, f.Param)
 		}

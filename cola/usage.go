@@ -56,7 +56,7 @@ func (t Tier) MonthlyPrice() int {
 func (t Tier) Price() string {
 	switch price := t.MonthlyPrice(); {
 	case t == TierFree:
-		return "none"
+		return "Free"
 	case price != 0:
 		return fmt.Sprintf("$%d per month", price)
 	}

@@ -95,7 +95,7 @@ func TestPrice(t *testing.T) {
 	for tier, want := range map[Tier]struct {
 		dollars int
 		words   string
-	}{TierFree: {0, "none"}, TierStarter: {39, "$39 per month"}, TierPro: {99, "$99 per month"}, "other": {}} {
+	}{TierFree: {0, "Free"}, TierStarter: {39, "$39 per month"}, TierPro: {99, "$99 per month"}, "other": {}} {
 		if dollars, words := tier.MonthlyPrice(), tier.Price(); dollars != want.dollars || words != want.words {
 			t.Errorf("%s: %d, %q; want %d, %q", tier, dollars, words, want.dollars, want.words)
 		}

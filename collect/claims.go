@@ -300,7 +300,7 @@ func (c *collector) wait(ctx context.Context) error {
 	}
 }
 
-// siteError classifies an error of the client.
+// siteError classifies an error from the client.
 func siteError(err error) error {
 	temporary, blocked, waiting := (*ttb.TemporaryError)(nil), (*ttb.BlockedError)(nil), (*waitError)(nil)
 	switch {

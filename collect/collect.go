@@ -49,7 +49,7 @@ const (
 type Options struct {
 	// Site configures the client; Run sets its Wait and Logger.
 	Site ttb.Options
-	// First and Last are the range of completed dates to collect. With Follow, plans cover the
+	// First and Last are the range of completion dates to collect. With Follow, plans cover the
 	// trailing days instead: Last is ignored, and First, if set, extends the first plan.
 	First, Last cola.Date
 	// Follow plans the trailing days once a day until the context is canceled.
@@ -71,8 +71,8 @@ type Options struct {
 	// Hold is the time after which others take over the work of a killed process. Default: two
 	// minutes.
 	Hold time.Duration
-	// Backoff is the upper bound of the first wait after a failure. It doubles with each attempt, up
-	// to MaxBackoff. Defaults: two seconds, five minutes.
+	// Backoff is the upper bound on the first wait after a failure. It doubles with each attempt,
+	// up to MaxBackoff. Defaults: two seconds, five minutes.
 	Backoff, MaxBackoff time.Duration
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -100,7 +100,7 @@ func (o *Options) setDefaults() {
 const (
 	// MaxAttempts is the number of attempts after which a day or label fails.
 	MaxAttempts = 8
-	// HistoryDays is the age, by completed date, beyond which labels are history. Alerts ignore
+	// HistoryDays is the age, by completion date, beyond which labels are history. Alerts ignore
 	// labels approved more than 90 days before the window of a run, which is at most a month long.
 	HistoryDays = 120
 	// trailingDays is how many past days Follow queries again, so that each is queried once after
@@ -366,7 +366,7 @@ func (c *collector) recordImports() error {
 	return c.records.end(c.ctx, counts.Incomplete > 0)
 }
 
-// finish records the rest of the imports and completes the report. err is the error of the run.
+// finish records the rest of the imports and completes the report. err is the run's error.
 func (c *collector) finish(err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.stop), stopTimeout)
 	defer cancel()

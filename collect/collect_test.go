@@ -78,7 +78,7 @@ func TestDetails(t *testing.T) {
 	s.checkRequests(t, 2) // two more sessions
 }
 
-// TestChangedLabel queries recent days again. Only labels with a changed completed date are
+// TestChangedLabel queries recent days again. Only labels with a changed completion date are
 // fetched.
 func TestChangedLabel(t *testing.T) {
 	t.Parallel()
@@ -469,7 +469,7 @@ func TestCompletedDate(t *testing.T) {
 	}
 	mustRun(t, st, s.options())
 	if label, err = st.Cola(t.Context(), label.TTBID); err != nil || label.LatestUpdateDate != later {
-		t.Errorf("completed date = %s, %v, want %s", label.LatestUpdateDate, err, later)
+		t.Errorf("completion date = %s, %v, want %s", label.LatestUpdateDate, err, later)
 	}
 	checkEnded(t, st)
 }
@@ -730,7 +730,7 @@ func TestUnavailableStore(t *testing.T) {
 	}
 }
 
-// TestProgress checks the last progress of a run.
+// TestProgress checks the last progress report of a run.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 5})

@@ -2,13 +2,13 @@
 //
 // # Flow
 //
-// Run plans days of completed dates and works until they are collected:
+// Run plans days of completion dates and works until they are collected:
 //
 //  1. It claims a day, latest first, and searches for its labels. The result page states the total.
 //  2. If the export can't list that many rows, the day is split into ranges of class/type codes, and
 //     each is searched on its own.
 //  3. It downloads the export and imports its rows with package ingest. Before a batch of rows is
-//     stored, its new labels, and those whose completed date has changed, are queued.
+//     stored, its new labels, and those whose completion date has changed, are queued.
 //  4. The day is complete if the export had as many rows as the page stated.
 //  5. If no day is due, it claims a queued label, latest first, fetches its printable form and
 //     imports it. If the site has no form, it uses the detail page instead.

@@ -68,7 +68,7 @@ func await(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// recentSite returns a site with labels of the last seven days, and options to follow it.
+// recentSite returns a site with labels from the last seven days, and options to follow it.
 func recentSite(t *testing.T, o ttbsite.Options) (*site, collect.Options) {
 	t.Helper()
 	today := cola.DateOf(time.Now())

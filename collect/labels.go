@@ -94,7 +94,7 @@ func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) (postpon
 
 var latestUpdateDate = cola.FieldIndex[cola.Cola]("latest_update_date")
 
-// setCompleted adds the completed date, which pages lack, to a label, unless the stored date is
+// setCompleted adds the completion date, which pages lack, to a label, unless the stored date is
 // later. Otherwise a label that was not stored from its export row would look new whenever its
 // window is queried again.
 func (c *collector) setCompleted(ctx context.Context, patches []cola.Patch[cola.Cola], completed cola.Date) error {

@@ -89,7 +89,7 @@ func (o *Options) days(now time.Time, status store.FetchStatus, begin bool) (fir
 	return first, last
 }
 
-// EarliestDay precedes all of TTB's completed dates.
+// EarliestDay precedes all of TTB's completion dates.
 var EarliestDay = cola.NewDate(1950, time.January, 1)
 
 // earliest returns the first day to work on. A follower also works on the days of earlier plans.

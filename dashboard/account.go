@@ -95,7 +95,7 @@ func hostOf(address string) string {
 // accountPage shows the account, its identities and its active sign-ins.
 type accountPage struct {
 	Identities []identityRow
-	ByEmail    bool // the account holder can sign in with an emailed link
+	ByEmail    bool // the account holder can sign in with an emailed link, and gets email
 	Removable  bool // removing any one identity leaves another way to sign in
 
 	SignIns []signInRow
@@ -164,6 +164,25 @@ func (req *request) removeIdentity() error {
 		return err
 	}
 	return req.redirect(accountPath, "Sign-in method removed.")
+}
+
+// setQuotaEmails turns email about quotas on or off.
+func (req *request) setQuotaEmails() error {
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	on := form.Get("on") == "true"
+	state, err := req.svc.SetQuotaEmails(req.ctx(), req.caller, on)
+	req.recordQuota(state)
+	if err != nil {
+		return err
+	}
+	notice := "Email about quotas turned off."
+	if on {
+		notice = "Email about quotas turned on."
+	}
+	return req.redirect(accountPath, notice)
 }
 
 func (req *request) endSignIn() error {

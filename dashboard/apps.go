@@ -22,6 +22,7 @@ type accessService interface {
 	Identities(context.Context, cola.Caller) ([]registry.Identity, cola.QuotaState, error)
 	RemoveIdentity(context.Context, cola.Caller, registry.Identity) (cola.QuotaState, error)
 	ExportAccount(context.Context, cola.Caller, io.Writer) (cola.QuotaState, error)
+	SetQuotaEmails(ctx context.Context, c cola.Caller, on bool) (cola.QuotaState, error)
 }
 
 func accessRoutes() []route {
@@ -32,9 +33,9 @@ func accessRoutes() []route {
 		get(appsPath+"/{id}/restore", (*request).confirmRestoreApp),
 		post(appsPath+"/{id}/restore", (*request).restoreApp),
 		get(accountPath, (*request).accountPage),
-		get(accountPath+"/export", (*request).exportAccount),
 		get(accountPath+"/identities/remove", (*request).confirmRemoveIdentity),
 		post(accountPath+"/identities/remove", (*request).removeIdentity),
+		post(accountPath+"/quota-emails", (*request).setQuotaEmails),
 		post(accountPath+"/sign-ins/{id}/end", (*request).endSignIn),
 		post(accountPath+"/sign-ins/end-others", (*request).endOtherSignIns),
 	}

@@ -57,7 +57,7 @@ func (req *request) brands(reader *params.Reader[cola.BrandParams]) error {
 	p.Quota = req.quota
 	if p.Form.Problems = fieldProblems(err); p.Form.Problems != nil {
 		web.EventOf(req.ctx()).Code = cola.CodeValidation
-		return req.show(http.StatusBadRequest, "brands", page{Title: "Invalid check · Check a name", Data: p})
+		return req.show(http.StatusBadRequest, "brands", page{Title: "Invalid input · Check a name", Data: p})
 	}
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (req *request) brands(reader *params.Reader[cola.BrandParams]) error {
 	p.Report = req.brandReport(check.params, result)
 	return req.show(http.StatusOK, "brands", page{
 		Title: p.Report.Name + " · Check a name", Data: p,
-		Call: req.call(http.MethodGet, "/brands?"+queryOf(check.params).Encode(),
+		Call: req.call(http.MethodGet, "/brands?"+params.Query(check.params).Encode(),
 			"Costs one list record per brand returned; free if no brand is similar.").
 			forTool("check_brand", argumentsOf(check.params)),
 	})
@@ -132,7 +132,7 @@ func (req *request) brandReport(p cola.BrandParams, found registry.BrandPage) *b
 		if p.Page = (cola.Opt[int]{}); page > 1 {
 			p.Page = cola.Some(page)
 		}
-		return brandsURL(queryOf(p))
+		return brandsURL(params.Query(p))
 	}
 	if n := len(found.Brands); n > 0 {
 		r.Pager.First, r.Pager.Last = (at.Page-1)*at.PerPage+1, (at.Page-1)*at.PerPage+n
@@ -171,10 +171,10 @@ func newBrandRow(m *cola.BrandMatch, types []string) brandRow {
 	r := brandRow{
 		Name: name(m.BrandName), Similarity: cola.SimilarityName(m.Similarity), Score: m.Score, Types: m.ProductTypes,
 		Labels: m.Colas, First: m.FirstApproval, Last: m.LastApproval, MoreHolders: m.TotalHolders - len(m.Holders),
-		ExampleID: m.ExampleTTBID.String(), SaveURL: newSearchPath + "?" + queryOf(search).Encode(),
+		ExampleID: m.ExampleTTBID.String(), SaveURL: newSearchPath + "?" + params.Query(search).Encode(),
 	}
 	search.DateRange = cola.AllDates
-	r.LabelsURL = exploreURL(queryOf(search))
+	r.LabelsURL = exploreURL(params.Query(search))
 	for _, s := range []struct {
 		n    int
 		name string

@@ -99,7 +99,8 @@ func TestBrandPages(t *testing.T) {
 	s.get("/brands?page=9&q=Quokka").shows(t, http.StatusOK, `<a href="/brands?q=Quokka">`)
 }
 
-// TestBrandProblems checks that each invalid parameter has an error next to its field, at no charge.
+// TestBrandProblems checks that an error links to the field of an invalid parameter, and that
+// nothing is charged.
 func TestBrandProblems(t *testing.T) {
 	s := mustSite(t)
 	for query, says := range map[string]string{

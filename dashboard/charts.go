@@ -103,10 +103,10 @@ func (p chart) Rows() []row {
 	for i, s := range p.Steps {
 		r := row{Label: s.Label}
 		known := false
-		for _, one := range p.Series {
-			known = known || i < len(one.Values)
+		for _, part := range p.Series {
+			known = known || i < len(part.Values)
 			if len(p.Series) > 1 {
-				r.Values = append(r.Values, one.At(i))
+				r.Values = append(r.Values, part.At(i))
 			}
 		}
 		if known {
@@ -117,21 +117,21 @@ func (p chart) Rows() []row {
 	return rows
 }
 
-// Heads returns the headings of the table, after that of the first column.
-func (p chart) Heads() (heads []string) {
+// Columns returns the headings of the table, after that of the first column.
+func (p chart) Columns() (columns []string) {
 	if len(p.Series) < 2 {
 		return []string{capitalize(p.Unit)}
 	}
 	for _, s := range p.Series {
-		heads = append(heads, s.Name)
+		columns = append(columns, s.Name)
 	}
-	return append(heads, "Total")
+	return append(columns, "Total")
 }
 
 // CSV returns the table as a data URL; see csvURL.
 func (p chart) CSV() template.URL {
 	lines := [][]string{{p.TimeUnit}}
-	for _, head := range p.Heads() {
+	for _, head := range p.Columns() {
 		lines[0] = append(lines[0], web.InertCell(head))
 	}
 	for i, r := range p.Rows() {
@@ -269,16 +269,16 @@ func (p chart) description() string {
 	if p.TimeUnit == "Day" {
 		when = "on"
 	}
-	words := fmt.Sprintf("%s %s in total; peak of %s %s %s.", web.Thousands(sum), p.Unit, web.Thousands(p.Totals[busiest]), when,
+	desc := fmt.Sprintf("%s %s in total; peak of %s %s %s.", web.Thousands(sum), p.Unit, web.Thousands(p.Totals[busiest]), when,
 		p.Steps[busiest].Label)
 	if p.Named() {
 		parts := make([]string, len(p.Series))
 		for i, s := range p.Series {
 			parts[i] = s.Name + " " + web.Thousands(s.Total())
 		}
-		words += " " + strings.Join(parts, ", ") + "."
+		desc += " " + strings.Join(parts, ", ") + "."
 	}
-	return words
+	return desc
 }
 
 func totalsOf(steps int, all []series) []int {

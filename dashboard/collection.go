@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -76,11 +75,8 @@ func (req *request) collection() error {
 			{"With barcodes", c.Coverage.WithBarcodes, n},
 		}
 	}
-	if req.http.Header.Get("Hx-Request") != "" {
-		left, err := strconv.Atoi(req.query().Get("updates"))
-		if p.UpdatesLeft = 0; err == nil {
-			p.UpdatesLeft = min(max(left-1, 0), maxUpdates)
-		}
+	if req.isUpdate() {
+		p.UpdatesLeft = req.updatesLeft(maxUpdates)
 		return req.showPart("collection", "live", p)
 	}
 	return req.show(http.StatusOK, "collection", page{Title: "Data collection", Data: p})

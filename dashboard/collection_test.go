@@ -124,7 +124,7 @@ func TestCollection(t *testing.T) {
 		t.Error("page is marked out of date on the day of the newest labels")
 	}
 	s.registry.Advance(6 * 24 * time.Hour) // Thursday; the newest labels are from the previous Friday
-	page("out of date", "the newest labels were completed by TTB on")
+	page("out of date", "the newest completion date is")
 	if err := s.registry.Store.BlockSite(t.Context(), "a page\nwith <b>ID</b>"); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ const (
 )
 
 // templateFuncs returns the functions for templates.
-func templateFuncs(a *assets, now cola.Clock) template.FuncMap {
+func templateFuncs(a *web.Assets, now cola.Clock) template.FuncMap {
 	when := func(t any) template.HTML { return relativeTimeHTML(t, now()) }
 	return template.FuncMap{
 		"asset":    a.URL,
@@ -34,7 +35,7 @@ func templateFuncs(a *assets, now cola.Clock) template.FuncMap {
 		"plural":   plural,
 		"percent":  percent,
 		"barwidth": barWidth,
-		"here":     func(area, path string) bool { return area == path },
+		"here":     func(area string, areas ...string) bool { return slices.Contains(areas, area) },
 		"tiername": func(t cola.Tier) string { return capitalize(string(t)) },
 	}
 }
@@ -188,6 +189,15 @@ func stripHidden(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// multiLine is like stripHidden, but keeps line breaks.
+func multiLine(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = stripHidden(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // singleLine is like stripHidden, but also replaces line breaks and tabs with spaces.

@@ -39,9 +39,11 @@ type Service interface {
 	homeService
 	keyService
 	usageService
+	planService
 	coverageService
 	collectionService
 	accessService
+	deletionService
 	searchService
 	destinationService
 	exploreService
@@ -72,7 +74,8 @@ type Browsers interface {
 type Options struct {
 	PublicURL  string   // scheme and host of the service, without a trailing slash
 	Hosts      []string // further host names of the service, without ports
-	BillingURL string   // page to change the plan; may be empty
+	BillingURL string   // page to change the plan, unless SellsPlans; may be empty
+	SellsPlans bool     // account holders change their plan at Stripe
 	// SignInForApps is true if apps can sign in with an issuer, besides using keys.
 	SignInForApps bool
 	Landing       http.Handler // serves the root to signed-out visitors; nil redirects them to sign in
@@ -100,7 +103,7 @@ type edge struct {
 	opts     Options
 	now      cola.Clock
 	limiter  *rateLimiter
-	assets   *assets
+	assets   *web.Assets
 	pages    pages
 	hosts    []string // host names of the service; see plainHost
 }
@@ -113,13 +116,13 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	e := &edge{svc: svc, browsers: browsers, opts: o, now: o.Now, limiter: newRateLimiter(o.Now), assets: loadAssets()}
+	e := &edge{svc: svc, browsers: browsers, opts: o, now: o.Now, limiter: newRateLimiter(o.Now), assets: web.LoadAssets(assetFiles, assetsPath, "style.css")}
 	e.pages, e.hosts = parsePages(e.assets, o.Now), ownHosts(o)
 	table := routes()
 	r := chi.NewRouter()
 	recorder := web.NewRecorder(o.Logger, o.Metrics, routePatterns(table), routePattern).WithRequestLog(o.LogRequest)
 	r.Use(web.RequestID, recorder.Record, web.Compress(), e.securityHeaders, web.Recover)
-	r.Get(assetsPath+"{version}/{name}", e.assets.serve) // reads no session
+	r.Get(e.assets.Pattern(), e.assets.Handler(http.NotFound)) // reads no session
 	r.Group(func(r chi.Router) {
 		r.Use(e.rejectEmbedded, browsers.Load, e.rejectCrossOrigin)
 		r.NotFound(e.public((*request).notFoundPage))
@@ -135,7 +138,7 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 func (e *edge) mount(r chi.Router, to route) {
 	serve := e.public(to.serve)
 	if !to.public {
-		serve = e.authenticated(to.serve)
+		serve = e.authenticated(to)
 	}
 	r.Method(to.method, to.pattern, serve)
 	if to.method == http.MethodGet {
@@ -156,6 +159,7 @@ type route struct {
 	method, pattern string
 	serve           func(*request) error
 	public          bool // needs no sign-in
+	leaving         bool // available after the deletion of the account was requested
 }
 
 // The areas of the dashboard; each is the first segment of its paths.
@@ -177,22 +181,21 @@ const (
 	explorePath      = "/explore"
 	brandsPath       = "/brands"
 	trendsPath       = "/trends"
-	connectPath      = "/connect"
+	quickstartPath   = "/quickstart"
+	connectPath      = "/connect" // redirects to quickstartPath
 	assetsPath       = "/assets/"
 )
 
 // areas lists the areas of the dashboard, except the root.
-func areas() []string {
-	return []string{
-		signInPath, signOutPath, keysPath, usagePath, requestsPath, plansPath, coveragePath, collectionPath, appsPath, accountPath,
-		searchesPath, destinationsPath, deliveriesPath, explorePath, brandsPath, trendsPath, connectPath,
-		strings.TrimRight(assetsPath, "/"),
-	}
+var areas = []string{
+	signInPath, signOutPath, keysPath, usagePath, requestsPath, plansPath, coveragePath, collectionPath, appsPath, accountPath,
+	searchesPath, destinationsPath, deliveriesPath, explorePath, brandsPath, trendsPath, quickstartPath, connectPath,
+	strings.TrimRight(assetsPath, "/"),
 }
 
 // Handles reports whether a path belongs to the dashboard.
 func Handles(path string) bool {
-	return path == homePath || slices.ContainsFunc(areas(), func(area string) bool {
+	return path == homePath || slices.ContainsFunc(areas, func(area string) bool {
 		return path == area || strings.HasPrefix(path, area+"/")
 	})
 }
@@ -230,17 +233,19 @@ func routes() []route {
 		signInRoutes(),
 		keyRoutes(),
 		usageRoutes(),
+		planRoutes(),
 		requestLogRoutes(),
 		coverageRoutes(),
 		collectionRoutes(),
 		accessRoutes(),
+		deletionRoutes(),
 		searchRoutes(),
 		destinationRoutes(),
 		exploreRoutes(),
 		listRoutes(),
 		brandRoutes(),
 		countRoutes(),
-		connectRoutes(),
+		quickstartRoutes(),
 	)
 }
 

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 var deliveriesReader = params.New[cola.DeliveryListParams]("this page")
@@ -25,6 +27,11 @@ type deliveryRow struct {
 	Path          string // path of the destination's page; empty if the message goes to another address
 	Class         string // CSS class for the state
 	Undeliverable bool   // a pending email on a server that sends no email
+}
+
+// isStarting reports whether the first attempt is about to start.
+func (r deliveryRow) isStarting() bool {
+	return r.State == cola.DeliveryPending && r.AttemptCount == 0 && !r.Undeliverable
 }
 
 // rows converts deliveries to display rows.
@@ -137,7 +144,34 @@ func withQuery(path string, query url.Values) string {
 type deliveryPage struct {
 	deliveryRow
 	ActionError string // why an action failed; may be empty
-	Attempts    []cola.DeliveryAttempt
+	Attempts    []attemptRow
+	Subject     string // of an email
+	Sent        copied // the latest message, formatted
+	Signed      copied // the same as it was signed, if that differs
+	Truncated   bool   // the message was too long to record
+	UpdatesLeft int    // automatic updates left while the delivery is in progress
+}
+
+// attemptRow is an attempt with the response to it.
+type attemptRow struct {
+	cola.DeliveryAttempt
+	N        int
+	Latest   bool
+	Headers  string
+	Response string
+}
+
+// UpdateSeconds is the pause between automatic updates.
+func (deliveryPage) UpdateSeconds() int { return progressSeconds }
+
+// Responses returns the attempts that got a response, latest first.
+func (p deliveryPage) Responses() (rows []attemptRow) {
+	for _, a := range slices.Backward(p.Attempts) {
+		if a.Headers != "" || a.Response != "" {
+			rows = append(rows, a)
+		}
+	}
+	return rows
 }
 
 func (req *request) deliveryDetail() error { return req.showDelivery(http.StatusOK, "") }
@@ -150,17 +184,53 @@ func (req *request) showDelivery(status int, actionError string) error {
 		return err
 	}
 	req.recordQuota(state)
+	exchanges, _, err := req.svc.DeliveryExchanges(req.ctx(), req.caller, req.path("id"))
+	if err != nil {
+		return err
+	}
 	names, _, err := req.loadNames()
 	if err != nil {
 		return err
 	}
 	d := found.Value
-	p := deliveryPage{deliveryRow: names.row(d.Delivery), ActionError: actionError, Attempts: d.Attempts}
+	p := deliveryPage{deliveryRow: names.row(d.Delivery), ActionError: actionError}
+	p.addAttempts(d.Attempts, exchanges)
+	if p.isStarting() {
+		p.UpdatesLeft = req.updatesLeft(maxProgressUpdates)
+	}
+	if req.isUpdate() {
+		return req.showPart("delivery", "live", p)
+	}
 	return req.show(status, "delivery", page{
 		Title: "Delivery " + strconv.FormatInt(d.ID, 10),
 		Data:  p,
 		Call:  req.call(http.MethodGet, deliveryPath(d.ID), freeCost),
 	})
+}
+
+// addAttempts adds the attempts with their responses, and the latest message. An attempt may have
+// been recorded after the exchanges were read, or the reverse.
+func (p *deliveryPage) addAttempts(attempts []cola.DeliveryAttempt, exchanges []registry.Exchange) {
+	var sent registry.Exchange
+	for i, a := range attempts {
+		row := attemptRow{DeliveryAttempt: a, N: i + 1, Latest: i == len(attempts)-1}
+		if i < len(exchanges) {
+			row.Headers, row.Response = multiLine(exchanges[i].Headers), multiLine(indented(exchanges[i].Response))
+			if exchanges[i].Sent != "" {
+				sent = exchanges[i]
+			}
+		}
+		p.Attempts = append(p.Attempts, row)
+	}
+	p.Truncated = len(sent.Sent) >= registry.MaxSent
+	if p.Kind == cola.KindEmail {
+		p.Subject, p.Sent = stripHidden(sent.Subject), copied{"text", multiLine(sent.Sent)}
+		return
+	}
+	p.Sent = copied{"payload", multiLine(indented(sent.Sent))}
+	if p.Event != cola.EventConfirm && !p.Truncated && p.Sent.Text != sent.Sent {
+		p.Signed = copied{"payload as signed", sent.Sent}
+	}
 }
 
 func (req *request) replayDelivery() error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // mustDeliver runs a search, delivers the result with an optional fault, and returns the delivery
@@ -192,7 +193,7 @@ func TestDeliveryFilterLimit(t *testing.T) {
 // noMail wraps a Service and reports that email isn't set up.
 type noMail struct{ Service }
 
-func (noMail) SendsMail() bool { return false }
+func (noMail) DestinationRules() cola.DestinationRules { return cola.DestinationRules{} }
 
 // TestWithoutEmail checks that without email, no page promises an email attempt, and that
 // webhook deliveries are unaffected.
@@ -231,6 +232,59 @@ func TestWithoutEmail(t *testing.T) {
 			if strings.Contains(table, withoutMail) != stuck {
 				t.Errorf("%s, email set up: %t:\n%s", path, sends, table)
 			}
+		}
+	}
+}
+
+// TestUnservedDestinations checks that destinations which the server doesn't send to say so on every
+// page, offer no action that would send, and that the form doesn't offer email.
+func TestUnservedDestinations(t *testing.T) {
+	s := mustSite(t)
+	search := s.mustSave(wideSearch())
+	own := s.destinationsOf(ann)[0]
+	s.get("/destinations").lacks(t, "unavailable")
+	s.get(own).shows(t, http.StatusOK, own+"/test", own+"/replay")
+	s.handler = New(noMail{s.registry.Service}, s.browsers,
+		Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+	for _, page := range []string{"/destinations", own, search} {
+		s.get(page).shows(t, http.StatusOK, `<span class="state bad">unavailable`)
+	}
+	s.get(own).lacks(t, own+"/test", own+"/replay")
+	s.get("/destinations/new").shows(t, http.StatusOK, `value="email" disabled`)
+}
+
+// TestDeliveryContent checks that a delivery's page shows what was sent and received, formatted and
+// escaped.
+func TestDeliveryContent(t *testing.T) {
+	s := mustSite(t)
+	search := s.mustSave(wideSearch())
+	s.mustWebhook(typedWebhook("saved_search", search[16:]))
+	s.mustRun(search)
+	const evil = "<script>window.struck = true</script>\u202e"
+	payload := `{"type":"saved_search.ran","name":"\u003c/code\u003e` + evil + `"}`
+	s.registry.Exchange = registry.Exchange{Subject: "Subject " + evil, Sent: payload, Headers: "Server: " + evil, Response: "body " + evil}
+	list, _, err := s.registry.Deliveries(t.Context(), s.browsers.callers[ann], cola.DeliveryListParams{State: cola.DeliveryPending})
+	if err != nil || len(list.Rows) != 2 {
+		t.Fatalf("Deliveries = %+v, %v, want 2", list, err)
+	}
+	for _, d := range list.Rows {
+		path := fmt.Sprint("/deliveries/", d.ID)
+		s.get(path).shows(t, http.StatusOK, path+"?updates=150")
+		s.update(path+"?updates=1").lacks(t, "hx-get", "<html")
+	}
+	s.registry.Deliver(t, "")
+	for _, d := range list.Rows {
+		page := s.get(fmt.Sprint("/deliveries/", d.ID))
+		page.checkHTML(t)
+		page.shows(t, http.StatusOK, "Server: ", "body ")
+		page.lacks(t, "hx-get")
+		if strings.Contains(page.body, "<script>window") {
+			t.Errorf("%s: not escaped:\n%s", d.Kind, page.body)
+		}
+		formatted := strings.Contains(page.text, "\n  &quot;type&quot;") || strings.Contains(page.text, "\n  \"type\"")
+		if webhook := d.Kind == cola.KindWebhook; formatted != webhook || strings.Contains(page.text, payload) != webhook ||
+			strings.Contains(page.text, "Subject <") == webhook {
+			t.Errorf("%s: formatted %t:\n%s", d.Kind, formatted, page.text)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 // destinationService contains the operations for destinations and deliveries.
 type destinationService interface {
-	// SendsMail reports whether messages to email addresses are sent.
-	SendsMail() bool
+	// DestinationRules describes the destinations that the server sends messages to.
+	DestinationRules() cola.DestinationRules
 	Destinations(
 		context.Context, cola.Caller, cola.SavedSearchListParams,
 	) (registry.PageList[cola.Destination], cola.QuotaState, error)
@@ -40,6 +40,7 @@ type destinationService interface {
 	Delivery(
 		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 	) (registry.Tagged[cola.DeliveryDetail], cola.QuotaState, error)
+	DeliveryExchanges(ctx context.Context, c cola.Caller, id string) ([]registry.Exchange, cola.QuotaState, error)
 	ReplayDelivery(ctx context.Context, c cola.Caller, id string) (cola.Delivery, cola.QuotaState, error)
 }
 
@@ -78,14 +79,15 @@ func destinationPath(uuid string) string { return destinationsPath + "/" + url.P
 // destinationRow is a destination as shown in lists.
 type destinationRow struct {
 	cola.Destination
-	Name        string // its address
-	Own         bool   // the account's own email address
-	For         string // name of its saved search, or empty for all searches
-	Class       string // CSS class for the state
-	Why         string // reason for the state; may be empty
-	Short       string // short form of Why
-	Unreachable bool   // an email address on a server that sends no email
-	Form        string // single-use form token
+	Name     string // its address
+	Own      bool   // the account's own email address
+	For      string // name of its saved search, or empty for all searches
+	Word     string // the state
+	Class    string // CSS class for the state
+	Why      string // reason for the state; may be empty
+	Short    string // short form of Why
+	Unserved string // why the server doesn't send to the destination; empty if it does
+	Form     string // single-use form token
 }
 
 // ownAddressName stands for the account's own email address.
@@ -97,6 +99,7 @@ func (req *request) destinationRow(d cola.Destination, searches map[string]strin
 		Destination: d,
 		Name:        d.Address.V,
 		Own:         req.isOwn(d),
+		Word:        d.State,
 		Class:       "soft",
 		Why:         stateReason(d),
 		Short:       shortStateReason(d),
@@ -116,8 +119,21 @@ func (req *request) destinationRow(d cola.Destination, searches map[string]strin
 	case d.State == cola.DestinationActive, d.Reason.V == cola.ReasonFailing, d.State == cola.DestinationDisabled:
 		row.Class = "bad"
 	}
-	row.Unreachable = d.Kind == cola.KindEmail && !req.svc.SendsMail()
+	if row.Unserved = unserved(req.svc.DestinationRules(), d); row.Unserved != "" && d.State == cola.DestinationActive {
+		row.Word, row.Class = "unavailable", "bad"
+	}
 	return row
+}
+
+// unserved returns why the server doesn't send to a destination, or "" if it does.
+func unserved(rules cola.DestinationRules, d cola.Destination) string {
+	switch why := rules.Unserved(d.Kind, d.Address.V); {
+	case why != "" && d.Kind == cola.KindEmail:
+		return "Email isn’t set up on this server."
+	case why != "":
+		return "This server doesn’t accept the URL: " + why
+	}
+	return ""
 }
 
 // isOwn reports whether a destination is the one that every account has: the account's own email
@@ -191,7 +207,7 @@ func (req *request) loadDestinationNames() (nameIndex, error) {
 		all:          list.Rows,
 		destinations: map[string]string{},
 		searches:     map[string]string{},
-		noMail:       !req.svc.SendsMail(),
+		noMail:       !req.svc.DestinationRules().SendsMail,
 	}
 	for _, d := range list.Rows {
 		n.destinations[d.UUID] = req.destinationRow(d, nil).Name
@@ -255,7 +271,7 @@ func (req *request) destinations() error {
 	}
 	names := searchNames(searches)
 	p := destinationsPage{
-		SendsMail: req.svc.SendsMail(), MaxDestinations: cola.MaxDestinations,
+		SendsMail: req.svc.DestinationRules().SendsMail, MaxDestinations: cola.MaxDestinations,
 		Pager: newPager(req.http.URL, list.Meta, len(list.Rows)),
 	}
 	for _, d := range list.Rows {

@@ -46,7 +46,7 @@ func (req *request) showDestination(status int, actionError string, problems []s
 		Name: "code", Label: "Code", Hint: "The value of data.code in the challenge, such as KX7Q-2MFA.", MaxLength: 40,
 		Problems: problems,
 	}}
-	p.CanResend = d.NeedsConsent() && !req.ownAddress(d) && !p.Unreachable
+	p.CanResend = d.NeedsConsent() && !req.ownAddress(d) && p.Unserved == ""
 	p.Resumable = d.State != cola.DestinationActive && (!d.NeedsConsent() || req.ownAddress(d))
 	deliveries, _, err := req.svc.Deliveries(req.ctx(), req.caller,
 		cola.DeliveryListParams{Destination: d.UUID, PerPage: cola.Some(latestDeliveries)})
@@ -122,7 +122,7 @@ func (req *request) changeDestination(p cola.DestinationChangeParams, notice str
 func (req *request) testDestination() error {
 	d, state, err := req.svc.TestDestination(req.ctx(), req.caller, req.path("uuid"))
 	return req.redirectToDelivery(d, state, err,
-		"Test message queued. Reload this page to see the result.")
+		"Test message queued.")
 }
 
 func (req *request) resendConfirmation() error {
@@ -221,7 +221,9 @@ func (req *request) rotateSecret() error {
 	if err != nil {
 		return req.showDestinationError(err)
 	}
-	return req.showSecret(http.StatusOK, d, "Secret rotated",
+	p := newSecretPage(d)
+	p.Rotated = true
+	return req.showSecret(http.StatusOK, p, "Secret rotated",
 		req.call(http.MethodPost, destinationPath(d.UUID)+"/secret", freeCost+" Each call creates a new secret."))
 }
 
@@ -239,11 +241,15 @@ type secretPage struct {
 	Destination cola.Destination
 	Secret      copied
 	Rotated     bool
+	Saved       string // confirms that a search was saved with the destination; may be empty
+	Done        string // path of the next page
 }
 
-func (req *request) showSecret(status int, d cola.DestinationWithSecret, title string, call *apiCall) error {
-	return req.show(status, "destination_secret", page{
-		Title: title, Data: secretPage{d.Destination, copied{"secret", d.Secret.V}, status == http.StatusOK},
-		Call: call,
-	})
+func (req *request) showSecret(status int, p secretPage, title string, call *apiCall) error {
+	return req.show(status, "destination_secret", page{Title: title, Data: p, Call: call})
+}
+
+// newSecretPage returns the page for a destination with its new secret.
+func newSecretPage(d cola.DestinationWithSecret) secretPage {
+	return secretPage{Destination: d.Destination, Secret: copied{"secret", d.Secret.V}, Done: destinationPath(d.UUID)}
 }

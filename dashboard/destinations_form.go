@@ -102,7 +102,7 @@ func (req *request) addDestination() error {
 		return req.showDestinationForm(web.StatusOf(cola.CodeOf(err)), f)
 	}
 	if created.Secret.OK {
-		return req.showSecret(http.StatusCreated, created, "Webhook added", req.destinationCall(form))
+		return req.showSecret(http.StatusCreated, newSecretPage(created), "Webhook added", req.destinationCall(form))
 	}
 	notice := "Destination added."
 	if created.State == cola.DestinationUnconfirmed {
@@ -118,7 +118,7 @@ func (req *request) showDestinationForm(status int, f *destinationForm) error {
 		return err
 	}
 	req.recordQuota(state)
-	f.SendsMail = req.svc.SendsMail()
+	f.SendsMail = req.svc.DestinationRules().SendsMail
 	f.Searches, f.More = searchOptions(searches, f.Text("saved_search"), "All")
 	return req.show(status, "destination_form",
 		page{Title: "Add destination", Data: f, Call: req.destinationCall(f.Values)})

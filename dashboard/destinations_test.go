@@ -79,8 +79,8 @@ func TestWebhook(t *testing.T) {
 		hook)
 }
 
-// TestWebhookSecret checks that reloading the response creates no second secret and that no
-// later page shows one.
+// TestWebhookSecret checks that resubmitting the form does not rotate the secret again, and that
+// the webhook's page shows neither secret.
 func TestWebhookSecret(t *testing.T) {
 	s := mustSite(t)
 	path, first := s.mustWebhook(typedWebhook())
@@ -192,8 +192,8 @@ func TestOwnAddress(t *testing.T) {
 	s.get(own).shows(t, http.StatusOK, "active")
 }
 
-// TestConfirmationByEmail checks that an email address outside the account gets a rate-limited
-// confirmation request.
+// TestConfirmationByEmail checks that an email address other than the account's own gets a
+// rate-limited confirmation request.
 func TestConfirmationByEmail(t *testing.T) {
 	s := mustSite(t)
 	path := s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).redirects(t)

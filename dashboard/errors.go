@@ -122,7 +122,7 @@ func errorTitle(p errorPage) string {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
 		return "Invalid request"
 	case http.StatusConflict:
-		return "This can’t be done"
+		return "Action not possible"
 	case http.StatusTooManyRequests:
 		if p.Upgrade == "" {
 			return "Too many requests"

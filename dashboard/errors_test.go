@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
@@ -48,10 +49,11 @@ func (s *site) with(svc Service, b Browsers) *site {
 	return &other
 }
 
-// outages returns the site during a database outage, by the unavailable part.
+// outages returns the site during an outage of the database or an overload, by the unavailable part.
 func (s *site) outages() map[string]*site {
 	return map[string]*site{
 		"account": s.with(noAccounts{s.registry.Service, cola.Unavailable()}, s.browsers),
+		"ledger":  s.with(noAccounts{s.registry.Service, cola.Overloaded(time.Second)}, s.browsers),
 		"session": s.with(s.registry.Service, brokenSessions{s.browsers, false}),
 	}
 }
@@ -119,6 +121,7 @@ func TestOutageWithoutResubmission(t *testing.T) {
 func TestMentionsRetry(t *testing.T) {
 	for message, want := range map[string]bool{
 		cola.Unavailable().Message:                       true,
+		cola.Overloaded(time.Second).Message:             true,
 		"The request timed out. Try again shortly.":      true,
 		"Check the list of keys in a few seconds.":       true,
 		"You’re opening pages too quickly.":              false,

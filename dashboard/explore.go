@@ -139,7 +139,7 @@ func noteLinks(notes []registry.Note, address func(url.Values) string) (links []
 	for _, n := range notes {
 		link := noteLink{Text: n.Finding}
 		if n.Search != nil {
-			link.Action, link.Href = n.Action, address(queryOf(*n.Search))
+			link.Action, link.Href = n.Action, address(params.Query(*n.Search))
 		}
 		links = append(links, link)
 	}
@@ -149,7 +149,7 @@ func noteLinks(notes []registry.Note, address func(url.Values) string) (links []
 // searchCall is the API call that returns the data of the page.
 func (req *request) searchCall(p cola.SearchParams) *apiCall {
 	path := "/colas"
-	if q := queryOf(p).Encode(); q != "" {
+	if q := params.Query(p).Encode(); q != "" {
 		path += "?" + q
 	}
 	cost := "Costs one list record per label returned; free if nothing matches."

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
 )
 
 // linkGroup is a control of a page: a row of links, one of which may be chosen.
@@ -56,7 +57,7 @@ func searchControls(p cola.SearchParams, now time.Time, view string) []linkGroup
 	link := func(label string, chosen bool, change func(*cola.SearchParams)) facetLink {
 		to := p
 		change(&to)
-		return facetLink{Label: label, Chosen: chosen, Href: address(queryOf(to.FreeDates(now)))}
+		return facetLink{Label: label, Chosen: chosen, Href: address(params.Query(to.FreeDates(now)))}
 	}
 	dates := linkGroup{Label: "Dates"}
 	for _, r := range []struct {
@@ -83,8 +84,8 @@ func searchControls(p cola.SearchParams, now time.Time, view string) []linkGroup
 		}))
 	}
 	views := linkGroup{Label: "View", Links: []facetLink{
-		{Label: "List", Chosen: view != galleryView, Href: exploreURL(queryOf(p))},
-		{Label: "Gallery", Chosen: view == galleryView, Href: searchAddress(galleryView)(queryOf(p))},
+		{Label: "List", Chosen: view != galleryView, Href: exploreURL(params.Query(p))},
+		{Label: "Gallery", Chosen: view == galleryView, Href: searchAddress(galleryView)(params.Query(p))},
 	}}
 	return []linkGroup{dates, order, rows, views}
 }

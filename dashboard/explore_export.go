@@ -29,7 +29,7 @@ func newExportLink(p cola.SearchParams, total int, quota cola.QuotaState) *expor
 		return nil
 	}
 	p.PerPage = cola.Opt[int]{}
-	return &exportLink{Labels: n, Total: total, Left: left, Href: exportPath + "?" + queryOf(p).Encode()}
+	return &exportLink{Labels: n, Total: total, Left: left, Href: exportPath + "?" + params.Query(p).Encode()}
 }
 
 func exportPrice() price {

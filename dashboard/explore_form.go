@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -114,48 +113,11 @@ func searchAddress(view string) func(url.Values) string {
 	return func(values url.Values) string { return exploreURL(values) + "&" + viewParam + "=" + galleryView }
 }
 
-// queryOf encodes parameters for the API.
-func queryOf[P any](p P) url.Values {
-	values := url.Values{}
-	eachParam(p, func(name string, value any) {
-		switch value := value.(type) {
-		case []string:
-			values[name] = slices.Clone(value)
-		case float64:
-			values.Set(name, formatDecimal(value))
-		default:
-			values.Set(name, fmt.Sprint(value))
-		}
-	})
-	return values
-}
-
 // argumentsOf encodes parameters for a tool.
 func argumentsOf[P any](p P) map[string]any {
 	arguments := map[string]any{}
-	eachParam(p, func(name string, value any) { arguments[name] = value })
+	params.Each(p, func(name string, value any) { arguments[name] = value })
 	return arguments
-}
-
-// eachParam calls do with every nonzero parameter, as a string, []string, int or float64.
-func eachParam[P any](p P, do func(name string, value any)) {
-	all := reflect.ValueOf(p)
-	for _, f := range cola.FieldsOf[P]() {
-		field := all.FieldByIndex(f.Index)
-		if field.IsZero() {
-			continue
-		}
-		switch value := field.Interface().(type) {
-		case cola.Date:
-			do(f.Name, value.String())
-		case cola.Opt[int]:
-			do(f.Name, value.V)
-		case cola.Opt[float64]:
-			do(f.Name, value.V)
-		default:
-			do(f.Name, value)
-		}
-	}
 }
 
 // exploreForm is the search form with its values and problems.
@@ -243,7 +205,7 @@ func (f exploreForm) Checks() []exploreField { return f.fields(true) }
 func (f exploreForm) Fields() []exploreField { return f.fields(false) }
 
 func (f exploreForm) fields(checks bool) (fields []exploreField) {
-	for _, c := range cola.Filters() {
+	for c := range cola.Filters() {
 		if c.Param != "" && c.Param != "q" && (c.Kind == cola.ListFilter) == checks {
 			fields = append(fields, f.Field(c.Param))
 		}

@@ -172,7 +172,7 @@ func (l list[P]) serve(req *request, reader *params.Reader[P]) error {
 		req.allowBackCache()
 	}
 	p.add(found, address(withoutPage(search.values)))
-	call := req.call("GET", cmp.Or(found.path, l.call+strings.TrimSuffix("?"+queryOf(search.params).Encode(), "?")), p.Price())
+	call := req.call("GET", cmp.Or(found.path, l.call+strings.TrimSuffix("?"+params.Query(search.params).Encode(), "?")), p.Price())
 	if found.path == "" {
 		call = call.forTool(l.tool, argumentsOf(search.params))
 	}
@@ -239,7 +239,10 @@ func (l list[P]) form(values url.Values, problems map[string][]string, words reg
 
 // add adds the records to the page. first is the URL of the first page.
 func (p *listPage) add(found listRows, first string) {
-	p.Found, p.Rows, p.Notes, p.Pager, p.Cut, p.More = true, found.rows, found.notes, found.pager, found.cut, found.more
+	p.Found, p.Rows, p.Pager, p.Cut, p.More = true, found.rows, found.pager, found.cut, found.more
+	for _, note := range found.notes {
+		p.Notes = append(p.Notes, p.noteSentence(note))
+	}
 	if len(p.Rows) == 0 && p.Pager.Total > 0 {
 		p.FirstURL = first
 	}
@@ -248,6 +251,18 @@ func (p *listPage) add(found listRows, first string) {
 			row[i].listColumn = p.Columns[i]
 		}
 	}
+}
+
+// noteSentence replaces API names in a note with the labels of the form.
+func (p *listPage) noteSentence(note string) string {
+	return quotedOrName.ReplaceAllStringFunc(note, func(word string) string {
+		for _, f := range p.Fields {
+			if f.Name == word {
+				return strings.ToLower(f.Label)
+			}
+		}
+		return word
+	})
 }
 
 // VariantGroup returns the variants as a control.

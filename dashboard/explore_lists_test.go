@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// TestLists checks that every list finds records with its form, at the price of the API.
+// TestLists checks that every list finds records with its form, at the API's price.
 func TestLists(t *testing.T) {
 	s := mustSite(t)
 	barcode := s.someBarcode()
@@ -119,6 +119,12 @@ func TestListForms(t *testing.T) {
 		page := s.get(target)
 		page.shows(t, status, `class="empty"`)
 		page.checkHTML(t)
+	}
+	for target, shows := range map[string]string{
+		"/explore/processing-times/formula?formula_type=formula_type":                                                `No row has the formula type "formula_type".`,
+		"/explore/production-reports?year=2015&commodity=beer&report_type=yearly&statistical_group=barrels+produced": "These group values match your other filters: ",
+	} {
+		s.get(target).shows(t, http.StatusOK, shows)
 	}
 	s.costs(before, 0, 0)
 	s.by("").get("/explore/avas").redirects(t)

@@ -76,13 +76,13 @@ func (req *request) searchResults(
 	bare := p
 	bare.Page, bare.Cursor = cola.Opt[int]{}, ""
 	now, at, address := req.now(), r.Pagination, searchAddress(view)
-	keepDates := func(p cola.SearchParams) string { return address(queryOf(p.FreeDates(now))) }
+	keepDates := func(p cola.SearchParams) string { return address(params.Query(p.FreeDates(now))) }
 	fixed := bare.FixDates(now)
 	dates := dateRangeOf(fixed, now)
 	f := &exploreResults{
 		Total: at.Total, Gallery: view == galleryView, Facets: facetGroups(fixed, r.Facets, keepDates),
 		Controls: searchControls(bare, now, view), Cut: at.TruncatedByQuota, Cost: listCost(req.quota),
-		SaveURL:   strings.TrimSuffix(searchesPath+"/new?"+queryOf(bare).Encode(), "?"),
+		SaveURL:   strings.TrimSuffix(searchesPath+"/new?"+params.Query(bare).Encode(), "?"),
 		TrendsURL: trendsOf(bare, dates == lastYear), CheckURL: checkURL(bare.BrandName),
 		Pager: searchPager(p, at, len(r.Colas), address),
 	}
@@ -101,7 +101,7 @@ func (req *request) searchResults(
 	f.Notes = noteLinks(withRemovableFilters(r), address)
 	f.Export = newExportLink(bare, at.Total, req.quota)
 	if len(r.Colas) == 0 && at.Total > 0 {
-		f.FirstURL = address(queryOf(bare))
+		f.FirstURL = address(params.Query(bare))
 	}
 	for i := range r.Colas {
 		row := req.newLabelRow(&r.Colas[i], r.Images[r.Colas[i].TTBID])
@@ -117,7 +117,7 @@ func (req *request) searchResults(
 // year.
 func trendsOf(p cola.SearchParams, window bool) string {
 	p.Sort = ""
-	values := queryOf(p)
+	values := params.Query(p)
 	values.Set("group_by", cola.ByYear)
 	if window {
 		values.Set("group_by", cola.ByMonth)
@@ -155,7 +155,7 @@ func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
 // labelPicture returns the image of a label, for a display width.
 func (req *request) labelPicture(r *labelRow, image string, width int) picture {
 	p := req.recordLinks().picture(image, width)
-	p.Alt = "Label of " + strings.TrimSpace(r.Brand+" "+r.Product)
+	p.Alt = "Label for " + strings.TrimSpace(r.Brand+" "+r.Product)
 	return p
 }
 
@@ -191,7 +191,7 @@ func searchPager(p cola.SearchParams, at cola.Pagination, rows int, address func
 		if page > 1 {
 			p.Page = cola.Some(page)
 		}
-		return address(queryOf(p))
+		return address(params.Query(p))
 	}
 	numbered := at.Mode != "cursor"
 	if numbered && rows > 0 {
@@ -213,7 +213,7 @@ func searchPager(p cola.SearchParams, at cola.Pagination, rows int, address func
 // filterChips returns the filters of a search.
 func filterChips(p cola.SearchParams, address func(url.Values) string) []filterChip {
 	var chips []filterChip
-	values := queryOf(p)
+	values := params.Query(p)
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
 		for _, value := range values[f.Name] {
 			condition, ok := p.Condition(f.Name, singleLine(value))

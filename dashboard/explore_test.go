@@ -86,7 +86,7 @@ func TestExploreResults(t *testing.T) {
 		"<title>wine · Explore", strconv.Itoa(rows)+" list records · "+web.Thousands(1_000_000-rows)+" left",
 		"/saved-searches/new?product_type=wine",
 		"https://registry.example/api/v1/colas?product_type=wine'",
-		`"search_colas", "arguments": {"product_type":["wine"]}`, `src="/images/`, `alt="Label of `)
+		`"search_colas", "arguments": {"product_type":["wine"]}`, `src="/images/`, `alt="Label for `)
 	s.costs(cola.Used{}, rows, 0)
 	all := s.get("/explore?date_range=all&product_type=wine")
 	all.shows(t, http.StatusOK, `href="/explore?product_type=wine">Last 12 months`, `aria-current="true">All dates`)
@@ -545,7 +545,7 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
-// TestReadSearch checks that readQuery recovers any search that queryOf encodes.
+// TestReadSearch checks that readQuery recovers any search that params.Query encodes.
 func TestReadSearch(t *testing.T) {
 	reader := params.New[cola.SearchParams]("a search")
 	rapid.Check(t, func(t *rapid.T) {
@@ -566,9 +566,9 @@ func TestReadSearch(t *testing.T) {
 		if want.VolumeMax.OK {
 			want.VolumeUnit = "liters"
 		}
-		got := readQuery(reader, queryOf(want).Encode()).params
+		got := readQuery(reader, params.Query(want).Encode()).params
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("%s (-want +got):\n%s", queryOf(want).Encode(), diff)
+			t.Fatalf("%s (-want +got):\n%s", params.Query(want).Encode(), diff)
 		}
 	})
 }

@@ -148,6 +148,19 @@ func mustSite(t *testing.T) *site {
 	return s
 }
 
+// mustSell makes the site sell plans through a fake of Stripe. Ann is on the free tier.
+func mustSell(t *testing.T) *site {
+	t.Helper()
+	s := &site{
+		t: t, registry: registrytest.NewSelling(t), as: ann,
+		browsers: &fakeBrowsers{callers: map[string]cola.Caller{}, put: map[string]string{}},
+	}
+	s.join(ann, cola.TierFree)
+	s.handler = New(s.registry.Service, s.browsers,
+		Options{PublicURL: registrytest.PublicURL, SellsPlans: true, Logger: quiet, Now: s.registry.Now})
+	return s
+}
+
 // join creates an account and returns its holder.
 func (s *site) join(email string, tier cola.Tier) cola.Caller {
 	s.t.Helper()

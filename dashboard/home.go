@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -67,7 +68,10 @@ func (req *request) home() error {
 	for _, m := range matches {
 		p.Matches = append(p.Matches, matchRow{m, runPath(m.Search, strconv.FormatInt(m.ID, 10))})
 	}
-	if err := req.addAlerts(&p); cola.CodeOf(err) == cola.CodeUnavailable {
+	called := slices.ContainsFunc(report.Rows, func(r registry.UsageRow) bool {
+		return r.Credential.Kind == cola.CredentialKey || r.Credential.Kind == cola.CredentialLink
+	})
+	if err := req.addAlerts(&p, called); cola.CodeOf(err) == cola.CodeUnavailable {
 		p.NoAlerts = true
 	} else if err != nil {
 		return err
@@ -79,8 +83,9 @@ func (req *request) home() error {
 	})
 }
 
-// addAlerts adds failing destinations, the number of saved searches and the first steps.
-func (req *request) addAlerts(p *homePage) error {
+// addAlerts adds failing destinations, the number of saved searches and the first steps; called is
+// whether a key or app was used in the last 7 days.
+func (req *request) addAlerts(p *homePage, called bool) error {
 	names, searches, err := req.loadNames()
 	if err != nil {
 		return err
@@ -91,7 +96,9 @@ func (req *request) addAlerts(p *homePage) error {
 		}
 	}
 	p.Saved = len(searches.Names)
-	p.Steps, err = req.firstSteps(p.Saved > 0)
+	if p.Saved == 0 || !called {
+		p.Steps, err = req.firstSteps(p.Saved > 0)
+	}
 	return err
 }
 
@@ -117,7 +124,7 @@ func (req *request) firstSteps(saved bool) ([]firstStep, error) {
 	}
 	return []firstStep{
 		{"Create an API key for your script, or connect an app.", "Create key", keysPath + "/new", len(keys)+len(apps) > 0},
-		{"Make your first call with curl, code or an assistant.", "Connect a client", connectPath, called},
+		{"Make your first call with curl, code or an assistant.", "Quickstart", quickstartPath, called},
 		{"Save a search to get alerts about new labels.", "New saved search", searchesPath + "/new", saved},
 	}, nil
 }

@@ -60,7 +60,7 @@ func TestOverviewAfterDowngrade(t *testing.T) {
 // last one.
 func TestFirstSteps(t *testing.T) {
 	s := mustSite(t)
-	links := map[string]bool{`href="/keys/new"`: true, `href="/connect"`: true, `href="/saved-searches/new"`: true}
+	links := map[string]bool{`href="/keys/new"`: true, `href="/quickstart"`: true, `href="/saved-searches/new"`: true}
 	check := func(after string) {
 		t.Helper()
 		body := s.get("/").body
@@ -79,7 +79,7 @@ func TestFirstSteps(t *testing.T) {
 	if _, err := s.registry.Admit(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
-	links[`href="/connect"`] = false
+	links[`href="/quickstart"`] = false
 	check("a call")
 	s.mustSave(typedSearch())
 	s.get("/").lacks(t, `class="steps"`)

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -19,6 +22,7 @@ type keyService interface {
 	RotateKey(
 		ctx context.Context, c cola.Caller, id int64, p registry.KeyRotationParams,
 	) (registry.NewKey, cola.QuotaState, error)
+	ChangeKey(ctx context.Context, c cola.Caller, id int64, p registry.KeyParams) (cola.QuotaState, error)
 	RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error)
 }
 
@@ -28,6 +32,8 @@ func keyRoutes() []route {
 		get(keysPath+"/ended", (*request).inactiveKeys),
 		get(keysPath+"/new", (*request).newKeyForm),
 		post(keysPath+"/new", (*request).createKey),
+		get(keysPath+"/{id}/edit", (*request).keyEditForm),
+		post(keysPath+"/{id}/edit", (*request).changeKey),
 		get(keysPath+"/{id}/rotate", (*request).rotationForm),
 		post(keysPath+"/{id}/rotate", (*request).rotateKey),
 		get(keysPath+"/{id}/revoke", (*request).confirmRevokeKey),
@@ -49,6 +55,40 @@ type keyRow struct {
 
 // Shown returns the start and the end of the key.
 func (k keyRow) Shown() string { return k.Prefix + "…" + k.LastFour }
+
+// Access returns the display name of the key's scope.
+func (k keyRow) Access() string { return keyAccessName(k.Scope()) }
+
+// networksShown limits the networks of a key in the list.
+const networksShown = 2
+
+// NetworkSummary returns the first networks and the number of the others; empty for any network.
+func (k keyRow) NetworkSummary() string {
+	list := k.Networks.Strings()
+	if len(list) > networksShown {
+		list = append(list[:networksShown:networksShown], fmt.Sprintf("%d more", len(list)-networksShown))
+	}
+	return strings.Join(list, ", ")
+}
+
+func keyAccessName(scope string) string {
+	if scope == registry.ReadOnly {
+		return "Read-only"
+	}
+	return "Read and write"
+}
+
+// keyScopeOptions returns the options for the access of a key.
+func keyScopeOptions(chosen string) []option {
+	list := optionsOf(chosen, registry.KeyScopes()...)
+	for i, o := range list {
+		list[i].Label = keyAccessName(o.Value) + ": can also manage alerts"
+		if o.Value == registry.ReadOnly {
+			list[i].Label = keyAccessName(o.Value) + ": can’t see where alerts are sent"
+		}
+	}
+	return list
+}
 
 func (req *request) keyRow(k registry.Key) keyRow {
 	now := req.now()
@@ -105,21 +145,50 @@ func (req *request) inactiveKeys() error {
 	return req.show(http.StatusOK, "keys_ended", page{Title: "Inactive API keys", Data: p})
 }
 
-// keyForm is the form for a new key or a rotation.
+// keyForm is the form for a new key, a change or a rotation.
 type keyForm struct {
-	Token           string // see newFormToken
+	Token           string // see newFormToken; empty for a change
 	Name, Expires   string // as entered
+	Networks        string // as entered
+	Scope           string // one of registry.KeyScopes
 	Earliest, Until cola.Date
-	Key             keyRow // the key to rotate
+	Key             keyRow // the key to change or rotate; ID 0 for a new key
 	Overlaps        []option
 	Problems        map[string][]string
 	Error           string // why the form was rejected; may be empty
+
+	Client netip.Addr // of the browser; may be unknown
+}
+
+// Scopes returns the options for the access of the key.
+func (f keyForm) Scopes() []option { return keyScopeOptions(f.Scope) }
+
+// MaxNetworks returns the limit on networks.
+func (keyForm) MaxNetworks() int { return cola.MaxNetworks }
+
+// readKeyForm returns a rejected form as it was entered.
+func readKeyForm(form url.Values) keyForm {
+	return keyForm{
+		Name: stripHidden(form.Get("name")), Expires: stripHidden(form.Get("expires")),
+		Networks: entered(form.Get("networks")), Scope: form.Get("scope"),
+	}
+}
+
+// entered returns a text of several lines without hidden characters.
+func entered(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = stripHidden(strings.TrimRight(line, "\r"))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // keyYears limits the date picker; the service enforces the actual limit.
 const keyYears = 10
 
-func (req *request) newKeyForm() error { return req.showKeyForm(http.StatusOK, keyForm{}) }
+func (req *request) newKeyForm() error {
+	return req.showKeyForm(http.StatusOK, keyForm{Scope: registry.KeyScopes()[0]})
+}
 
 func (req *request) showKeyForm(status int, f keyForm) (err error) {
 	if f.Token, err = req.newFormToken(); err != nil {
@@ -127,7 +196,54 @@ func (req *request) showKeyForm(status int, f keyForm) (err error) {
 	}
 	today := cola.DateOf(req.now())
 	f.Earliest, f.Until = today.AddDays(1), cola.DateOf(today.Time().AddDate(keyYears, 0, 0))
-	return req.show(status, "key_new", page{Title: "Create API key", Data: f})
+	f.Client = cola.ClientFrom(req.ctx())
+	return req.show(status, "key_form", page{Title: "Create API key", Data: f})
+}
+
+// activeKey returns the caller's key identified by the path, or CodeNotActive.
+func (req *request) activeKey() (keyRow, error) {
+	k, err := req.key()
+	if err == nil && !k.Active {
+		err = cola.Errorf(cola.CodeNotActive, "This key is revoked or expired. Create a new key instead.")
+	}
+	return k, err
+}
+
+func (req *request) keyEditForm() error {
+	k, err := req.activeKey()
+	if err != nil {
+		return err
+	}
+	return req.showKeyEditForm(http.StatusOK, keyForm{
+		Key: k, Name: k.Name, Scope: k.Scope(), Networks: strings.Join(k.Networks.Strings(), "\n"),
+	})
+}
+
+func (req *request) showKeyEditForm(status int, f keyForm) error {
+	f.Client = cola.ClientFrom(req.ctx())
+	return req.show(status, "key_form", page{Title: "Edit API key", Data: f})
+}
+
+func (req *request) changeKey() error {
+	form, err := req.form()
+	if err != nil {
+		return err
+	}
+	k, err := req.activeKey()
+	if err != nil {
+		return err
+	}
+	state, err := req.svc.ChangeKey(req.ctx(), req.caller, k.ID, keyParams(form))
+	req.recordQuota(state)
+	if problems, sentence, ok := correctable(err); ok {
+		f := readKeyForm(form)
+		f.Key, f.Problems, f.Error = k, problems, sentence
+		return req.showKeyEditForm(statusOf(err), f)
+	}
+	if err != nil {
+		return err
+	}
+	return req.redirect(keysPath, fmt.Sprintf("Key “%s” saved.", stripHidden(form.Get("name"))))
 }
 
 // redirectFormUsed redirects to the list of keys if a form token is invalid.
@@ -148,15 +264,11 @@ func (req *request) createKey() error {
 	if !first {
 		return req.redirectFormUsed()
 	}
-	key, state, err := req.svc.CreateKey(req.ctx(), req.caller, keyParams(form.Get("name"), form.Get("expires")))
+	key, state, err := req.svc.CreateKey(req.ctx(), req.caller, keyParams(form))
 	req.recordQuota(state)
 	if problems, sentence, ok := correctable(err); ok {
-		f := keyForm{
-			Name:     stripHidden(form.Get("name")),
-			Expires:  stripHidden(form.Get("expires")),
-			Problems: problems,
-			Error:    sentence,
-		}
+		f := readKeyForm(form)
+		f.Problems, f.Error = problems, sentence
 		return req.showKeyForm(statusOf(err), f)
 	}
 	if err != nil {
@@ -165,9 +277,10 @@ func (req *request) createKey() error {
 	return req.showNewKey(newKeyPage{Key: key})
 }
 
-// keyParams reads the form of a new key.
-func keyParams(name, expires string) registry.KeyParams {
-	p := registry.KeyParams{Name: name}
+// keyParams reads the form of a new or changed key.
+func keyParams(form url.Values) registry.KeyParams {
+	p := registry.KeyParams{Name: form.Get("name"), Scope: form.Get("scope"), Networks: form.Get("networks")}
+	expires := form.Get("expires")
 	if expires == "" {
 		return p
 	}
@@ -185,6 +298,9 @@ type newKeyPage struct {
 	OldIsCurrent bool    // Old was read after the rotation
 	Setups       []setup
 }
+
+// Row returns the new key as in the list.
+func (p newKeyPage) Row() keyRow { return keyRow{Key: p.Key.Key} }
 
 // showNewKey shows a new key. The secret appears only in this response.
 func (req *request) showNewKey(p newKeyPage) error {
@@ -237,13 +353,9 @@ func overlapOptions(chosen string) []option {
 }
 
 func (req *request) rotationForm() error {
-	k, err := req.key()
+	k, err := req.activeKey()
 	if err != nil {
 		return err
-	}
-	if !k.Active {
-		return cola.Errorf(cola.CodeNotActive,
-			"This key is revoked or expired. Create a new key instead.")
 	}
 	return req.showRotationForm(http.StatusOK, keyForm{Key: k})
 }

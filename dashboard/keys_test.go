@@ -92,7 +92,7 @@ func TestCreateKey(t *testing.T) {
 	created.shows(t, http.StatusOK, "price list job", "Jun 1, 2027, 00:00 UTC",
 		`aria-label="API key"><code>`+secret+`</code></pre><button type="button" class="copy" data-copy`,
 		"export API_KEY="+secret+"\n"+`curl -H "X-API-Key: $API_KEY" 'https://registry.example/api/v1/usage'`,
-		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer "+secret+"'", `"env": { "COLAREGISTRY_API_KEY": "`+secret+`" }`, `"headers": { "Authorization": "Bearer `+secret+`" }`)
+		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer "+secret+"'", `"env": { "API_KEY": "`+secret+`" }`, `"headers": { "Authorization": "Bearer `+secret+`" }`)
 	if got := created.Header.Get("Cache-Control"); !strings.Contains(got, "no-store") {
 		t.Errorf("Cache-Control = %q, want no-store", got)
 	}
@@ -130,7 +130,7 @@ func TestKeySecrecy(t *testing.T) {
 	pages := map[string]response{"again": s.post("/keys/new", form), "rotated": rotated}
 	for _, path := range []string{
 		"/", "/keys", "/keys/new", "/keys/ended", keyPath(old, "rotate"),
-		keyPath(old, "revoke"), "/usage", "/account", "/apps", "/connect", "/plans",
+		keyPath(old, "revoke"), "/usage", "/account", "/apps", "/quickstart", "/plans",
 	} {
 		pages[path] = s.get(path)
 	}
@@ -396,12 +396,13 @@ func TestForeignKeys(t *testing.T) {
 		fmt.Sprint(key.ID), "0", "-1", "x", "1e3", "99999999999999999999", "%00", "1%2f2",
 		"%ff",
 	} {
-		for _, action := range []string{"rotate", "revoke"} {
+		s.registry.Advance(time.Minute) // stay below the rate limit on pages
+		for _, action := range []string{"edit", "rotate", "revoke"} {
 			for _, a := range []response{
 				theirs.get("/keys/" + id + "/" + action),
 				theirs.post("/keys/"+id+"/"+action, url.Values{
 					"form":    {theirs.get("/keys/new").token(t)},
-					"overlap": {"none"},
+					"overlap": {"none"}, "name": {"theirs"}, "scope": {"read"},
 				}),
 			} {
 				a.shows(t, http.StatusNotFound)
@@ -434,7 +435,7 @@ func TestKeyNameEscaping(t *testing.T) {
 	hostile := `"><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}`
 	s.makeKey(hostile, "").shows(t, http.StatusOK, hostile)
 	key := s.keys()[0]
-	for _, target := range []string{"/keys", keyPath(key, "rotate"), keyPath(key, "revoke")} {
+	for _, target := range []string{"/keys", keyPath(key, "edit"), keyPath(key, "rotate"), keyPath(key, "revoke")} {
 		a := s.get(target)
 		a.shows(t, http.StatusOK, hostile)
 		a.checkHTML(t)
@@ -463,4 +464,64 @@ func TestInactiveKeyPages(t *testing.T) {
 	last := s.get("/keys/ended?page=2")
 	last.shows(t, http.StatusOK, "26 to 30 of 30", "old 00")
 	last.checkHTML(t)
+}
+
+// TestEditKey checks that a key's name, access and networks can be changed without a new secret, and
+// that a rejected form keeps its input.
+func TestEditKey(t *testing.T) {
+	s := mustSite(t)
+	token := s.get("/keys/new").token(t)
+	created := s.post("/keys/new", url.Values{
+		"form": {token}, "name": {"report"}, "scope": {"read"}, "networks": {"203.0.113.7/24\r\n2001:db8::1\r\n198.51.100.1"},
+	})
+	created.checkHTML(t)
+	created.shows(t, http.StatusOK, "Read-only", "from 203.0.113.0/24, 2001:db8::1, 1 more")
+	secret, key := created.secret(t), s.keys()[0]
+	if key.Scope() != registry.ReadOnly || len(key.Networks) != 3 {
+		t.Fatalf("created key = %+v, want a read-only key with three networks", key)
+	}
+	list := s.get("/keys")
+	list.checkHTML(t)
+	list.shows(t, http.StatusOK, "Read-only", "203.0.113.0/24, 2001:db8::1, 1 more", keyPath(key, "edit"))
+	form := s.get(keyPath(key, "edit"))
+	form.checkHTML(t)
+	form.shows(t, http.StatusOK, `value="report"`, "203.0.113.0/24\n2001:db8::1\n198.51.100.1</textarea>", `value="read" checked`)
+
+	hostile := "<script>alert(1)</script></textarea>"
+	rejected := s.post(keyPath(key, "edit"), url.Values{"name": {""}, "scope": {"admin"}, "networks": {hostile}})
+	rejected.checkHTML(t)
+	rejected.shows(t, http.StatusBadRequest, `href="#name"`, `href="#scope"`, `href="#networks"`, `role="alert"`, hostile)
+	missing := s.post(keyPath(key, "edit"), url.Values{"name": {"x"}})
+	missing.shows(t, http.StatusBadRequest, `href="#scope"`)
+	if got := s.keys()[0]; got.Name != "report" || got.Scope() != registry.ReadOnly || len(got.Networks) != 3 {
+		t.Errorf("key after rejected changes = %+v", got)
+	}
+
+	if to := s.post(keyPath(key, "edit"), url.Values{"name": {"deploy"}, "scope": {"saved_searches:write"}}).redirects(t); to != "/keys" {
+		t.Errorf("redirect to %s, want /keys", to)
+	}
+	got := s.keys()[0]
+	if got.Name != "deploy" || got.Scope() == registry.ReadOnly || len(got.Networks) != 0 || !s.accepts(secret) {
+		t.Errorf("changed key = %+v, want the same secret without restrictions", got)
+	}
+	s.get("/keys").shows(t, http.StatusOK, `class="notice"`, "deploy", "Read and write", "any network")
+
+	s.post(keyPath(key, "revoke"), nil).redirects(t)
+	s.get(keyPath(key, "edit")).shows(t, http.StatusConflict)
+	s.post(keyPath(key, "edit"), url.Values{"name": {"n"}, "scope": {"read"}}).shows(t, http.StatusConflict)
+}
+
+// TestRotateRestrictedKey checks that a rotation keeps the access and shows it.
+func TestRotateRestrictedKey(t *testing.T) {
+	s := mustSite(t)
+	s.post("/keys/new", url.Values{
+		"form": {s.get("/keys/new").token(t)}, "name": {"report"}, "scope": {"read"}, "networks": {"203.0.113.7"},
+	}).secret(t)
+	key := s.keys()[0]
+	form := s.get(keyPath(key, "rotate"))
+	form.shows(t, http.StatusOK, "Read-only, from 203.0.113.7")
+	s.post(keyPath(key, "rotate"), url.Values{"form": {form.token(t)}, "overlap": {"none"}}).secret(t)
+	if got := s.keys()[0]; got.ID == key.ID || got.Scope() != registry.ReadOnly || got.Networks.String() != "203.0.113.7" {
+		t.Errorf("new key = %+v, want the same access", got)
+	}
 }

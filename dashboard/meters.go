@@ -52,11 +52,13 @@ type forecast struct {
 
 // forecasts returns the forecasts of both meters.
 func forecasts(r registry.UsageReport) []forecast {
-	used, limits, projected := usageOf(r.State.Used), r.State.Limits, usageOf(r.Projected)
-	limit := registry.Usage{DetailViews: limits.DetailViews, ListRecords: limits.ListRecords}
+	used, projected := usageOf(r.State.Used), usageOf(r.Projected)
 	var all []forecast
-	for _, unit := range measures()[:2] { // requests have no quota
-		f := newForecast(meter{capitalize(unit.unit), unit.of(used), unit.of(limit)}, unit.of(projected), r)
+	for _, unit := range measures() {
+		if unit.quota == nil {
+			continue
+		}
+		f := newForecast(meter{capitalize(unit.unit), unit.of(used), unit.quota(r.State.Limits)}, unit.of(projected), r)
 		f.unit = unit
 		all = append(all, f)
 	}

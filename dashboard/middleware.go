@@ -36,7 +36,7 @@ func (e *edge) https() bool { return strings.HasPrefix(e.opts.PublicURL, "https:
 // browsers also apply it to redirects, and the URLs that an issuer redirects to can't be listed.
 // See redirectExternal.
 func (e *edge) contentSecurityPolicy() string {
-	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' https: " +
+	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self' https: " +
 		originOf(e.opts.PublicURL) +
 		"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }

@@ -2,20 +2,14 @@ package dashboard
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"net/http"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/go-chi/chi/v5"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/web"
@@ -38,12 +32,13 @@ type layoutData struct {
 	page
 	Area     string // path of the page's area, for the navigation
 	Path     string // path and query of the page
-	SignedIn bool
+	SignedIn bool   // and the navigation is available
 	Account  registry.Account
 	Holder   cola.AccountID // the signed-in account, for accountField
 	Quota    cola.QuotaState
+	Paid     *billingLine // nil if the account never subscribed
 	Notice   string
-	Assets   *assets
+	Assets   *web.Assets
 	API      string // base URL of the REST API
 	Site     string // name of the service
 	Operator web.Operator
@@ -62,7 +57,7 @@ type pages map[string]*template.Template
 var sharedFiles = []string{"pages/layout.html", "pages/components.html", "pages/fields.html", "pages/charts.html"}
 
 // parsePages parses the templates. It panics on errors, which any test would find.
-func parsePages(a *assets, now cola.Clock) pages {
+func parsePages(a *web.Assets, now cola.Clock) pages {
 	base := template.Must(template.New("layout").Funcs(templateFuncs(a, now)).ParseFS(pageFiles, sharedFiles...))
 	files, err := pageFiles.ReadDir("pages")
 	if err != nil {
@@ -83,8 +78,9 @@ func parsePages(a *assets, now cola.Clock) pages {
 // show writes a page within the layout.
 func (req *request) show(status int, name string, p page) error {
 	f := layoutData{
-		page: p, Area: areaOf(req.http.URL.Path), Path: req.http.URL.RequestURI(), SignedIn: req.signedIn,
+		page: p, Area: areaOf(req.http.URL.Path), Path: req.http.URL.RequestURI(), SignedIn: req.signedIn && req.account.DeletesAt.IsZero(),
 		Account: req.account, Holder: req.caller.Account, Quota: req.quota,
+		Paid:   newBillingLine(req.account.Paid),
 		Notice: req.browsers.Pop(req.ctx(), noticeKey), Assets: req.assets, API: req.opts.PublicURL + apiPath,
 		Site: req.opts.SiteName, Operator: req.opts.Operator, TermsURL: req.opts.TermsURL, PrivacyURL: req.opts.PrivacyURL,
 		Demo: req.opts.Demo,
@@ -148,48 +144,3 @@ func areaOf(path string) string {
 
 //go:embed assets
 var assetFiles embed.FS
-
-// assets are the files that pages load: style sheet, scripts and icon. Their URLs contain a hash of
-// their content, so that browsers can cache them permanently.
-type assets struct {
-	files   map[string][]byte
-	version string
-}
-
-func loadAssets() *assets {
-	a := &assets{files: map[string][]byte{}}
-	sum := sha256.New()
-	err := fs.WalkDir(assetFiles, "assets", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		content, err := assetFiles.ReadFile(name)
-		a.files[d.Name()] = content
-		sum.Write(content)
-		return err
-	})
-	if err != nil {
-		panic(err) // unreachable: the assets are embedded
-	}
-	a.version = hex.EncodeToString(sum.Sum(nil)[:8])
-	return a
-}
-
-// URL returns the URL of an asset.
-func (a *assets) URL(name string) string { return assetsPath + a.version + "/" + name }
-
-// serve serves the current file of an asset, whatever the version in the URL, so that pages still
-// open from a previous version keep working.
-func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
-	name := chi.URLParam(r, "name")
-	content, ok := a.files[name]
-	if !ok {
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Cache-Control", "public, max-age=60")
-	if chi.URLParam(r, "version") == a.version {
-		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	}
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
-}

@@ -98,7 +98,7 @@ func (req *request) permitteePage(found *registry.PermitteeProfile) permitteePag
 		Name: name, Number: singleLine(d.PermitNumber), Active: d.IsActive, Facts: permitteeFacts(&d.PermitteeSummary), Labels: d.Colas,
 		SearchURL: allHistory("permit_number", d.PermitNumber),
 		BrandsURL: counted(cola.ByBrand), HistoryURL: counted(cola.ByYear),
-		WatchURL: newSearchURL(url.Values{"filters.permit_number_text": {d.PermitNumber}, "name": {"Labels of " + name}}),
+		WatchURL: newSearchURL(url.Values{"filters.permit_number_text": {d.PermitNumber}, "name": {name + " labels"}}),
 		Cost:     detailCost(req.quota),
 	}
 	for i := range d.RecentColas {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/go-chi/chi/v5"
 
@@ -61,6 +62,28 @@ func (req *request) redirect(path, notice string) error {
 	return nil
 }
 
+// isUpdate reports whether an open page requests the part of it that updates itself.
+func (req *request) isUpdate() bool { return req.http.Header.Get("Hx-Request") != "" }
+
+// updatesLeft returns how many more times an open page updates itself, at most most. Each update
+// keeps the session alive, and an unattended session must expire.
+func (req *request) updatesLeft(most int) int {
+	if !req.isUpdate() {
+		return most
+	}
+	left, err := strconv.Atoi(req.query().Get("updates"))
+	if err != nil {
+		return 0
+	}
+	return min(max(left-1, 0), most)
+}
+
+// An open page that shows a run or a delivery in progress updates itself.
+const (
+	progressSeconds    = 2
+	maxProgressUpdates = 5 * 60 / progressSeconds
+)
+
 // noticeKey is the session key of the notice for the next page.
 const noticeKey = "notice"
 
@@ -81,7 +104,7 @@ func (e *edge) public(serve func(*request) error) http.HandlerFunc {
 }
 
 // authenticated serves a page that needs a sign-in, and prompts other visitors to sign in.
-func (e *edge) authenticated(serve func(*request) error) http.HandlerFunc {
+func (e *edge) authenticated(to route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		req := &request{edge: e, w: w, http: r}
 		if req.caller, req.signedIn = e.browsers.Caller(r.Context()); !req.signedIn {
@@ -101,11 +124,18 @@ func (e *edge) authenticated(serve func(*request) error) http.HandlerFunc {
 		if err == nil {
 			err = e.limiter.take(limitKey{account: req.caller.Account})
 		}
+		if cola.IsDeletionRequested(err) {
+			if !to.leaving {
+				req.finish(req.redirectLeaving())
+				return
+			}
+			err = req.loadLeavingAccount()
+		}
 		if err != nil {
 			req.failRetryable(err)
 			return
 		}
-		req.finish(serve(req))
+		req.finish(to.serve(req))
 	}
 }
 

@@ -24,6 +24,7 @@ func (e errorExplanation) refusal() refusalRow {
 var (
 	docsErrors      = link{"/docs/errors", "Errors"}
 	docsKeys        = link{"/docs/authentication#rejected-keys", "Authentication"}
+	docsAccess      = link{"/docs/authentication#restrict-a-key", "Restrict a key"}
 	docsFormats     = link{"/docs/api#fields-and-formats", "Fields and formats"}
 	docsSaved       = link{"/docs/api#saved-searches", "Saved searches"}
 	docsDestination = link{"/docs/alerts#destinations", "Destinations"}
@@ -33,6 +34,13 @@ var (
 	docsAssistants  = link{"/docs/assistants#before-you-connect", "Connect an assistant"}
 	docsSuspended   = link{"/docs/alerts#suspended-and-limited-accounts", "Suspended accounts"}
 )
+
+// networkExplanation explains the rejection of a key from outside its networks.
+var networkExplanation = errorExplanation{
+	Why:  "The key was used from outside its allowed networks.",
+	Do:   "Use it from an allowed address, or edit the key. If you don’t know the address in the response, rotate the key.",
+	Docs: docsAccess, Fix: link{keysPath, "API keys"},
+}
 
 // errorExplanations explains the codes, except quota_exceeded.
 var errorExplanations = map[cola.Code]errorExplanation{
@@ -45,8 +53,8 @@ var errorExplanations = map[cola.Code]errorExplanation{
 		Docs: docsKeys, Fix: link{keysPath, "API keys"},
 	},
 	cola.CodeInsufficientScope: {
-		Why: "The app doesn’t have the permission that this call needs.", Do: "Reconnect the app and grant the permission, or use an API key.",
-		Docs: docsAssistants, Fix: link{appsPath, "Connected apps"},
+		Why: "The app or key doesn’t have the permission that this call needs.", Do: "Reconnect the app and grant the permission, or change the key’s access.",
+		Docs: docsAccess, Fix: link{keysPath, "API keys"},
 	},
 	cola.CodeForbidden: {
 		Why: "The server rejects requests from this origin, host or page.", Do: "Send the request from an allowed origin, or from your server.",
@@ -124,6 +132,8 @@ func explainError(code cola.Code, status int, reason string, q cola.QuotaState) 
 	switch {
 	case code == cola.CodeQuotaExceeded:
 		return explainLimit(reason, q)
+	case reason == cola.NetworkNotAllowed:
+		return &networkExplanation
 	case status == web.StatusClientGone:
 		return &errorExplanation{
 			Why: "The client disconnected before the response was ready.", Do: "Check the client’s timeout. The request may have been charged.",

@@ -15,9 +15,9 @@ import (
 
 // searchService contains the operations for saved searches.
 type searchService interface {
-	CreateSavedSearch(
-		context.Context, cola.Caller, cola.SavedSearchParams,
-	) (registry.CreatedSavedSearch, cola.QuotaState, error)
+	CreateAlert(
+		context.Context, cola.Caller, cola.SavedSearchParams, registry.AlertDestinations,
+	) (registry.CreatedAlert, cola.QuotaState, error)
 	SavedSearches(
 		context.Context, cola.Caller, cola.SavedSearchListParams,
 	) (registry.PageList[cola.SavedSearch], cola.QuotaState, error)

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +24,10 @@ type searchPage struct {
 	Reading      string   // how an ambiguous country was interpreted; may be empty
 	State        scheduleState
 	ScheduleText string
-	Due          bool   // a run is requested or due
-	ActionError  string // why an action failed; may be empty
+	Due          bool                 // a run is requested or due
+	Finished     *cola.SavedSearchRun // a manual run that has just finished
+	UpdatesLeft  int                  // automatic updates left while a run or delivery is in progress
+	ActionError  string               // why an action failed; may be empty
 	Runs         registry.PageList[cola.SavedSearchRun]
 	Pager        pager
 	Destinations []destinationRow // its own and account-wide ones
@@ -47,9 +50,9 @@ func (req *request) showSearch(status int, actionError string) error {
 		Filters:      filterTexts(s.Filters),
 		State:        scheduleStateOf(s.Schedule),
 		ScheduleText: scheduleText(s.Schedule),
-		Due:          isDue(s.Schedule, req.now()),
+		Due:          s.RunRequested || isDue(s.Schedule, req.now()),
 		ActionError:  actionError,
-		SendsMail:    req.svc.SendsMail(),
+		SendsMail:    req.svc.DestinationRules().SendsMail,
 	}
 	if words, err := req.svc.Vocabulary(req.ctx()); err == nil { // skip the notes until the index is built
 		p.UnknownWords = words.UnknownWords(s.Filters)
@@ -76,11 +79,29 @@ func (req *request) showSearch(status int, actionError string) error {
 		return err
 	}
 	p.Deliveries = names.rows(deliveries.Rows)
+	if req.showProgress(&p); req.isUpdate() {
+		return req.showPart("saved_search", "progress", p)
+	}
 	return req.show(status, "saved_search", page{
 		Title: s.Name,
 		Data:  p,
 		Call:  req.call(http.MethodGet, searchPath(s.UUID), freeCost),
 	})
+}
+
+// recently is how long a finished manual run is announced on the page of its search.
+const recently = 5 * time.Minute
+
+// showProgress sets what the page says about a run in progress or just finished.
+func (req *request) showProgress(p *searchPage) {
+	firstPage := p.Runs.Meta.Page == 1
+	if rows := p.Runs.Rows; firstPage && !p.Due && len(rows) > 0 && rows[0].Manual &&
+		req.now().Sub(rows[0].RanAt.Time()) < recently {
+		p.Finished = &rows[0]
+	}
+	if firstPage && (p.Due || slices.ContainsFunc(p.Deliveries, deliveryRow.isStarting)) {
+		p.UpdatesLeft = req.updatesLeft(maxProgressUpdates)
+	}
 }
 
 // isDue reports whether a scheduled search is due to run, on schedule or on request. It is false
@@ -133,9 +154,11 @@ func (req *request) runSearch() error {
 	if err != nil {
 		return req.showSearchError(err)
 	}
-	return req.redirect(searchPath(run.UUID),
-		"Run requested. Reload this page in about a minute.")
+	return req.redirect(searchPath(run.UUID), "")
 }
+
+// UpdateSeconds is the pause between automatic updates.
+func (searchPage) UpdateSeconds() int { return progressSeconds }
 
 // searchConfirmation asks the user to confirm an action.
 type searchConfirmation struct {

@@ -25,6 +25,8 @@ var nonFilterFields = map[string]formField{
 	"schedule.active":   {Label: "Run on this schedule"},
 	"schedule":          {Label: "Schedule"},
 	"filters":           {Label: "Filters"},
+	alertAddressField:   {Label: "Add a destination", Hint: "A public HTTPS URL for webhooks, or an email address. Optional.", MaxLength: 1000},
+	alertSharedField:    {Label: "Destinations"},
 }
 
 // lookupField returns an empty field by name; ok is false for an unknown name.
@@ -84,6 +86,17 @@ type searchForm struct {
 	Preview              preview
 	Unsupported          []string // parts of the source search that saved searches don't support
 	Categories, Origins  []string // suggestions
+
+	// Only for new searches:
+	AllSearches []destinationRow    // destinations that get the alerts of all searches
+	Shared      []destinationChoice // destinations of other searches
+	SendsMail   bool
+}
+
+// destinationChoice is a destination of another search that can also get the new one's alerts.
+type destinationChoice struct {
+	destinationRow
+	Chosen bool
 }
 
 // Text returns the value of a field.
@@ -98,6 +111,9 @@ func (f *searchForm) Is(name, value string) bool { return f.Values.Get(name) == 
 func (f *searchForm) Field(name string) formField {
 	field, _ := lookupField(name)
 	field.Value, field.Problems = f.Text(name), f.Problems[name]
+	if name == alertAddressField && !f.SendsMail {
+		field.Hint = "A public HTTPS URL for webhooks. Optional. Email isn’t set up on this server."
+	}
 	filter, _, ok := cola.SavedFilter(strings.TrimPrefix(name, "filters."))
 	switch {
 	case name == "schedule.weekday":
@@ -116,7 +132,7 @@ func (f *searchForm) Field(name string) formField {
 // Sections returns the sections of the form, which contain the fields of all filters.
 func (f *searchForm) Sections() (sections []formSection) {
 	at := map[string]int{}
-	for _, c := range cola.Filters() {
+	for c := range cola.Filters() {
 		if c.Saved == nil {
 			continue
 		}
@@ -137,7 +153,7 @@ func (f *searchForm) Sections() (sections []formSection) {
 }
 
 // group returns the checkboxes of a filter.
-func (f *searchForm) group(c cola.Filter) checkboxGroup {
+func (f *searchForm) group(c *cola.Filter) checkboxGroup {
 	g := checkboxGroup{Legend: c.Label}
 	for i, name := range c.Saved {
 		g.Boxes = append(g.Boxes, checkbox{"filters." + name, c.Words[i], f.Is("filters."+name, "true")})
@@ -146,7 +162,7 @@ func (f *searchForm) group(c cola.Filter) checkboxGroup {
 }
 
 // has reports whether a filter has a value or a problem.
-func (f *searchForm) has(c cola.Filter) bool {
+func (f *searchForm) has(c *cola.Filter) bool {
 	return slices.ContainsFunc(c.Saved, func(name string) bool {
 		return strings.Join(f.Values["filters."+name], "") != "" || f.Problems["filters."+name] != nil
 	})
@@ -172,7 +188,7 @@ func changeParams(form url.Values) cola.SavedSearchChangeParams {
 func apiFields(form url.Values) url.Values {
 	fields := maps.Clone(form)
 	for _, name := range []string{
-		idempotencyField, previewField, fingerprintField, "schedule.weekday",
+		idempotencyField, previewField, fingerprintField, alertAddressField, alertAllField, alertSharedField, "schedule.weekday",
 		"schedule.monthday",
 	} {
 		delete(fields, name)

@@ -12,6 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // Form fields other than those of the search.
@@ -19,6 +20,10 @@ const (
 	idempotencyField = "once"
 	previewField     = "preview" // the preview button
 	fingerprintField = "was"     // see formFingerprint
+
+	alertAddressField = "destination.address"
+	alertAllField     = "destination.all"
+	alertSharedField  = "destinations"
 )
 
 // linkedFields are the form fields that links from other pages fill in, besides the parameters of a
@@ -64,16 +69,32 @@ func (req *request) saveSearch() error {
 	if p.Filters == nil {
 		p.Filters = &cola.SavedSearchFilters{}
 	}
-	search, state, err := req.svc.CreateSavedSearch(req.ctx(), req.caller, p)
+	created, state, err := req.svc.CreateAlert(req.ctx(), req.caller, p, registry.AlertDestinations{
+		Address: form.Get(alertAddressField), AllSearches: form.Get(alertAllField) == "true", Shared: form[alertSharedField],
+	})
 	req.recordQuota(state)
 	if err != nil {
 		return req.showSearchForm(0, f, err)
 	}
-	notice := savedNotice(search.Search)
-	if search.Repeated {
+	return req.showSaved(created)
+}
+
+// showSaved redirects to a new search. If a webhook was added, it first shows its secret, once.
+func (req *request) showSaved(created registry.CreatedAlert) error {
+	path := searchPath(created.Search.UUID)
+	notice := savedNotice(created.Search)
+	switch added := created.Added; {
+	case created.Repeated:
 		notice = "You already saved this search."
+	case added.Secret.OK:
+		form := url.Values{"kind": {added.Kind}, "address": {added.Address.V}, "saved_search": {added.SavedSearch.V}}
+		p := newSecretPage(added)
+		p.Saved, p.Done = notice, path
+		return req.showSecret(http.StatusCreated, p, "Search saved", req.destinationCall(form))
+	case added.State == cola.DestinationUnconfirmed:
+		notice += " Alerts to the new address start once the recipient confirms by email."
 	}
-	return req.redirect(searchPath(search.Search.UUID), notice)
+	return req.redirect(path, notice)
 }
 
 // idempotencyKey returns the key that the form was created with, or a new one if it is missing or
@@ -159,6 +180,7 @@ func (req *request) showSearchForm(status int, f *searchForm, formErr error) err
 			return formErr
 		}
 		status = web.StatusOf(cola.CodeOf(formErr))
+		req.setRetryAfter(formErr)
 	}
 	words, err := req.svc.Vocabulary(req.ctx())
 	if err != nil {
@@ -170,6 +192,11 @@ func (req *request) showSearchForm(status int, f *searchForm, formErr error) err
 		return err
 	}
 	f.Preview = preview
+	if f.IdempotencyKey != "" {
+		if err := req.addDestinationChoices(f); err != nil {
+			return err
+		}
+	}
 	p := page{Title: "New saved search", Data: f}
 	f.Action, f.Submit, f.Back = newSearchPath, "Save search", searchesPath
 	if f.IdempotencyKey == "" {
@@ -178,6 +205,30 @@ func (req *request) showSearchForm(status int, f *searchForm, formErr error) err
 	}
 	p.Call = req.formCall(f, filters)
 	return req.show(status, "saved_search_form", p)
+}
+
+// addDestinationChoices adds the destinations that get the alerts of all searches, and those of
+// other searches to choose from.
+func (req *request) addDestinationChoices(f *searchForm) error {
+	names, _, err := req.loadNames()
+	if err != nil {
+		return err
+	}
+	f.SendsMail = req.svc.DestinationRules().SendsMail
+	listed := map[string]bool{}
+	for _, d := range names.all {
+		row, address := req.destinationRow(d, names.searches), d.Kind+" "+cola.FoldAddress(d.Kind, d.Address.V)
+		switch {
+		case !d.SavedSearch.OK:
+			f.AllSearches = append(f.AllSearches, row)
+			listed[address] = true
+		case d.State == cola.DestinationActive && row.Unserved == "" && !listed[address]:
+			chosen := slices.Contains(f.Values[alertSharedField], d.UUID)
+			f.Shared = append(f.Shared, destinationChoice{row, chosen})
+			listed[address] = true
+		}
+	}
+	return nil
 }
 
 // addError adds an error to the form, and reports whether the user can correct it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -30,8 +31,8 @@ func typedSearch(fields ...string) url.Values {
 // addFilter is the summary of an empty preview.
 const addFilter = "Add a filter"
 
-// due is the text shown as the next run of a search that is due or requested.
-const due = "within about a minute"
+// due is the link shown while a search is due or requested.
+const due = `id="refresh"`
 
 // mustSave creates a saved search and returns its page's path.
 func (s *site) mustSave(form url.Values) string {
@@ -228,9 +229,8 @@ func TestPauseRunAndDeleteSavedSearch(t *testing.T) {
 	s.post(path+"/resume", nil).redirects(t)
 	s.get(path).shows(t, http.StatusOK, `class="notice"`, "active", path+"/pause")
 	s.post(path+"/run", nil).redirects(t)
-	s.get(path).shows(t, http.StatusOK, `class="notice"`)
 	again := s.get(path)
-	again.shows(t, http.StatusOK, due, "Reload to see it")
+	again.shows(t, http.StatusOK, due)
 	again.lacks(t, "Choose “Run now”")
 	s.post(path+"/pause", nil).redirects(t)
 	s.get(path).lacks(t, due)
@@ -247,6 +247,42 @@ func TestPauseRunAndDeleteSavedSearch(t *testing.T) {
 	}
 	s.get(path).shows(t, http.StatusNotFound)
 	s.post(path+"/delete", nil).shows(t, http.StatusNotFound)
+}
+
+// update requests the part of a page that updates itself.
+func (s *site) update(target string) response {
+	s.t.Helper()
+	r := httptest.NewRequest(http.MethodGet, target, nil)
+	r.Header.Set("HX-Request", "true")
+	return s.send(r)
+}
+
+// TestRunProgress checks that the page of a search updates itself while a manual run is due, with
+// and without a schedule, for a limited time, and then announces the result.
+func TestRunProgress(t *testing.T) {
+	for _, cadence := range []string{"daily", ""} {
+		t.Run("cadence "+cadence, func(t *testing.T) {
+			s := mustSite(t)
+			path := s.mustSave(typedSearch("schedule.cadence", cadence))
+			s.get(path).lacks(t, "hx-get", due)
+			s.post(path+"/run", nil).redirects(t)
+			s.get(path).shows(t, http.StatusOK, due, path+"?updates=150")
+			part := s.update(path + "?updates=150")
+			part.shows(t, http.StatusOK, due, path+"?updates=149", `hx-swap-oob`)
+			part.lacks(t, "<html", "<h1")
+			for _, last := range []string{"1", "0", "-3", "x", ""} {
+				s.update(path+"?updates="+last).lacks(t, "hx-get")
+			}
+			s.registry.AddNewLabels(t, 60)
+			s.registry.RunDue(t)
+			done := s.update(path + "?updates=100")
+			done.shows(t, http.StatusOK, `id="found"`, "/runs/", "manual")
+			done.lacks(t, due)
+			s.get(path).shows(t, http.StatusOK, `id="found"`)
+			s.registry.Advance(time.Hour)
+			s.get(path).lacks(t, `id="found"`)
+		})
+	}
 }
 
 // TestSearchOnHold checks that a search paused because its account is over the alert limit shows

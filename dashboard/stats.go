@@ -37,10 +37,10 @@ type trendsPage struct {
 func exampleTrends() []exampleSearch {
 	return []exampleSearch{
 		{"Labels per year by product type", trendsPath + "?date_range=all&group_by=year&group_by=product_type"},
-		{"Wine per month", trendsPath + "?group_by=month&product_type=wine"},
+		{"Wine labels by month", trendsPath + "?group_by=month&product_type=wine"},
 		{"Permittees with the most gin labels", trendsPath + "?group_by=permit&q=gin"},
 		{"Beer by container", trendsPath + "?group_by=container&product_type=malt+beverage"},
-		{"ABV of wine", trendsPath + "?group_by=abv&product_type=wine"},
+		{"Wine by ABV", trendsPath + "?group_by=abv&product_type=wine"},
 	}
 }
 
@@ -69,7 +69,7 @@ func (req *request) trends(reader *params.Reader[cola.CountParams]) error {
 	if problems := fieldProblems(err); problems != nil {
 		web.EventOf(req.ctx()).Code = cola.CodeValidation
 		p.Form = newCountForm(counted.values, problems)
-		return req.show(http.StatusBadRequest, "trends", page{Title: "Invalid count · Trends", Data: p})
+		return req.show(http.StatusBadRequest, "trends", page{Title: "Invalid filters · Trends", Data: p})
 	}
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (req *request) trends(reader *params.Reader[cola.CountParams]) error {
 	p.Result = req.trendResult(counted, rows, counts)
 	return req.show(http.StatusOK, "trends", page{
 		Title: p.Result.Title + " · Trends", Data: p,
-		Call: req.call(http.MethodGet, "/colas/stats?"+queryOf(counted.params).Encode(),
+		Call: req.call(http.MethodGet, "/colas/stats?"+params.Query(counted.params).Encode(),
 			"Costs one list record per 50 groups returned; free if nothing matches.").
 			forTool("count_labels", argumentsOf(counted.params)),
 	})
@@ -151,12 +151,12 @@ func (req *request) trendResult(
 	r := &trendResult{
 		trend: newTrend(counts.Groups, counted.params.GroupBy, rows, counts.Others), Total: counts.Total,
 		DataAsOf: counts.DataAsOf, Cut: counts.Truncated, Chips: filterChips(p, address),
-		LabelsURL: exploreURL(queryOf(p)), Cost: listCost(req.quota),
+		LabelsURL: exploreURL(params.Query(p)), Cost: listCost(req.quota),
 	}
 	if counts.Defaults != nil {
 		r.Since = counts.Defaults.DateFrom
 		p.DateRange = cola.AllDates
-		r.AllURL = address(queryOf(p))
+		r.AllURL = address(params.Query(p))
 		p.ApprovalDateFrom, p.ApprovalDateTo, p.DateRange = r.Since, r.Since.AddDays(cola.DefaultWindowDays), ""
 	}
 	r.linkRows(p)
@@ -178,7 +178,7 @@ func (r *trendResult) linkRows(p cola.SearchParams) {
 			}
 		}
 		if ok && row.Total > 0 {
-			row.LabelsURL = exploreURL(queryOf(search))
+			row.LabelsURL = exploreURL(params.Query(search))
 		}
 	}
 }

@@ -44,7 +44,8 @@ func TestTrends(t *testing.T) {
 	}
 }
 
-// TestTrendTable checks that the table, in the page and as CSV, has the counts of the service.
+// TestTrendTable checks that the counts in the CSV file add up to the service's total, and that the
+// table on the page has as many rows.
 func TestTrendTable(t *testing.T) {
 	s := mustSite(t)
 	for _, by := range cola.Dimensions() {
@@ -75,7 +76,8 @@ func TestTrendTable(t *testing.T) {
 	}
 }
 
-// TestTrendProblems checks that each invalid parameter has an error next to its field, at no charge.
+// TestTrendProblems checks that an error links to the field of each invalid parameter, and that
+// nothing is charged.
 func TestTrendProblems(t *testing.T) {
 	s := mustSite(t)
 	for query, says := range map[string]string{
@@ -147,7 +149,7 @@ func TestPartialPeriods(t *testing.T) {
 	s.get("/trends?group_by=year&approval_date_from=2020-01-01&approval_date_to=2022-12-31").lacks(t, "partial")
 }
 
-// group returns a group of labels with the values of two dimensions.
+// group returns a group of labels with the values of one or, if b is set, two dimensions.
 func group(a, value, b, other string, n int) cola.LabelGroup {
 	g := cola.LabelGroup{Count: n}
 	g.Set(a, cola.Text(value))
@@ -178,7 +180,7 @@ func TestNewTrend(t *testing.T) {
 			[]string{"quarter"}, none,
 			[]string{"Quarter,Labels", "2024 Q4,3", "2025 Q1,0", "2025 Q2,4", "Unknown,2"}, 9, true,
 		},
-		"months over a year": {
+		"months across the turn of the year": {
 			[]cola.LabelGroup{group("month", "2025-01", "", "", 4), group("month", "2024-11", "", "", 3)},
 			[]string{"month"}, none, []string{"Month,Labels", "Nov 2024,3", "Dec 2024,0", "Jan 2025,4"}, 7, true,
 		},
@@ -226,8 +228,8 @@ func TestNewTrend(t *testing.T) {
 	}
 }
 
-// TestLongTrend checks that a trend has all months between two far apart, and that long names are
-// complete in CSV.
+// TestLongTrend checks that a trend includes every month between two that are far apart, and that
+// long names are complete in CSV but shortened on the page.
 func TestLongTrend(t *testing.T) {
 	groups := []cola.LabelGroup{group("month", "2025-01", "", "", 4), group("month", "1900-01", "", "", 3)}
 	if got := newTrend(groups, []string{"month"}, 0, cola.OtherGroups{}); len(got.Rows) != 125*12+1 || got.Shown != 7 {
@@ -241,7 +243,8 @@ func TestLongTrend(t *testing.T) {
 	}
 }
 
-// TestLineChart checks that a line has a point for each step and stays within the chart.
+// TestLineChart checks that a line has a point for each step, and that the axis has few enough
+// labels for wide screens and phones.
 func TestLineChart(t *testing.T) {
 	steps := make([]chartStep, maxBars+1)
 	values := make([]int, len(steps))

@@ -13,7 +13,7 @@ import (
 )
 
 // TestSuggestions checks that the fields of the search form name the kind of values that they
-// suggest, and that the suggestions are those of the API, at no charge.
+// suggest, and that the suggestions match the API's and are free.
 func TestSuggestions(t *testing.T) {
 	s := mustSite(t)
 	before, form := s.used(), s.get("/explore")

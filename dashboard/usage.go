@@ -18,8 +18,7 @@ type usageService interface {
 }
 
 func usageRoutes() []route {
-	routes := publicRoutes(get(plansPath, (*request).plans))
-	return append(routes, get(usagePath, (*request).usage), get(usagePath+"/refusals", (*request).refusals))
+	return []route{get(usagePath, (*request).usage), get(usagePath+"/refusals", (*request).refusals)}
 }
 
 // refusalsShown is how many rejections the usage page shows.
@@ -51,7 +50,7 @@ func (req *request) usage() error {
 	}
 	p := usagePage{
 		Forecasts: forecasts(report), Reset: report.State.Period.End(),
-		Switches: view.switches(), Chart: view.chart(report), Span: spanNames[view.span],
+		Switches: view.switches(), Chart: view.chart(report), Span: spanName(view.span),
 		CSVName:  "usage-" + strings.ReplaceAll(view.unit.id, "_", "-") + "-by-" + view.by + "-" + string(view.span) + ".csv",
 		Rows:     usageRows(report, keys),
 		Refusals: refusalRows(report, refusalsShown), Refused: len(report.Refusals),
@@ -135,6 +134,8 @@ func refusalText(reason string, q cola.QuotaState) refusalRow {
 		plans.Why, plans.Do = "List records used up.", "Wait until the quota resets on the 1st."
 	case registry.RefusedScope:
 		return errorExplanations[cola.CodeInsufficientScope].refusal()
+	case registry.RefusedNetwork:
+		return networkExplanation.refusal()
 	case registry.RefusedCredential:
 		return errorExplanations[cola.CodeUnauthorized].refusal()
 	case registry.RefusedSuspended:
@@ -146,42 +147,4 @@ func refusalText(reason string, q cola.QuotaState) refusalRow {
 		plans.Link = ""
 	}
 	return plans
-}
-
-// plan is a tier in the comparison of plans.
-type plan struct {
-	Tier   cola.Tier
-	Limits cola.Limits
-	Price  string
-	Own    bool // the plan of the signed-in account
-}
-
-// plansPage compares the tiers.
-type plansPage struct {
-	Plans   []plan
-	Billing string // page to change the plan; if empty, only an administrator can change it
-	Largest bool   // the account has the largest plan
-	SignUp  bool   // the visitor can create an account
-}
-
-func (req *request) plans() error {
-	p := plansPage{Billing: req.opts.BillingURL, SignUp: req.opts.SignUp && !req.signedIn}
-	for _, t := range cola.Tiers() {
-		own := req.signedIn && req.quota.Tier == t
-		p.Plans = append(p.Plans, plan{Tier: t, Limits: t.Limits(), Price: priceOf(t), Own: own})
-		p.Largest = p.Largest || own && t.Largest()
-	}
-	view := page{Title: "Plans", Data: p, Indexable: true, Description: "Plans for the label approval registry: prices, monthly quotas and rate limits."}
-	if req.signedIn {
-		view.Call = req.call("GET", "/usage", "Free. Returns your plan and its limits.").forTool("get_usage", nil)
-	}
-	return req.show(http.StatusOK, "plans", view)
-}
-
-// priceOf returns the price of a tier for display.
-func priceOf(t cola.Tier) string {
-	if t.MonthlyPrice() == 0 {
-		return "Free"
-	}
-	return t.Price()
 }

@@ -21,13 +21,20 @@ type usageView struct {
 type measure struct {
 	id, unit string // unit is a plural noun
 	of       func(registry.Usage) int
+	quota    func(cola.Limits) int // nil if there is none
 }
 
 func measures() []measure {
 	return []measure{
-		{"list_records", "list records", func(u registry.Usage) int { return u.ListRecords }},
-		{"detail_views", "detail views", func(u registry.Usage) int { return u.DetailViews }},
-		{"requests", "requests", func(u registry.Usage) int { return u.Requests }},
+		{
+			"list_records", "list records", func(u registry.Usage) int { return u.ListRecords },
+			func(l cola.Limits) int { return l.ListRecords },
+		},
+		{
+			"detail_views", "detail views", func(u registry.Usage) int { return u.DetailViews },
+			func(l cola.Limits) int { return l.DetailViews },
+		},
+		{"requests", "requests", func(u registry.Usage) int { return u.Requests }, nil},
 	}
 }
 
@@ -36,9 +43,17 @@ const (
 	bySource  = "source"
 )
 
-// spanNames are the display names of the spans.
-var spanNames = map[registry.UsageSpan]string{
-	registry.Last7Days: "7 days", registry.Last30Days: "30 days", registry.Last90Days: "90 days", registry.Last12Months: "12 months",
+// spanName returns the display name of a span, after "last".
+func spanName(s registry.UsageSpan) string {
+	switch s {
+	case registry.Last7Days:
+		return "7 days"
+	case registry.Last90Days:
+		return "90 days"
+	case registry.Last12Months:
+		return "12 months"
+	}
+	return "30 days"
 }
 
 // newUsageView reads a view from query parameters. Unknown values are ignored, as on every page.
@@ -52,7 +67,7 @@ func newUsageView(q url.Values) usageView {
 	if q.Get("group_by") == bySource {
 		v.by = bySource
 	}
-	if span := registry.UsageSpan(q.Get("range")); spanNames[span] != "" {
+	if span := registry.UsageSpan(q.Get("range")); slices.Contains(registry.UsageSpans(), span) {
 		v.span = span
 	}
 	return v
@@ -75,7 +90,7 @@ func (v usageView) switches() []linkGroup {
 	add(&by, "Channel", usageView{v.unit, byChannel, v.span})
 	add(&by, "Key or app", usageView{v.unit, bySource, v.span})
 	for _, s := range registry.UsageSpans() {
-		add(&span, spanNames[s], usageView{v.unit, v.by, s})
+		add(&span, spanName(s), usageView{v.unit, v.by, s})
 	}
 	return []linkGroup{unit, by, span}
 }
@@ -92,11 +107,11 @@ func (v usageView) chart(r registry.UsageReport) chart {
 		if v.unit.of(s.total()) == 0 {
 			continue
 		}
-		one := series{Name: s.name, Class: seriesClasses()[i%len(seriesClasses())]}
+		visible := series{Name: s.name, Class: seriesClasses()[i%len(seriesClasses())]}
 		for _, u := range s.uses {
-			one.Values = append(one.Values, v.unit.of(u))
+			visible.Values = append(visible.Values, v.unit.of(u))
 		}
-		drawn = append(drawn, one)
+		drawn = append(drawn, visible)
 	}
 	timeUnit := "Day"
 	if v.span == registry.Last12Months {
@@ -121,9 +136,9 @@ func usageSteps(r registry.UsageReport) []chartStep {
 
 // usageSeries is the usage of a named source by step.
 type usageSeries struct {
-	name string
-	rest bool // the combined remaining sources
-	uses []registry.Usage
+	name  string
+	other bool // the combined other sources
+	uses  []registry.Usage
 }
 
 // total returns the sum over all steps.
@@ -149,7 +164,7 @@ func channelSeries(r registry.UsageReport) []usageSeries {
 	return append(ordered, all...)
 }
 
-// othersName is the name of the remaining keys and apps.
+// othersName is the name of the other keys and apps.
 const othersName = "Other"
 
 // sourceSeries returns the usage by key or app: the largest ones, then the sum of the others. A key and
@@ -163,7 +178,7 @@ func sourceSeries(r registry.UsageReport) []usageSeries {
 	})
 	sortByShare(all)
 	maxSeries, named := len(seriesClasses()), len(all)
-	if named > 0 && all[named-1].rest {
+	if named > 0 && all[named-1].other {
 		named--
 	}
 	if len(all) > maxSeries {
@@ -172,13 +187,13 @@ func sourceSeries(r registry.UsageReport) []usageSeries {
 	if named == len(all) {
 		return all
 	}
-	rest := usageSeries{name: othersName, rest: true, uses: make([]registry.Usage, len(r.Steps))}
+	other := usageSeries{name: othersName, other: true, uses: make([]registry.Usage, len(r.Steps))}
 	for _, s := range all[named:] {
 		for i, u := range s.uses {
-			rest.uses[i] = rest.uses[i].Plus(u)
+			other.uses[i] = other.uses[i].Plus(u)
 		}
 	}
-	return append(all[:named], rest)
+	return append(all[:named], other)
 }
 
 // sortByShare sorts series by their share of the usage, with the sum of the others last.
@@ -189,7 +204,7 @@ func sortByShare(all []usageSeries) {
 	}
 	sum := whole.total()
 	share := func(s usageSeries) float64 {
-		if s.rest {
+		if s.other {
 			return -1
 		}
 		t := s.total()
@@ -201,7 +216,7 @@ func sortByShare(all []usageSeries) {
 }
 
 // sourceName returns the display name of a usage row's source: a key, an app, browser sessions or
-// the rest.
+// other sources.
 func sourceName(row registry.UsageRow) string {
 	switch row.Credential.Kind {
 	case cola.CredentialSignIn:
@@ -213,15 +228,15 @@ func sourceName(row registry.UsageRow) string {
 }
 
 // groupUsage adds up the rows of a report by name, in order of first appearance. A key may have the
-// same name as the rest, but stays separate.
-func groupUsage(r registry.UsageReport, name func(registry.UsageRow) (_ string, rest bool)) []usageSeries {
+// same name as the other sources, but stays separate.
+func groupUsage(r registry.UsageReport, name func(registry.UsageRow) (_ string, other bool)) []usageSeries {
 	var all []usageSeries
 	for n, row := range r.Rows {
-		name, rest := name(row)
-		i := slices.IndexFunc(all, func(s usageSeries) bool { return s.name == name && s.rest == rest })
+		name, other := name(row)
+		i := slices.IndexFunc(all, func(s usageSeries) bool { return s.name == name && s.other == other })
 		if i < 0 {
 			i = len(all)
-			all = append(all, usageSeries{name: name, rest: rest, uses: make([]registry.Usage, len(r.Steps))})
+			all = append(all, usageSeries{name: name, other: other, uses: make([]registry.Usage, len(r.Steps))})
 		}
 		for d, step := range r.Steps {
 			all[i].uses[d] = all[i].uses[d].Plus(step.By[n])

@@ -201,7 +201,7 @@ func TestMeter(t *testing.T) {
 }
 
 // TestUsageManySources checks that with more keys and apps than rows, channel totals stay exact and
-// each chart shows the rest as one series. A chart omits sources with zero usage.
+// each chart shows the others as one series. A chart omits sources with zero usage.
 func TestUsageManySources(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
@@ -257,14 +257,14 @@ func TestOtherSource(t *testing.T) {
 			some.Rows = append(slices.Clone(r.Rows[:rows-1]), r.Rows[11]) // one has no usage
 		}
 		got := sourceSeries(some)
-		rest := 0
+		others := 0
 		for _, s := range got {
-			if s.rest {
-				rest++
+			if s.other {
+				others++
 			}
 		}
-		if len(got) != want || rest != 1 || !got[want-1].rest || got[0].name != othersName || got[0].rest {
-			t.Errorf("%d rows: %d series, %d of them Other; want %d series, Other last", rows, len(got), rest, want)
+		if len(got) != want || others != 1 || !got[want-1].other || got[0].name != othersName || got[0].other {
+			t.Errorf("%d rows: %d series, %d of them Other; want %d series, Other last", rows, len(got), others, want)
 		}
 	}
 }
@@ -400,29 +400,4 @@ func TestBrowserBursts(t *testing.T) {
 		!strings.Contains(rows[1].Do, "Retry-After") {
 		t.Errorf("advice for the dashboard %q, for REST %q", rows[0].Do, rows[1].Do)
 	}
-}
-
-func TestPlans(t *testing.T) {
-	s := mustSite(t)
-	open := s.by("").get("/plans")
-	open.checkHTML(t)
-	open.shows(t, http.StatusOK, "Free", "Starter", "Pro", "$39", "$99", "10,000", "1,000,000",
-		"ask your administrator", `href="/sign-in?return=%2Fplans"`)
-	if strings.Contains(open.body, "your plan</span>") {
-		t.Error("signed-out visitor has a plan")
-	}
-	own := s.get("/plans")
-	own.checkHTML(t)
-	own.shows(t, http.StatusOK, `<th scope="col" class="own">Pro <span class="state good">your plan</span></th>`,
-		`href="/usage"`, "/api/v1/usage'")
-	if strings.Count(own.body, "your plan</span>") != 1 {
-		t.Error("account's plan is not marked exactly once")
-	}
-	s.handler = New(s.registry.Service, s.browsers, Options{
-		PublicURL: registrytest.PublicURL, BillingURL: "https://billing.example/change?a=1&b=2",
-		Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
-	})
-	paid := s.get("/plans")
-	paid.checkHTML(t)
-	paid.shows(t, http.StatusOK, `<a class="button" href="https://billing.example/change?a=1&b=2">Change plan</a>`)
 }

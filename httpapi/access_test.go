@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/openapitest"
@@ -67,6 +69,38 @@ func TestAuthenticatorUnavailable(t *testing.T) {
 	h := New(newFake(), keys{err: cola.Unavailable()}, Options{Logger: slog.New(slog.DiscardHandler)})
 	if resp := get(t, h, "/api/v1/usage"); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "5" {
 		t.Errorf("status = %d, Retry-After = %q; want 503, 5", resp.StatusCode, resp.Header.Get("Retry-After"))
+	}
+}
+
+// TestOverload checks that an overloaded process rejects API requests before it identifies the
+// caller, in a form that browsers can read, and still serves public routes.
+func TestOverload(t *testing.T) {
+	f := newFake()
+	f.overload = cola.Overloaded(1500 * time.Millisecond)
+	h := New(f, keys{err: errBroken}, Options{Logger: slog.New(slog.DiscardHandler)})
+	for _, target := range []string{"/api/v1/colas?q=oak", "/api/v1/unknown"} {
+		resp := send(t, h, "GET", target)
+		var body web.ErrorBody
+		if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "2" ||
+			body.Error.Code != cola.CodeUnavailable || body.Error.Details["reason"] != cola.ReasonOverloaded ||
+			resp.Header.Get("X-Request-Id") == "" || f.spent != 0 {
+			t.Errorf("%s: status = %d, headers %v, body %+v", target, resp.StatusCode, resp.Header, body)
+		}
+	}
+	r := httptest.NewRequest(http.MethodGet, "/api/v1/colas", nil)
+	r.Header.Set("Origin", "https://app.example")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("from a browser: status = %d, headers %v", w.Code, w.Header())
+	}
+	for _, target := range []string{"/api/v1/openapi.json", "/healthz"} {
+		if resp := send(t, h, "GET", target); resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: status = %d, want 200", target, resp.StatusCode)
+		}
 	}
 }
 

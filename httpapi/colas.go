@@ -17,7 +17,7 @@ type colaPage struct {
 	Notes           []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was interpreted, or why few or no labels match. Omitted if empty." example:"[\"DE was interpreted as Delaware; for Germany, use germany or DEU.\"]"`
 
 	fields   []string       // members of the rows to send; nil for all of Data
-	extended []cola.ColaRow // the rows of Data with more members, if fields has one of those; otherwise nil
+	extended []cola.ColaRow // the rows of Data with the optional members, if fields includes any of them; otherwise nil
 }
 
 // colaParams are the parameters of GET /colas: the search and the members to return.
@@ -31,7 +31,7 @@ func colaOperations(svc Service) []operation {
 		{
 			ID: "searchColas", Path: "/colas", Tag: tagColas, Summary: "Search labels",
 			Description: "Finds labels by any combination of filters, newest approval first unless `sort` is set. A label " +
-				"must match every filter. If a filter has several values, matching any one is enough.\n\n" +
+				"must match every filter. If a filter has multiple values, matching any one is enough.\n\n" +
 				"Without `approval_date_from` or `approval_date_to`, only the last 365 days are searched and " +
 				"`defaults_applied` is set. A `q` that is a TTB ID, or a `status` of expired, surrendered or revoked, " +
 				"searches all dates instead.\n\n" +
@@ -93,8 +93,8 @@ func (p colaPage) rows() web.Table {
 	return web.Table{Rows: p.Data, Fields: p.fields}
 }
 
-// appendJSON appends the same JSON as encoding/json, but faster, because most requests are
-// searches.
+// appendJSON appends the same JSON as encoding/json, but faster. The speed matters because most
+// requests are searches.
 func (p colaPage) appendJSON(b []byte) ([]byte, error) {
 	b, err := p.rows().AppendArray(append(b, `{"data":`...))
 	if err != nil {
@@ -111,7 +111,7 @@ func (p colaPage) appendJSON(b []byte) ([]byte, error) {
 	return append(b, '}'), err
 }
 
-// appendNotes appends the member notes, unless there are none.
+// appendNotes appends the "notes" member, unless it would be empty.
 func appendNotes(b []byte, notes []string) ([]byte, error) {
 	if len(notes) == 0 {
 		return b, nil

@@ -25,10 +25,16 @@ func newDecoder[P any]() decoder[P] { return decoder[P]{params.New[P]("this endp
 
 // decode reads a raw query string. It always returns a struct, whose Problems field lists the
 // problems.
-func (d decoder[P]) decode(rawQuery string) P {
+func (d decoder[P]) decode(rawQuery string) (p P) {
+	d.decodeInto(&p, rawQuery)
+	return p
+}
+
+// decodeInto is decode into an empty struct, without a copy.
+func (d decoder[P]) decodeInto(p *P, rawQuery string) {
 	var problems cola.Problems
 	values := splitQuery(rawQuery, &problems)
-	return d.Read(values, problems)
+	d.ReadInto(p, values, problems)
 }
 
 // Limits on a query string. Valid searches stay far below them.

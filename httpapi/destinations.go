@@ -48,10 +48,10 @@ const (
 )
 
 // redacts is the last sentence of the descriptions of operations that return addresses.
-const redacts = " An access token without the scope `saved_searches:write` sees only the scheme and host of URLs, and the first letter and the domain of email addresses."
+const redacts = " A read-only key, or an access token without the scope `saved_searches:write`, sees only the scheme and host of URLs, and the first letter and the domain of email addresses."
 
 // needsScope ends the descriptions of operations that need the write scope.
-const needsScope = " An access token needs the `saved_searches:write` scope; API keys always have it."
+const needsScope = " The API key or access token needs the `saved_searches:write` scope."
 
 // destinationID is the path parameter for a destination.
 func destinationID() pathParam {
@@ -77,7 +77,7 @@ func destinationOperations(svc Service) []operation {
 		createDestination(svc),
 		{
 			ID: "getDestination", Path: oneDestinationPath, Tag: tagDestinations, Summary: "Get a destination",
-			Description: "A destination and its state. A destination of another account returns 404." + redacts,
+			Description: "A destination and its state. Another account's destination returns 404." + redacts,
 			PathParam:   destinationID(), Response: reflect.TypeFor[dataOf[destination]](),
 			Example: dataOf[destination]{exampleWebhook()},
 			Cost:    free, HasETag: true,

@@ -107,7 +107,8 @@ func TestDestinationOperations(t *testing.T) {
 			resp := send(t, mustServe(t, f, io.Discard), tt.method, rejected.target, rejected.line)
 			spec.Validate(t, httptest.NewRequest(tt.method, rejected.target, nil), resp)
 			if resp.StatusCode != rejected.status || f.sending.done != "" || f.spent != 1 {
-				t.Errorf("%s %s: status = %d, operation = %q; want %d, none", tt.method, rejected.target, resp.StatusCode, f.sending.done, rejected.status)
+				t.Errorf("%s %s: status = %d, operation = %q; want %d and no operation",
+					tt.method, rejected.target, resp.StatusCode, f.sending.done, rejected.status)
 			}
 		}
 	}

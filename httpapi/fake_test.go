@@ -38,6 +38,8 @@ type fake struct {
 	ready error
 	panic any
 
+	overload error // returned by Overloaded
+
 	search   cola.ColaSearch        // latest, normalized
 	received string                 // latest path value
 	created  cola.SavedSearchParams // latest
@@ -120,6 +122,8 @@ func (f *fake) admit() (cola.QuotaState, error) {
 	}
 	return f.state(), f.err
 }
+
+func (f *fake) Overloaded() error { return f.overload }
 
 func (f *fake) Refuse(ctx context.Context, _ cola.Caller, refusal error) (cola.QuotaState, error) {
 	if err := ctx.Err(); err != nil {

@@ -17,8 +17,9 @@ func sparseCall[P, Q, R any](
 ) call {
 	d, names := newDecoder[P](), web.MemberNames(row)
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
-		p := d.decode(r.URL.RawQuery)
-		q, problems, fields := split(&p)
+		p := new(P)
+		d.decodeInto(p, r.URL.RawQuery)
+		q, problems, fields := split(p)
 		fields = problems.Choices("fields", fields, names)
 		value, state, err := fetch(r.Context(), caller, *q)
 		if err != nil {

@@ -19,9 +19,15 @@ import (
 const maxBodyBytes = 64 << 10
 
 // authenticate identifies the caller before any response reveals something about the path or its
-// parameters.
-func (a *api) authenticate(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// parameters. While too many requests are waiting to be charged, it rejects requests without
+// identifying the caller, because a rejection must cost as little as possible. For the same reason,
+// such requests are missing from the request log, whose rows would add to the load of the database.
+func (a *api) authenticate(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := a.svc.Overloaded(); err != nil {
+			web.Fail(w, r, err)
+			return
+		}
 		w.Header().Add("Vary", "Authorization, X-API-Key")
 		event := web.EventOf(r.Context())
 		event.Channel, event.Logged = cola.ChannelREST, true
@@ -36,8 +42,8 @@ func (a *api) authenticate(next http.Handler) http.Handler {
 				"The body is %d bytes; the limit is %d.", r.ContentLength, maxBodyBytes))
 			return
 		}
-		next.ServeHTTP(w, r)
-	})
+		next(w, r)
+	}
 }
 
 // serve runs an operation for the caller in the request's context.
@@ -77,8 +83,15 @@ func (a *api) notFound(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *api) notFoundPublic(w http.ResponseWriter, r *http.Request) {
+	if isAPIPath(canonicalRoutePath(r)) {
+		a.authenticate(a.notFound)(w, r)
+		return
+	}
 	web.Fail(w, r, a.pathNotFoundError(r))
 }
+
+// isAPIPath reports whether a path needs credentials, even if it is unknown.
+func isAPIPath(path string) bool { return path == basePath || strings.HasPrefix(path, basePath+"/") }
 
 // pathNotFoundError suggests the most similar existing path. It compares paths without their common
 // prefix, which would make any two look similar.
@@ -110,11 +123,10 @@ func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	a.refuse(w, r, methodNotAllowedError(w, r))
 }
 
-// methodNotAllowedPublic also handles methods unknown to chi, which rejects them at any path before
-// the API's routes check credentials.
+// methodNotAllowedPublic also handles methods unknown to chi, which rejects them at any path.
 func (a *api) methodNotAllowedPublic(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(canonicalRoutePath(r), basePath+"/") {
-		a.authenticate(http.HandlerFunc(a.methodNotAllowed)).ServeHTTP(w, r)
+	if isAPIPath(canonicalRoutePath(r)) {
+		a.authenticate(a.methodNotAllowed)(w, r)
 		return
 	}
 	web.Fail(w, r, methodNotAllowedError(w, r))
@@ -168,10 +180,11 @@ func (a *api) routeLabel(r *http.Request) string {
 	return web.Other
 }
 
-// withTimeout cancels requests that take too long; the response tells the caller to retry.
-func (a *api) withTimeout(next http.Handler) http.Handler {
+// begin gives requests an ID and a time limit; after the limit, the response tells the caller to
+// retry.
+func (a *api) begin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), a.opts.Timeout)
+		ctx, cancel := context.WithTimeout(web.Begin(w, r), a.opts.Timeout)
 		defer cancel()
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})

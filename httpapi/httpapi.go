@@ -32,6 +32,8 @@ import (
 // it. Methods with a caller are for authenticated requests and, except for Suggest, count toward
 // the rate limit. They return the quota state even with an error, if it is known.
 type Service interface {
+	// Overloaded returns the error for any request while too many are waiting to be charged, or nil.
+	Overloaded() error
 	// Refuse admits a request that the API itself rejects, and returns the rejection, or another
 	// error if the request is not admitted. It is free.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
@@ -255,8 +257,8 @@ func (a *api) routePatterns() map[string]bool {
 func (a *api) routes() http.Handler {
 	root := chi.NewRouter()
 	cors := web.CORS{Exposed: append(listHeaders(), "ETag", "Location", replayedHeader)}
-	root.Use(web.RequestID, a.recorder.Record, web.WithChallenge(a.opts.Resource), canonicalPath, cors.Handler,
-		web.Compress(), web.Recover, a.withTimeout)
+	root.Use(a.begin, a.recorder.Record, web.WithChallenge(a.opts.Resource), canonicalPath,
+		cors.Handler, web.Compress(), web.Recover)
 	root.NotFound(a.notFoundPublic)
 	root.MethodNotAllowed(a.methodNotAllowedPublic)
 	for path, handler := range a.publicRoutes() {
@@ -265,23 +267,18 @@ func (a *api) routes() http.Handler {
 	for path, handler := range a.publicPosts() {
 		root.Post(path, handler)
 	}
-	root.Route(basePath, func(r chi.Router) {
-		r.Use(a.authenticate)
-		r.NotFound(a.notFound)
-		r.MethodNotAllowed(a.methodNotAllowed)
-		for i := range a.ops {
-			mount(r, &a.ops[i], a.preferLiteralRoute(a.serve(&a.ops[i])))
-		}
-	})
+	for i := range a.ops { // not in a subrouter, for which chi adds a path value to each request
+		mount(root, &a.ops[i], a.authenticate(a.preferLiteralRoute(a.serve(&a.ops[i]))))
+	}
 	return root
 }
 
 func mount(r chi.Router, op *operation, handler http.HandlerFunc) {
 	if op.method() == http.MethodGet {
-		getAndHead(r, op.Path, handler)
+		getAndHead(r, basePath+op.Path, handler)
 		return
 	}
-	r.Method(op.Method, op.Path, handler)
+	r.Method(op.Method, basePath+op.Path, handler)
 }
 
 // preferLiteralRoute rejects a request whose path is another route's literal path. Even if that

@@ -191,7 +191,7 @@ func (a *api) drawingTag(label *cola.Cola, img *cola.Image, f labelart.Format) (
 type imageParams struct {
 	cola.Decoded
 	Format  string        `json:"format" enum:"jpg,png,svg" doc:"Format of a drawing, unless the path has an extension. Default: the record's extension_type. Stored files keep their format." example:"png"`
-	Width   cola.Opt[int] `json:"width" minimum:"1" maximum:"20000" doc:"Display width of a stored file, in pixels: the response has the smallest width of 160, 320, 640 and 1280 that is at least this, or the width of the file if that is no larger. Ignored for drawings." example:"320"`
+	Width   cola.Opt[int] `json:"width" minimum:"1" maximum:"20000" doc:"Display width of a stored file, in pixels. The image is sent at the smallest of 160, 320, 640 and 1280 pixels that is at least this wide, but never wider than the file. Above 1280, it is sent at full size. Ignored for drawings." example:"320"`
 	Version string        `json:"v" doc:"Version of a stored file, from Content-Location. If it is current, the response may be cached permanently." example:"9f86d081884c7d65"`
 }
 

@@ -52,7 +52,7 @@ func describe(ops []operation, o Options) description {
 			{Name: tagColas, Description: "Certificates of Label Approval (COLAs), and the barcodes on their labels."},
 			{Name: tagPermittees,
 				Description: "Wineries, breweries, distilleries, importers and other permit holders."},
-			{Name: tagAccount, Description: "Usage and limits of the account."},
+			{Name: tagAccount, Description: "The account's usage and limits."},
 			{Name: tagSearches, Description: "Saved searches and alerts."},
 			{Name: tagRuns, Description: "Runs of saved searches, their matches, and feeds."},
 			{Name: tagDestinations, Description: "Email addresses and webhooks that receive messages from saved " +
@@ -67,10 +67,10 @@ func describe(ops []operation, o Options) description {
 			Headers:   headers(s),
 			Responses: errorResponses(s),
 			SecuritySchemes: map[string]*huma.SecurityScheme{
-				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key of the account."},
+				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "One of the account's API keys."},
 				"bearer": {Type: "http", Scheme: "bearer",
 					Description: "An API key, or an OAuth access token of a connected app if the administrator has " +
-						"configured an issuer. A token needs the scope saved_searches:write to change saved searches " +
+						"configured an issuer. A key or token needs the scope saved_searches:write to change saved searches " +
 						"and destinations."},
 			},
 		},
@@ -119,7 +119,7 @@ func introduction() string {
 			"Every authenticated response, including errors, has the five quota headers.",
 		"**Parameters.** All problems with a request are reported at once. Unknown parameters are rejected; empty " +
 			"values are ignored. " +
-			"Separate several values of a filter with commas, or repeat the parameter. Enumerated values are " +
+			"Separate multiple values with commas, or repeat the parameter. Enumerated values are " +
 			"case-insensitive.",
 		"**Formats.** Lists of labels, counts, brands, permittees, matches and reference data are also available as " +
 			"`text/csv` and `application/x-ndjson` (one JSON object per line): set `Accept`. Rows, limits and cost are the same. " +

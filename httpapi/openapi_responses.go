@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -113,9 +114,9 @@ func errorKinds() []errorKind {
 			map[string]*cola.Error{"missing": cola.Errorf(cola.CodeUnauthorized,
 				"Credentials are missing. Send an API key in the X-API-Key header, or \"Authorization: Bearer\" followed by the key.")}},
 		{http.StatusForbidden, "AccountSuspended",
-			"The account is suspended: its requests are rejected and its searches don't run. Its data is kept.",
+			"The account is suspended, or the API key can't be used from this address.",
 			commonHeaders(),
-			map[string]*cola.Error{"suspended": exampleSuspended()}},
+			map[string]*cola.Error{"network": exampleNetwork(), "suspended": exampleSuspended()}},
 		{http.StatusNotFound, "NotFound", "The record does not exist. Not charged.", commonHeaders(),
 			map[string]*cola.Error{"unknown": cola.Errorf(cola.CodeNotFound,
 				"No label has the TTB ID \"11054001000048\".")}},
@@ -144,10 +145,14 @@ func errorKinds() []errorKind {
 			"Something went wrong on our side. Report the request ID.", requestID,
 			map[string]*cola.Error{"internal": web.InternalError("JBTQ2T5KX3V6DVUGOMUGY2IAFN")}},
 		{http.StatusServiceUnavailable, "Unavailable",
-			"The service is starting, or can't record usage right now. You were not charged.",
+			"The service is starting, is overloaded (details.reason is overloaded), or can't record usage right now. You were not charged.",
 			append([]string{"Retry-After"}, requestID...),
-			map[string]*cola.Error{"unavailable": cola.Unavailable()}},
+			map[string]*cola.Error{"unavailable": cola.Unavailable(), "overloaded": cola.Overloaded(time.Second)}},
 	}, savedSearchErrors(), destinationErrors())
+}
+
+func exampleNetwork() *cola.Error {
+	return cola.Caller{Client: netip.MustParseAddr("198.51.100.7")}.OutsideNetworks()
 }
 
 func exampleSuspended() *cola.Error {
@@ -280,9 +285,10 @@ func invalidSearchErrors() []errorKind {
 					"The search's filters are too broad to run. Add a filter, or search labels directly."),
 			}},
 		{http.StatusForbidden, "InsufficientScope",
-			"The access token lacks the required scope, which WWW-Authenticate names. Or the account is suspended.",
+			"The API key or access token lacks the required scope, which WWW-Authenticate names. Or the key can't be used " +
+				"from this address, or the account is suspended.",
 			commonHeaders(),
-			map[string]*cola.Error{"scope": scope, "suspended": exampleSuspended()}},
+			map[string]*cola.Error{"scope": scope, "network": exampleNetwork(), "suspended": exampleSuspended()}},
 	}
 }
 

@@ -45,7 +45,7 @@ func savedSearchOperations(svc Service) []operation {
 		previewSavedSearch(svc),
 		{
 			ID: "getSavedSearch", Path: oneSavedSearchPath, Tag: tagSearches, Summary: "Get a saved search",
-			Description: "A saved search of the account. A search of another account returns 404.",
+			Description: "One of the account's saved searches. Another account's search returns 404.",
 			PathParam:   savedSearchID(), Response: reflect.TypeFor[dataOf[search]](),
 			Example: dataOf[search]{exampleSavedSearch()},
 			Cost:    free, HasETag: true,
@@ -79,7 +79,7 @@ func previewSavedSearch(svc Service) operation {
 	return operation{
 		ID: "previewSavedSearch", Method: http.MethodPost, Path: savedSearchesPath + "/preview", Tag: tagSearches,
 		Summary: "Preview a saved search",
-		Description: "Counts the labels that match the filters, for each approval date of the last 30 days (UTC), " +
+		Description: "Counts the labels that match the filters, for each approval date in the last 30 days (UTC), " +
 			"including today. The response has counts only; the search is not saved. `too_broad` is true if the filters " +
 			"are too broad for a schedule.",
 		Body: &requestBody{
@@ -182,7 +182,7 @@ func explainSavedSearch(svc Service) operation {
 		Response: reflect.TypeFor[dataOf[cola.Explanation]](),
 		Example:  dataOf[cola.Explanation]{exampleExplanation()},
 		Meter:    cola.MeterListRecords,
-		Cost:     "One list record. An unknown search or label is free.",
+		Cost:     "One list record; free if the search or label doesn't exist.",
 		call: bareCall(svc, func(r *http.Request, caller cola.Caller) (cola.Explanation, cola.QuotaState, error) {
 			return svc.ExplainSavedSearch(r.Context(), caller, pathValue(r, "uuid"), pathValue(r, "ttb_id"))
 		}, func(e cola.Explanation) result { return result{body: jsonBody(dataOf[cola.Explanation]{e})} }),

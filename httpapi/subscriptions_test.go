@@ -45,7 +45,7 @@ func checkPrivate(t *testing.T, resp *http.Response, contentType string) {
 }
 
 var (
-	buttons  = regexp.MustCompile(`<form method="post" action="([^"]+)"><button type="submit"( class="main")?>([^<]+)</button></form>`)
+	buttons  = regexp.MustCompile(`<form method="post" action="([^"]+)" class="field"><button class="button( quiet)?">([^<]+)</button></form>`)
 	headline = regexp.MustCompile(`<h1>([^<]+)</h1>`)
 )
 
@@ -62,7 +62,7 @@ func seen(t *testing.T, page string) string {
 	}
 	for _, match := range buttons.FindAllStringSubmatch(page, -1) {
 		b.WriteString(" [" + match[3] + " " + strings.TrimSuffix(match[1], exampleMailToken) + "]")
-		if match[2] != "" {
+		if match[2] == "" {
 			b.WriteString("*")
 		}
 	}

@@ -159,8 +159,8 @@ type csvField struct {
 }
 
 // splitCSV appends the fields of a record to fields. It modifies the record, and the fields alias
-// it. Unclosed quotes, and text after a closing quote, are errors, unless loose: then they are part
-// of the text.
+// it. Unclosed quotes, and text after a closing quote, are errors unless loose, in which case they
+// are part of the text.
 func splitCSV(record []byte, delimiter byte, fields []csvField, loose bool) ([]csvField, error) {
 	for {
 		field, rest, more, err := nextField(record, delimiter, loose)

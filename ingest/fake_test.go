@@ -25,7 +25,7 @@ type fakeStore struct {
 
 	batches int               // calls to UpsertColas
 	failAt  int               // number of the call to UpsertColas that fails after half its patches; zero for none
-	err     error             // error of the failing call
+	err     error             // error from the failing call
 	onBatch func(n, rows int) // called before each UpsertColas
 	reads   int               // calls to Cola
 	modes   []store.Mode      // modes of the calls to UpsertColas

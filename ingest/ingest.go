@@ -119,10 +119,10 @@ type Progress struct {
 	Done       bool   // the source is finished
 }
 
-// errEmpty is the error of a source without content.
+// errEmpty is the error for a source without content.
 var errEmpty = errors.New("empty; the download or export may have failed (use --allow-empty to accept empty files)")
 
-// ErrRejected is wrapped by the error of an import that completed but rejected rows.
+// ErrRejected is wrapped by the error from an import that completed but rejected rows.
 var ErrRejected = errors.New("rows were rejected")
 
 // Import reads every source and merges its rows into the store. The report is valid even with an
@@ -131,7 +131,7 @@ var ErrRejected = errors.New("rows were rejected")
 // An invalid row is rejected and listed in the report, and the import continues; unless
 // opts.SkipInvalid is set, the error then wraps ErrRejected. A source that cannot be opened, is
 // empty, has an unknown format or is truncated fails with a SourceError; its earlier rows are kept
-// and the other sources are read. An error of the store ends the import. If ctx is canceled, the
+// and the other sources are read. An error from the store ends the import. If ctx is canceled, the
 // import finishes the current batch and returns an error that wraps ctx.Err().
 //
 // Running an import again is safe: records that are already stored count as unchanged.
@@ -220,7 +220,8 @@ type run struct {
 	folder       *folderReader // being read; nil outside folders and archives
 }
 
-// sourceErrors returns the SourceErrors in the error of a source, and the error that ends the import.
+// sourceErrors returns the SourceErrors in the error from a source, and the error that ends the
+// import.
 func sourceErrors(err error) (wrong []*SourceError, fatal error) {
 	all := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Limits of a batch of rows that are decoded and stored together. The text size is approximate.
+// Limits on a batch of rows that are decoded and stored together. batchBytes is approximate.
 const (
 	batchRows  = 500
 	batchBytes = 1 << 20
@@ -98,7 +98,7 @@ func withoutPath(err error) error {
 }
 
 // source reads one source. If the source is invalid, the error is a SourceError, or several joined
-// ones. Otherwise it is an error of the store or of ctx.
+// ones. Otherwise it comes from the store or from ctx.
 func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	p.run.opts.Logger.Info("import started", "kind", p.run.report.Kind, "source", s.Name, "bytes", s.Size)
 	err := p.read(ctx, s)

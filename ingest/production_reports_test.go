@@ -102,7 +102,7 @@ func TestProductionRejectedRowOtherSource(t *testing.T) {
 }
 
 // TestProductionProgress checks that reports are written after all sources are read, and that the
-// last progress includes their outcomes.
+// last progress report includes their outcomes.
 func TestProductionProgress(t *testing.T) {
 	const row = `{"commodity":"Wine","report_type":"yearly","year":2024}` + "\n"
 	var last Progress
@@ -114,7 +114,7 @@ func TestProductionProgress(t *testing.T) {
 			t.Fatal(err)
 		}
 		if last.Counts != counts || !last.Done || last.Source != "2" || last.Index != 1 || last.Sources != 2 {
-			t.Errorf("last progress = %+v, want %+v", last, counts)
+			t.Errorf("last progress report = %+v, want %+v", last, counts)
 		}
 	}
 }
@@ -129,10 +129,10 @@ func TestTruncatedReports(t *testing.T) {
 	half := "[" + strings.TrimSpace(file(1, "2")) + ","
 	tape := writeTar(t, map[string]string{"a.json": file(1, "2"), "b.json": file(1, "2")})
 	for name, sources := range map[string][]Source{
-		"folder":         {FileSource(writeFolder(t, map[string]string{"a.json": half}))},
-		"second failure": {FileSource(writeFolder(t, map[string]string{"0.json": "[{", "a.json": half, "c.json": "[{"}))},
-		"then good":      texts(half, file(1, "2")),
-		"cut archive":    {FileSource(mustWrite(t, tape[:1536]))},
+		"folder":            {FileSource(writeFolder(t, map[string]string{"a.json": half}))},
+		"second failure":    {FileSource(writeFolder(t, map[string]string{"0.json": "[{", "a.json": half, "c.json": "[{"}))},
+		"then good":         texts(half, file(1, "2")),
+		"truncated archive": {FileSource(mustWrite(t, tape[:1536]))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := newFakeStore()

@@ -81,7 +81,7 @@ func (w Warning) String() string {
 	return fmt.Sprintf("%s: %s (%s)", w.Source, w.Message, counted(w.Rows, "row"))
 }
 
-// SourceError is the error of a source that could not be read completely.
+// SourceError is the error for a source that could not be read completely.
 type SourceError struct {
 	Source string
 	Line   int // from 1; zero if it concerns the whole source

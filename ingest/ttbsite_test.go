@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
 )
 
-// TestTTBSite imports the export and the pages of a local copy of TTB's site, and compares the
-// labels with those of the site. Rows with an ambiguous comma in a name are rejected.
+// TestTTBSite imports the export and the pages of a simulated TTB site, and checks that the stored
+// labels match the simulated ones. Rows with an ambiguous comma in a name are rejected.
 func TestTTBSite(t *testing.T) {
 	site, err := ttbsite.New(ttbsite.Options{Seed: 1, Labels: 300, Ambiguous: 4})
 	if err != nil {

@@ -41,7 +41,7 @@ type documentMetadata struct {
 	Notes  []string `json:"notes,omitempty"`
 }
 
-// results is the result of search. OpenAI documents only the member results; there are notes only
+// results is the result of search. OpenAI documents only the "results" member; there are notes only
 // if the list alone could mislead.
 type results struct {
 	Results []document `json:"results"`

@@ -56,7 +56,7 @@ func TestSearchDocuments(t *testing.T) {
 	}
 	long := call(t, at(ChatGPTPath, mustServe(t, f, io.Discard)), "search", `{"query":"`+strings.Repeat("oak ", 60)+`"}`)
 	if problems := long.problems(t); len(problems) != 1 || problems["query"] == nil {
-		t.Errorf("problems of a long query = %v", problems)
+		t.Errorf("problems with a long query = %v", problems)
 	}
 	none := call(t, at(ChatGPTPath, mustServe(t, newFake(), io.Discard)), "search", `{"query":"no label has this"}`)
 	if none.texts[0] != `{"results":[]}` {

@@ -31,7 +31,7 @@ const (
 // serverName is the name of the server in the protocol.
 const serverName = "colaregistry"
 
-// serverDescription describes the server in at most 100 characters, the limit of the schemas.
+// serverDescription describes the server in at most 100 characters, the limit in the schemas.
 const serverDescription = "Certificates of Label Approval (COLAs) for US wine, beer and spirits, " +
 	"with permittees and barcodes."
 

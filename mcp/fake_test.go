@@ -431,12 +431,12 @@ func (f *fake) AVAs(ctx context.Context, _ cola.Caller, p cola.AVAParams) (regis
 
 func (f *fake) CreateSavedSearch(ctx context.Context, c cola.Caller, p cola.SavedSearchParams) (registry.CreatedSavedSearch, cola.QuotaState, error) {
 	state, err := f.admit(ctx)
-	f.created = p
 	if err == nil && !c.Has(cola.ScopeWriteSavedSearches) {
 		err = cola.InsufficientScope(cola.ScopeWriteSavedSearches)
 	}
 	var made cola.SavedSearch
 	if err == nil {
+		f.created = p
 		made, err = p.Normalize(now)
 	}
 	if err != nil {
@@ -467,14 +467,16 @@ func (f *fake) SavedSearches(ctx context.Context, _ cola.Caller, p cola.SavedSea
 // writing admits a call that changes a saved search and returns the search's index.
 func (f *fake) writing(ctx context.Context, c cola.Caller, id string) (i int, state cola.QuotaState, err error) {
 	state, err = f.admit(ctx)
-	f.target = id
 	i = slices.IndexFunc(f.saved, func(s cola.SavedSearch) bool { return s.UUID == id })
 	switch {
 	case err != nil:
 	case !c.Has(cola.ScopeWriteSavedSearches):
 		err = cola.InsufficientScope(cola.ScopeWriteSavedSearches)
-	case i < 0:
-		err = cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the id %s.", cola.Quoted(id))
+	default:
+		f.target = id
+		if i < 0 {
+			err = cola.Errorf(cola.CodeNotFound, "Your account has no saved search with the id %s.", cola.Quoted(id))
+		}
 	}
 	return i, state, err
 }

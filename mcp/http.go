@@ -50,38 +50,6 @@ func (e *edge) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
-	if scope := e.missingScope(req); scope != "" {
-		e.refuseForScope(w, r, req, scope)
-		return
-	}
-	e.respond(w, r, req)
-}
-
-// missingScope returns the scope that the call needs and the caller lacks, or "".
-func (e *edge) missingScope(req *request) cola.Scope {
-	if req.method != string(protocol.MethodToolsCall) {
-		return ""
-	}
-	t := e.tools[req.target]
-	if t == nil || t.scope == "" || req.caller.Has(t.scope) {
-		return ""
-	}
-	return t.scope
-}
-
-// refuseForScope rejects a call for a missing scope with an HTTP 403. Only this status, not an
-// error result, makes clients ask the account holder for the scope and retry. If the service
-// rejects the call for another reason, such as the rate limit, the call gets the usual error
-// result, and the service isn't called again.
-func (e *edge) refuseForScope(w http.ResponseWriter, r *http.Request, req *request, scope cola.Scope) {
-	refused := e.execute(r.Context(), cola.MeterNone, func(ctx context.Context, req *request) (cola.QuotaState, error) {
-		return e.svc.Refuse(ctx, req.caller, req.caller.Lacks(scope))
-	})
-	if isAuthError(refused.Code) {
-		e.writeError(w, r, req, refused)
-		return
-	}
-	req.refused = refused
 	e.respond(w, r, req)
 }
 

@@ -300,6 +300,11 @@ func TestUnavailable(t *testing.T) {
 	if got := rpc(t, h, "tools/list", "{}"); got.StatusCode != 503 || got.Header.Get("Retry-After") != "5" {
 		t.Errorf("list: %d %v", got.StatusCode, got.Header)
 	}
+	f.err = cola.Overloaded(2 * time.Second)
+	if got := call(t, h, "search_colas", "{}"); got.code(t) != "unavailable" || !strings.Contains(got.texts[1], "Wait 2 seconds") {
+		t.Errorf("tool call while overloaded: %q", got.texts)
+	}
+	f.err = cola.Unavailable()
 	if got := rpc(t, h, "resources/read", `{"uri":"registry://reference/tiers"}`); got.json.Error == nil || got.json.Error.Code != codeRefused {
 		t.Errorf("read: %s", got.body)
 	}

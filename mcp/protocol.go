@@ -163,9 +163,6 @@ func (e *edge) noteLocalLinks(a *toolResult) {
 func (e *edge) toolHandler(t *tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, _ protocol.CallToolRequest) (*protocol.CallToolResult, error) {
 		req := requestFrom(ctx)
-		if req.refused != nil {
-			return errorResult(req.refused, t, req.state), nil
-		}
 		var ans toolResult
 		public := e.execute(ctx, t.meter, func(ctx context.Context, req *request) (state cola.QuotaState, err error) {
 			ans, state, err = t.run(ctx, e.svc, req)

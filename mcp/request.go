@@ -26,7 +26,6 @@ type request struct {
 	event   *web.Event
 	state   cola.QuotaState // quota state after the message, for the headers; unknown until it is looked up
 	handled bool            // a handler has called the service
-	refused *cola.Error     // the service's error before a handler was called
 	failure error           // replaces mcp-go's response: a *rpcError, or a *cola.Error for an HTTP error
 }
 

@@ -123,7 +123,7 @@ func TestSuspendedOverStdio(t *testing.T) {
 	}
 	for _, r := range got {
 		if r.json.Error == nil || r.json.Error.Code != codeRefused || r.json.Error.Message != suspended().Message {
-			t.Errorf("want the error of a suspended account: %s", r.body)
+			t.Errorf("want the error for a suspended account: %s", r.body)
 		}
 	}
 }

@@ -149,7 +149,7 @@ func (e *edge) resourceHandler(
 	}
 }
 
-// setFailure records shown as the JSON-RPC error of the message, unless an HTTP error is already
+// setFailure records shown as the JSON-RPC error for the message, unless an HTTP error is already
 // recorded. It returns the recorded error.
 func (req *request) setFailure(shown *cola.Error) error {
 	if req.failure == nil {

@@ -51,7 +51,7 @@ func TestReferenceResources(t *testing.T) {
 	}
 	tiers := read("tiers")["tiers"].([]any)
 	free := tiers[0].(map[string]any)
-	if len(tiers) != 3 || free["tier"] != "free" || free["detail_views_per_month"] != 200. || free["requests_per_minute"] != 10. || free["price"] != "none" {
+	if len(tiers) != 3 || free["tier"] != "free" || free["detail_views_per_month"] != 200. || free["requests_per_minute"] != 10. || free["price"] != "Free" {
 		t.Errorf("tiers = %v, want 3 with the free limits", tiers)
 	}
 	if f.spent != 3 || f.used != (cola.Used{}) {

@@ -33,7 +33,7 @@ type deletedSearch struct {
 }
 
 const (
-	needsScope            = "Requires scope saved_searches:write, which API keys have."
+	needsScope            = "Requires scope saved_searches:write."
 	findSavedSearchesHint = "Find saved searches and their uuids with list_saved_searches."
 )
 
@@ -61,7 +61,7 @@ func createSavedSearchTool() tool {
 			"reports labels approved since the last run, and older ones that reached the registry " +
 			"late. Results go to the account's destinations for free, up to 25 labels a message. " +
 			"Ask the user to confirm filters and schedule first. To see current matches, use search_colas.\n\n" +
-			"Filters combine with AND; several types, categories or containers combine with OR. A schedule needs a " +
+			"Filters combine with AND; multiple types, categories or containers combine with OR. A schedule needs a " +
 			"filter other than status, estimated_dates or a full set of types. Limits: 10 active schedules, 1,000 " +
 			"saved searches. Repeating a call within 10 minutes returns the same search. " + needsScope,
 		cost:   free,
@@ -112,9 +112,9 @@ func updateSavedSearchTool() tool {
 func deleteSavedSearchTool() tool {
 	return newTool(tool{
 		name: "delete_saved_search", title: "Delete a saved search",
-		description: "Permanently delete a saved search, with its alert, runs, deliveries, feed and own destinations. " +
-			"Use it only if the user asked to delete this search; to pause an alert, use update_saved_search. Find the " +
-			"uuid with list_saved_searches. " + needsScope,
+		description: "Permanently delete a saved search, with its alert, runs, deliveries and feed, and the " +
+			"destinations that belong only to it. Use it only if the user asked to delete this search; to " +
+			"pause an alert, use update_saved_search. Find the uuid with list_saved_searches. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
 		effect: changes, required: []string{"uuid"},

@@ -252,7 +252,7 @@ func TestScopeAtTheRateLimit(t *testing.T) {
 				t.Errorf("%s %s: status %d, want 200 with the error: %s", code, revision[1], got.StatusCode, got.body)
 			}
 			if revision[1] == "" && got.body != usual.body {
-				t.Errorf("%s: %s, want the error of an authorized call: %s", code, got.body, usual.body)
+				t.Errorf("%s: %s, want the error from an authorized call: %s", code, got.body, usual.body)
 			}
 			checkHeaders(t, got)
 		}

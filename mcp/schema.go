@@ -69,7 +69,7 @@ func argumentsOf(set *schemas.Set, t reflect.Type) (all []argument) {
 // shortened removes sentences about examples, which tool schemas omit, and about lists of values,
 // which tool descriptions explain.
 var shortened = strings.NewReplacer("; the example is a placeholder", "", " The example is a placeholder.", "",
-	" With several values, a label needs to match only one.", "")
+	" With multiple values, a label needs to match only one.", "")
 
 // inputSchema returns the schema of the arguments. It is strict, so that a client that validates
 // reports misspelled names itself, and short, because assistants pay for the tool list with every

@@ -49,7 +49,7 @@ func TestCountLabelsDimensions(t *testing.T) {
 	}
 }
 
-// TestLargestCount checks that groups beyond the size limit of a response are neither returned nor
+// TestLargestCount checks that groups beyond the response size limit are neither returned nor
 // charged, and that others counts them.
 func TestLargestCount(t *testing.T) {
 	f := newFake()

@@ -60,7 +60,9 @@ func newTool[P any](
 				problems.Add(name, "This argument is required.")
 			}
 		}
-		ans, state, err := handle(ctx, svc, req.caller, reader.Read(values, problems))
+		caller := req.caller
+		caller.Needs = t.scope // also for a call with invalid arguments
+		ans, state, err := handle(ctx, svc, caller, reader.Read(values, problems))
 		ans.setCharge(t.meter, state)
 		return ans, state, err
 	}

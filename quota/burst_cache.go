@@ -12,11 +12,17 @@ import (
 // takes effect within a second.
 const burstCacheTTL = time.Second
 
-// burstCache caches accounts whose rate-limit window the store just found full, so that a client in
-// a tight loop doesn't cost a transaction per request. The zero value is ready to use.
+// maxBurstSenders limits the cached senders. Entries expire so soon that dropping all of them, when
+// there are more, costs only a few transactions.
+const maxBurstSenders = 10_000
+
+// burstCache caches senders whose account's rate-limit window the store just found full, so that a
+// client in a tight loop doesn't cost a transaction per request. It caches senders, not accounts, so
+// that a key learns nothing about its account from outside its networks. The zero value is ready to
+// use.
 type burstCache struct {
 	mu sync.Mutex
-	by map[cola.AccountID]burstEntry
+	by map[cola.Sender]burstEntry
 }
 
 type burstEntry struct {
@@ -25,35 +31,35 @@ type burstEntry struct {
 	state cola.QuotaState
 }
 
-// update caches a rate-limit rejection. Any other outcome removes the account.
-func (f *burstCache) update(id cola.AccountID, o outcome, now time.Time) {
+// update caches a rate-limit rejection. Any other outcome removes the sender.
+func (f *burstCache) update(c cola.Caller, o outcome, now time.Time) {
 	var rejection *cola.Error
 	burst := errors.As(o.err, &rejection) && rejection.Code == cola.CodeQuotaExceeded && rejection.RetryAfter > 0
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !burst {
-		delete(f.by, id)
+		delete(f.by, c.Sender())
 		return
 	}
-	if f.by == nil {
-		f.by = map[cola.AccountID]burstEntry{}
+	if f.by == nil || len(f.by) >= maxBurstSenders {
+		f.by = map[cola.Sender]burstEntry{}
 	}
-	f.by[id] = burstEntry{
+	f.by[c.Sender()] = burstEntry{
 		until: now.Add(min(burstCacheTTL, rejection.RetryAfter)), retry: now.Add(rejection.RetryAfter),
 		state: o.grant.State,
 	}
 }
 
-// check returns the cached rejection of an account, or nil.
-func (f *burstCache) check(id cola.AccountID, now time.Time) (cola.QuotaState, error) {
+// check returns the cached rejection of a sender, or nil.
+func (f *burstCache) check(c cola.Caller, now time.Time) (cola.QuotaState, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w, ok := f.by[id]
+	w, ok := f.by[c.Sender()]
 	if !ok {
 		return cola.QuotaState{}, nil
 	}
 	if !now.Before(w.until) {
-		delete(f.by, id)
+		delete(f.by, c.Sender())
 		return cola.QuotaState{}, nil
 	}
 	return w.state, burstError(w.state, w.retry.Sub(now))

@@ -12,7 +12,7 @@ import (
 const (
 	openAfter     = time.Second            // how long one batch may fail before the breaker opens
 	probeInterval = 250 * time.Millisecond // pause between probes of the store
-	probeTimeout  = 2 * time.Second        // time limit of one probe
+	probeTimeout  = 2 * time.Second        // time limit for one probe
 	maxProbes     = 3                      // in flight, in case the store ignores its context
 )
 

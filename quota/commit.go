@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -10,7 +11,6 @@ import (
 )
 
 const (
-	maxBatch    = 4096                   // charges per transaction
 	minTimeLeft = time.Second            // a charge with less than this left of its chargeTimeout is rejected
 	retryPause  = 100 * time.Millisecond // between attempts to settle a batch
 )
@@ -18,35 +18,24 @@ const (
 // run settles queued charges until the queue is closed and empty.
 func (l *Ledger) run() {
 	defer close(l.ended)
-	for first := range l.queue {
-		if batch := collect(first, l.queue, time.Now()); len(batch) > 0 {
+	for l.queue.wait() {
+		if batch := rejectLate(l.queue.take(), time.Now()); len(batch) > 0 {
 			l.settle(batch)
 		}
+		l.queue.settled()
 	}
 }
 
-// collect returns the first charge and those queued behind it, without those whose callers have
-// given up. It rejects charges that expire within minTimeLeft, because the oldest charge sets the
-// deadline of its batch.
-func collect(first *pending, queue <-chan *pending, now time.Time) []*pending {
-	var batch []*pending
-	for p := first; p != nil; {
-		switch {
-		case !p.taken.CompareAndSwap(false, true):
-		case now.Sub(p.arrived) > chargeTimeout-minTimeLeft:
+// rejectLate rejects charges that expire within minTimeLeft, because the oldest charge sets the
+// deadline of its batch, and returns the others.
+func rejectLate(batch []*pending, now time.Time) []*pending {
+	return slices.DeleteFunc(batch, func(p *pending) bool {
+		late := now.Sub(p.arrived) > chargeTimeout-minTimeLeft
+		if late {
 			p.result <- outcome{err: cola.Unavailable()}
-		default:
-			batch = append(batch, p)
 		}
-		p = nil
-		if len(batch) < maxBatch {
-			select {
-			case p = <-queue: // nil when it is closed and empty
-			default:
-			}
-		}
-	}
-	return batch
+		return late
+	})
 }
 
 // settle commits one batch and sends the outcomes to its callers. If the batch is not committed in
@@ -62,8 +51,12 @@ func (l *Ledger) settle(batch []*pending) {
 	start := time.Now()
 	go l.commit(ctx, g)
 	err := l.await(ctx, g)
-	l.metrics.observeBatch(len(batch), time.Since(start))
+	took := time.Since(start)
+	l.metrics.observeBatch(len(batch), took)
 	if err == nil {
+		if !g.unclear {
+			l.queue.measure(len(g.batch.Accounts), took)
+		}
 		l.closeCircuit() // it may have opened during the attempts
 		l.failures.committed()
 		l.reply(g)
@@ -81,7 +74,7 @@ func (l *Ledger) reply(g *group) {
 	for i, p := range g.pending {
 		o := g.outcomes[i]
 		if !p.request.Peek {
-			l.bursts.update(p.request.Caller.Account, o, now)
+			l.bursts.update(p.request.Caller, o, now)
 		}
 		p.result <- o
 	}

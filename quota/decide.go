@@ -55,14 +55,17 @@ type Rules struct {
 // decide decides an account's queued requests in order of arrival, and returns the outcomes and the
 // entry to charge. For each request:
 //
-//  1. The credential must be valid and the account not suspended. Otherwise the request is rejected
-//     and does not count.
+//  1. The credential must be valid and the account not suspended, and an API key must be sent from
+//     one of its networks. Otherwise the request is rejected and does not count. From outside its
+//     networks, a key reveals nothing about the account, and is not used.
 //  2. A peek gets the account's state and does not count.
 //  3. The rate-limit window must have room. Otherwise the request is rejected and does not count.
 //  4. The request now counts in the window, even if step 5 rejects it.
-//  5. Detail views are granted in full or rejected. List records are granted up to the quota that is
-//     left, and rejected if none is left. Those already paid for, on the same page, aren't charged
-//     again.
+//  5. The caller must have the scope that the request needs. Detail views are granted in full or
+//     rejected. List records are granted up to the quota that is left, and rejected if none is left.
+//     Those already paid for, on the same page, aren't charged again.
+//
+// It removes the credentials from state.Valid whose requests step 1 rejected.
 func (r Rules) decide(now time.Time, state store.AccountState, requests []Request) ([]outcome, store.Entry) {
 	d := decision{rules: r, now: now, quota: cola.QuotaState{
 		Tier: state.Tier, Period: cola.PeriodOf(now), Limits: state.Tier.Limits(), Used: state.Used,
@@ -71,22 +74,47 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 		d.inWindow += g.Requests
 	}
 	outcomes := make([]outcome, len(requests))
+	used := map[cola.Credential]bool{}
 	for i, q := range requests {
-		if !state.Exists || !state.Valid[q.Caller.Credential] {
-			outcomes[i] = outcome{err: invalidCredential(q.Caller.Credential)}
+		if err := checkCredential(state, q.Caller); err != nil {
+			outcomes[i] = outcome{err: err}
 			continue
 		}
-		if state.Suspended != "" {
-			outcomes[i] = outcome{Grant{State: d.quota}, suspended(state.Suspended)}
-			continue
+		used[q.Caller.Credential] = true
+		missing := missingScope(state, q.Caller)
+		switch {
+		case state.Suspended != "":
+			outcomes[i] = outcome{Grant{State: d.quota}, suspended(state)}
+		case q.Peek:
+			outcomes[i] = outcome{Grant{State: d.quota}, missing}
+		default:
+			outcomes[i] = d.decideOne(q, missing)
 		}
-		if q.Peek {
-			outcomes[i] = outcome{grant: Grant{State: d.quota}}
-			continue
-		}
-		outcomes[i] = d.decideOne(q)
 	}
+	maps.DeleteFunc(state.Valid, func(c cola.Credential, _ bool) bool { return !used[c] })
 	return outcomes, d.entry
+}
+
+// checkCredential returns an error if the caller's credential is invalid, or a key that was sent
+// from outside its networks.
+func checkCredential(state store.AccountState, c cola.Caller) error {
+	if !state.Exists || !state.Valid[c.Credential] {
+		return invalidCredential(c.Credential)
+	}
+	if !state.Keys[c.Credential].Networks.Allow(c.Client) {
+		return c.OutsideNetworks()
+	}
+	return nil
+}
+
+// missingScope returns an error if the caller lacks the scope that the request needs. A key has the
+// scopes that are stored now, whichever it had when the caller was authenticated.
+func missingScope(state store.AccountState, c cola.Caller) error {
+	isKey := c.Credential.Kind == cola.CredentialKey
+	if c.Needs == "" || c.Has(c.Needs) && (!isKey || slices.Contains(state.Keys[c.Credential].Scopes, c.Needs)) {
+		return nil
+	}
+	return c.Lacks(c.Needs)
 }
 
 // invalidCredential returns the error for a credential that became invalid after the request was
@@ -102,9 +130,15 @@ func invalidCredential(c cola.Credential) error {
 	return cola.Errorf(cola.CodeUnauthorized, "The API key was revoked or has expired. Create a new one.")
 }
 
-// suspended returns the error for a suspended account. The reason must not be empty.
-func suspended(reason string) error {
-	sentence := reason
+// suspended returns the error for a suspended account.
+func suspended(state store.AccountState) error {
+	reason, sentence := state.Suspended, state.Suspended
+	if at := state.DeletesAt.UTC(); !at.IsZero() {
+		err := cola.Errorf(cola.CodeAccountSuspended, "The account will be deleted on %s. Until then, the account holder can "+
+			"sign in to the dashboard to keep it.", at.Format("January 2, 2006, at 15:04 UTC"))
+		err.Details = map[string]any{"reason": reason, cola.DetailDeletesAt: at.Format(time.RFC3339)}
+		return err
+	}
 	if !strings.ContainsAny(sentence[len(sentence)-1:], ".!?") {
 		sentence += "."
 	}
@@ -127,13 +161,18 @@ type decision struct {
 	earlier map[store.PageKey]int // those of earlier batches
 }
 
-// decideOne applies steps 3 to 5 of decide to one request.
-func (d *decision) decideOne(q Request) outcome {
+// decideOne applies steps 3 to 5 of decide to one request. missing is the error for a missing scope,
+// or nil.
+func (d *decision) decideOne(q Request, missing error) outcome {
 	if d.inWindow >= d.quota.Limits.PerMinute {
 		return outcome{Grant{State: d.quota}, d.burst()}
 	}
 	d.inWindow++
 	d.entry.Requests++
+	if missing != nil {
+		d.count(q, 0)
+		return outcome{Grant{State: d.quota}, missing}
+	}
 	page, isPage := q.page()
 	paid := min(d.paid[page], q.Units)
 	units, err := d.spend(q, paid)

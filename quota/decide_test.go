@@ -2,6 +2,7 @@ package quota
 
 import (
 	"errors"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -328,6 +329,24 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
+// TestDeletionRequested checks that requests of an account that will be deleted fail with the time.
+func TestDeletionRequested(t *testing.T) {
+	state := account(cola.TierStarter, cola.Used{})
+	state.Suspended, state.DeletesAt = "It will be deleted.", noon.Add(time.Hour)
+	outcomes, entry := Rules{}.decide(noon, state, []Request{request(key1, cola.MeterListRecords, 5)})
+	var rejection *cola.Error
+	if !errors.As(outcomes[0].err, &rejection) || !cola.IsDeletionRequested(rejection) ||
+		rejection.Details[cola.DetailDeletesAt] != state.DeletesAt.Format(time.RFC3339) || rejection.Details["reason"] == nil {
+		t.Errorf("error = %#v, want account_suspended with the time of the deletion", outcomes[0].err)
+	}
+	if diff := cmp.Diff(store.Entry{Account: 7}, entry); diff != "" {
+		t.Errorf("entry (-want +got):\n%s", diff)
+	}
+	if cola.IsDeletionRequested(suspended(store.AccountState{Suspended: "Unpaid."})) || cola.IsDeletionRequested(nil) {
+		t.Error("IsDeletionRequested = true for another error")
+	}
+}
+
 // TestSuspensionMessage checks that the reason is followed by exactly one punctuation mark.
 func TestSuspensionMessage(t *testing.T) {
 	for reason, want := range map[string]string{
@@ -335,8 +354,82 @@ func TestSuspensionMessage(t *testing.T) {
 		"Pay up!":      ": Pay up! ",
 		"Not paid yet": ": Not paid yet. ",
 	} {
-		if got := suspended(reason).Error(); !strings.Contains(got, want) {
+		if got := suspended(store.AccountState{Suspended: reason}).Error(); !strings.Contains(got, want) {
 			t.Errorf("suspended(%q) = %q, want it to contain %q", reason, got, want)
+		}
+	}
+}
+
+// TestKeyNetworks checks that a request from outside its key's networks is rejected without a state,
+// is not counted, and does not count as a use of the key.
+func TestKeyNetworks(t *testing.T) {
+	var networks cola.Networks
+	networks.SetString("203.0.113.0/24,2001:db8::1")
+	send := func(client string, peek bool) (outcome, store.Entry, bool) {
+		state := account(cola.TierFree, cola.Used{})
+		state.Suspended = map[bool]string{true: "Unpaid."}[client == "suspended"]
+		state.Keys = map[cola.Credential]store.KeyAccess{key1: {Networks: networks}}
+		q := request(key1, cola.MeterDetailViews, 1)
+		q.Peek = peek
+		q.Caller.Client, _ = netip.ParseAddr(client)
+		outcomes, entry := Rules{}.decide(noon, state, []Request{q})
+		return outcomes[0], entry, state.Valid[key1]
+	}
+	for _, peek := range []bool{false, true} {
+		for _, client := range []string{"203.0.113.9", "::ffff:203.0.113.9", "2001:db8::1"} {
+			if o, _, used := send(client, peek); o.err != nil || !used {
+				t.Errorf("%s: error = %v, used = %t, want a use", client, o.err, used)
+			}
+		}
+		for _, client := range []string{"203.0.114.1", "2001:db8::2", "::1", "", "suspended"} {
+			o, entry, used := send(client, peek)
+			if got := reason(o.err); got != cola.NetworkNotAllowed || cola.CodeOf(o.err) != cola.CodeForbidden || o.grant.State.Known() {
+				t.Errorf("%s: outcome = %+v, want %s without a state", client, o, cola.NetworkNotAllowed)
+			}
+			if entry.Requests != 0 || len(entry.Units) != 0 || used {
+				t.Errorf("%s: entry = %+v, used = %t, want neither", client, entry, used)
+			}
+		}
+	}
+}
+
+// TestMissingScope checks that a request needs a scope of the caller and, for an API key, of the
+// stored key. Without it, the request counts toward the rate limit only.
+func TestMissingScope(t *testing.T) {
+	link := cola.Credential{Kind: cola.CredentialLink, ID: 1}
+	for _, tt := range []struct {
+		name       string
+		credential cola.Credential
+		scopes     []cola.Scope // of the caller
+		key        []cola.Scope // stored
+		granted    bool
+	}{
+		{"key", key1, cola.Scopes(), cola.Scopes(), true},
+		{"read-only key", key1, cola.Scopes(), nil, false},
+		{"key whose caller lacks the scope", key1, nil, cola.Scopes(), false},
+		{"app", link, cola.Scopes(), nil, true},
+		{"read-only app", link, nil, nil, false},
+	} {
+		state := account(cola.TierFree, cola.Used{}, store.Grant{At: noon, Requests: 8})
+		state.Valid[link] = true
+		state.Keys = map[cola.Credential]store.KeyAccess{key1: {Scopes: tt.key}}
+		read := request(tt.credential, cola.MeterListRecords, 1)
+		read.Caller.Scopes = tt.scopes
+		write, peek := read, read
+		write.Meter, write.Units, write.Caller.Needs = cola.MeterNone, 0, cola.ScopeWriteSavedSearches
+		peek.Caller.Needs, peek.Peek = cola.ScopeWriteSavedSearches, true
+		outcomes, entry := Rules{}.decide(noon, state, []Request{read, write, peek, write})
+		want := []string{"", "insufficient_scope", "insufficient_scope", "burst"}
+		if tt.granted {
+			want = []string{"", "", "", "burst"}
+		}
+		for i, o := range outcomes {
+			if got := reason(o.err); got != want[i] || !o.grant.State.Known() {
+				t.Errorf("%s: request %d: outcome = %+v, want %q", tt.name, i, o, want[i])
+			}
+		}
+		if entry.Requests != 2 {
+			t.Errorf("%s: %d requests counted, want 2", tt.name, entry.Requests)
 		}
 	}
 }

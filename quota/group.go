@@ -21,8 +21,8 @@ type group struct {
 	pending  []*pending
 	oldest   time.Time // arrival of the first charge
 
-	// cause is the error of the latest attempt with an unknown outcome, not counting attempts
-	// cut off by the context.
+	// cause is the error from the latest attempt with an unknown outcome, not counting attempts cut
+	// off by the context.
 	cause   atomic.Pointer[error]
 	failing chan struct{} // closed after the first attempt with an unknown outcome
 	done    chan struct{} // closed after the last attempt, when the fields below are final
@@ -94,7 +94,7 @@ func (g *group) decide(rules Rules, now time.Time, states []store.AccountState) 
 }
 
 // late returns the reason why the batch was not committed in time. It prefers the store's latest
-// error, if any, because the error of the canceled attempt is less specific.
+// error, if any, because the error from the canceled attempt is less specific.
 func (g *group) late() error {
 	if cause := g.cause.Load(); cause != nil {
 		return *cause

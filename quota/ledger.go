@@ -10,9 +10,9 @@
 //
 // A single worker commits charges in batches:
 //
-//  1. Charge queues the request.
-//  2. The worker takes all queued charges. It does not wait for more, so a lone charge starts
-//     immediately.
+//  1. Charge queues the request, or rejects it if it would wait too long.
+//  2. The worker takes the queued charges, one of each account in turn. It does not wait for more,
+//     so a lone charge starts immediately.
 //  3. One store transaction locks the accounts, decides each charge in order of arrival, and writes
 //     the usage.
 //  4. After the commit, the worker sends each caller its outcome.
@@ -36,7 +36,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -45,12 +44,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-const (
-	queueLength = 8192 // queued charges before Charge blocks
-	// chargeTimeout limits every charge. A charge that is not committed by then is rejected as
-	// unavailable.
-	chargeTimeout = 5 * time.Second
-)
+// chargeTimeout limits every charge. A charge that is not committed by then is rejected as
+// unavailable.
+const chargeTimeout = 5 * time.Second
 
 // Options configures a Ledger. The zero value is valid.
 type Options struct {
@@ -66,14 +62,12 @@ type Ledger struct {
 	rules    Rules
 	log      *slog.Logger
 	metrics  *metrics
-	queue    chan *pending
+	queue    *queue
 	bursts   burstCache
 	breaker  *circuitBreaker
 	inDoubt  *inDoubt
 	failures *failureLog
 
-	mu      sync.RWMutex // read-locked while sending to queue, so that Close can close it
-	closed  atomic.Bool
 	closing sync.Once
 	stop    chan struct{} // closed when Close starts
 	ended   chan struct{} // closed when the worker has stopped
@@ -83,8 +77,10 @@ type Ledger struct {
 type pending struct {
 	request Request
 	arrived time.Time
-	taken   atomic.Bool // set by the worker, or by a caller that gives up, whichever comes first
 	result  chan outcome
+
+	next   *pending // of the same account; guarded by queue.mu
+	queued bool     // neither taken by the worker nor removed by its caller; guarded by queue.mu
 }
 
 // New starts a Ledger.
@@ -94,7 +90,7 @@ func New(st store.Ledger, o Options) *Ledger {
 	}
 	l := &Ledger{
 		store: st, rules: o.Rules, log: o.Logger,
-		queue:    make(chan *pending, queueLength),
+		queue:    newQueue(),
 		breaker:  newCircuitBreaker(),
 		inDoubt:  newInDoubt(st, o.Logger),
 		failures: &failureLog{log: o.Logger},
@@ -111,27 +107,28 @@ func New(st store.Ledger, o Options) *Ledger {
 // calls are no-ops.
 func (l *Ledger) Close() {
 	l.closing.Do(func() {
-		l.closed.Store(true)
 		close(l.stop)
-		l.mu.Lock()
-		close(l.queue)
-		l.mu.Unlock()
+		l.queue.close()
 		<-l.ended
 		l.inDoubt.close()
 	})
 }
 
-// Precheck rejects a request without a store call if the burst cache has the caller's account,
-// or if the circuit breaker is open. A nil error does not mean that Charge will grant the request.
+// Precheck rejects a request without a store call if the burst cache has the caller, if
+// the circuit breaker is open, or if the charge would wait too long (see queue). A nil error does
+// not mean that Charge will grant the request.
 //
 // Charge prechecks every request. Call Precheck as well before expensive work, so that a rejected
 // request costs neither the work nor a transaction.
 func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 	if !q.Peek {
-		state, err = l.bursts.check(q.Caller.Account, time.Now())
+		state, err = l.bursts.check(q.Caller, time.Now())
 	}
 	if err == nil && l.breaker.isOpen() {
 		err = cola.Unavailable()
+	}
+	if err == nil {
+		err = l.queue.admit(q.Caller.Account)
 	}
 	if err != nil {
 		l.metrics.countRejection(err)
@@ -139,10 +136,22 @@ func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 	return state, err
 }
 
+// Overloaded returns the error with which charges of any account are rejected now because they would
+// wait too long, or nil. Call it for each request before the first work on it: only if a rejection
+// costs much less than a response does an overloaded process keep its throughput.
+func (l *Ledger) Overloaded() error {
+	err := l.queue.admit(0)
+	if err != nil {
+		l.metrics.countRejection(err)
+	}
+	return err
+}
+
 // Charge charges a request and returns its grant after the commit. If the quota state is known, the
 // Grant's State is set even if the request is rejected. Errors are *cola.Error: CodeUnauthorized
-// for a credential that is no longer valid, CodeAccountSuspended, CodeQuotaExceeded, and
-// CodeUnavailable if the store cannot commit; or ctx's error if ctx ends before the charge starts.
+// for a credential that is no longer valid, CodeForbidden for a key from outside its networks,
+// CodeAccountSuspended, CodeQuotaExceeded, CodeInsufficientScope, and CodeUnavailable if the store
+// cannot commit or the queue is full; or ctx's error if ctx ends before the charge starts.
 // Charge returns within five seconds.
 func (l *Ledger) Charge(ctx context.Context, q Request) (Grant, error) {
 	if state, err := l.Precheck(q); err != nil {
@@ -160,7 +169,7 @@ func (l *Ledger) enqueue(ctx context.Context, p *pending) outcome {
 	timeout := time.NewTimer(chargeTimeout)
 	defer timeout.Stop()
 	down := l.breaker.untilOpen()
-	if err := l.send(ctx, p, down, timeout.C); err != nil {
+	if err := l.queue.add(p); err != nil {
 		return outcome{err: err}
 	}
 	var err error
@@ -174,26 +183,8 @@ func (l *Ledger) enqueue(ctx context.Context, p *pending) outcome {
 	case <-timeout.C:
 		err = cola.Unavailable()
 	}
-	if p.taken.CompareAndSwap(false, true) {
+	if l.queue.remove(p) {
 		return outcome{err: err}
 	}
 	return <-p.result // the worker has the charge, and responds in time
-}
-
-func (l *Ledger) send(ctx context.Context, p *pending, down <-chan struct{}, timeout <-chan time.Time) error {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	if l.closed.Load() {
-		return cola.Unavailable()
-	}
-	select {
-	case l.queue <- p:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-down:
-		return cola.Unavailable()
-	case <-timeout:
-		return cola.Unavailable()
-	}
 }

@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -191,4 +192,24 @@ func TestCloseWithQueue(t *testing.T) {
 	if granted != b.used(7).ListRecords {
 		t.Errorf("granted %d, charged %d; want equal", granted, b.used(7).ListRecords)
 	}
+}
+
+// TestBurstCacheSenders checks that a key from another address is not answered from the cache, which
+// would reveal the account's usage outside the key's networks.
+func TestBurstCacheSenders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger(t, newFakeLedger(cola.TierFree))
+		q := request(key1, cola.MeterNone, 0)
+		q.Caller.Client = netip.MustParseAddr("203.0.113.7")
+		for range 11 {
+			_, _ = l.Charge(t.Context(), q)
+		}
+		if _, err := l.Precheck(q); reason(err) != "burst" {
+			t.Errorf("same address: error = %v, want burst", err)
+		}
+		q.Caller.Client = netip.MustParseAddr("203.0.113.8")
+		if state, err := l.Precheck(q); err != nil || state.Known() {
+			t.Errorf("another address: %+v, %v, want neither state nor error", state, err)
+		}
+	})
 }

@@ -17,6 +17,7 @@ type metrics struct {
 	commitTime   prometheus.Histogram              // seconds to settle a batch, including retries
 	waitTime     prometheus.Histogram              // seconds from Charge to its outcome
 	unclear      prometheus.Counter                // attempts to settle with an unknown outcome
+	overloads    prometheus.Counter                // charges rejected because they would wait too long
 	refused      map[string]prometheus.Counter     // charges, by reason: "burst", a meter or an error code
 	charged      map[cola.Meter]prometheus.Counter // units
 }
@@ -43,10 +44,15 @@ func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 		unclear: factory.NewCounter(prometheus.CounterOpts{
 			Name: "colaregistry_ledger_unclear_total", Help: "Attempts to settle a batch that ended with an unknown outcome.",
 		}),
+		overloads: factory.NewCounter(prometheus.CounterOpts{
+			Name: "colaregistry_ledger_overload_rejections_total",
+			Help: "Charges refused because they would wait too long, also counted as unavailable.",
+		}),
 		refused: counters(factory, prometheus.CounterOpts{
 			Name: "colaregistry_charges_refused_total", Help: "Refused charges, by reason.",
 		}, "reason", reasonBurst, string(cola.MeterDetailViews), string(cola.MeterListRecords),
-			string(cola.CodeUnauthorized), string(cola.CodeAccountSuspended), string(cola.CodeUnavailable)),
+			string(cola.CodeUnauthorized), string(cola.CodeForbidden), string(cola.CodeInsufficientScope),
+			string(cola.CodeAccountSuspended), string(cola.CodeUnavailable)),
 		charged: counters(factory, prometheus.CounterOpts{
 			Name: "colaregistry_charged_units_total", Help: "Charged units, by meter.",
 		}, "meter", cola.MeterDetailViews, cola.MeterListRecords),
@@ -70,7 +76,11 @@ func counters[V ~string](
 func registerGauges(factory promauto.Factory, l *Ledger) {
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_ledger_queue_length", Help: "Charges waiting for the previous batch to finish.",
-	}, func() float64 { return float64(len(l.queue)) })
+	}, func() float64 { return float64(l.queue.len()) })
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "colaregistry_ledger_queue_seconds",
+		Help: "Estimated time until all waiting charges are committed, from the duration of recent batches.",
+	}, func() float64 { return l.queue.estimate().Seconds() })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_ledger_doubtful_batches",
 		Help: "Refused batches that may have been committed and have not been voided yet.",
@@ -110,9 +120,12 @@ func (m *metrics) countRejection(err error) {
 	if !errors.As(err, &e) {
 		return
 	}
-	reason := string(e.Code)
+	reason, detail := string(e.Code), e.Details["reason"]
 	if e.Code == cola.CodeQuotaExceeded {
-		reason, _ = e.Details["reason"].(string)
+		reason, _ = detail.(string)
+	}
+	if detail == cola.ReasonOverloaded {
+		m.overloads.Inc()
 	}
 	if c := m.refused[reason]; c != nil {
 		c.Inc()

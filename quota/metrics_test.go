@@ -39,15 +39,17 @@ func TestMetrics(t *testing.T) {
 			t.Error("Precheck in a full window: error = nil, want burst")
 		}
 		checkMetrics(t, registry, map[string]float64{
-			`charged_units_total{meter="detail_views"}`:         1,
-			`charged_units_total{meter="list_records"}`:         25,
-			`charges_refused_total{reason="account_suspended"}`: 1,
-			`charges_refused_total{reason="burst"}`:             4,
-			`charges_refused_total{reason="detail_views"}`:      2,
-			`charges_refused_total{reason="list_records"}`:      4,
-			`charges_refused_total{reason="unauthorized"}`:      1,
-			`charges_refused_total{reason="unavailable"}`:       0,
-			`ledger_unclear_total`:                              0,
+			`charged_units_total{meter="detail_views"}`:          1,
+			`charged_units_total{meter="list_records"}`:          25,
+			`charges_refused_total{reason="account_suspended"}`:  1,
+			`charges_refused_total{reason="burst"}`:              4,
+			`charges_refused_total{reason="detail_views"}`:       2,
+			`charges_refused_total{reason="forbidden"}`:          0,
+			`charges_refused_total{reason="insufficient_scope"}`: 0,
+			`charges_refused_total{reason="list_records"}`:       4,
+			`charges_refused_total{reason="unauthorized"}`:       1,
+			`charges_refused_total{reason="unavailable"}`:        0,
+			`ledger_unclear_total`:                               0,
 		}, "charged_units_total", "charges_refused_total", "ledger_unclear_total")
 		for _, name := range []string{
 			"colaregistry_ledger_batch_charges", "colaregistry_ledger_commit_duration_seconds",
@@ -84,16 +86,18 @@ func TestOutageMetrics(t *testing.T) {
 		expect(t, registry, 0, 1, 0, 1)
 		time.Sleep(chargeTimeout)
 		synctest.Wait()
-		expect(t, registry, 1, 1, 1, 0) // the waiting caller has given up, but its charge is still queued
+		expect(t, registry, 1, 0, 1, 0) // the waiting caller has given up
 		time.Sleep(10 * time.Second)
 		expect(t, registry, 0, 0, 1, 1)
 		checkMetrics(t, registry, map[string]float64{
-			`charges_refused_total{reason="account_suspended"}`: 0,
-			`charges_refused_total{reason="burst"}`:             0,
-			`charges_refused_total{reason="detail_views"}`:      0,
-			`charges_refused_total{reason="list_records"}`:      0,
-			`charges_refused_total{reason="unauthorized"}`:      0,
-			`charges_refused_total{reason="unavailable"}`:       2,
+			`charges_refused_total{reason="account_suspended"}`:  0,
+			`charges_refused_total{reason="burst"}`:              0,
+			`charges_refused_total{reason="detail_views"}`:       0,
+			`charges_refused_total{reason="forbidden"}`:          0,
+			`charges_refused_total{reason="insufficient_scope"}`: 0,
+			`charges_refused_total{reason="list_records"}`:       0,
+			`charges_refused_total{reason="unauthorized"}`:       0,
+			`charges_refused_total{reason="unavailable"}`:        2,
 		}, "charges_refused_total")
 	})
 }

@@ -19,6 +19,7 @@ type Access interface {
 		ctx context.Context, account cola.AccountID, id int64, key store.Key, hash store.KeyHash, until time.Time,
 		maxKeys int,
 	) (store.Key, error)
+	ChangeKey(ctx context.Context, account cola.AccountID, id int64, name string, access store.KeyAccess) error
 	RevokeKey(ctx context.Context, account cola.AccountID, id int64) error
 	Links(ctx context.Context, account cola.AccountID) ([]store.Link, error)
 	RevokeLink(ctx context.Context, account cola.AccountID, id int64) error
@@ -28,6 +29,9 @@ type Access interface {
 	SignIns(ctx context.Context, account cola.AccountID) ([]store.SignIn, error)
 	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
 	EndOtherSignIns(ctx context.Context, account cola.AccountID, except int64) (int, error)
+	RequestDeletion(ctx context.Context, id cola.AccountID, after time.Duration) error
+	CancelDeletion(ctx context.Context, id cola.AccountID) error
+	SetQuotaEmails(ctx context.Context, id cola.AccountID, on bool) error
 	DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error)
 	MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error)
 	store.Refusals
@@ -39,17 +43,23 @@ type Account struct {
 	Email       string // empty if unknown
 	Tier        cola.Tier
 	CreatedAt   time.Time
-	ActiveLimit int // saved searches that may have an active schedule
+	ActiveLimit int       // saved searches that may have an active schedule
+	DeletesAt   time.Time // when the account will be deleted; zero unless its holder requested that
+	QuotaEmails bool      // the holder gets email when a quota is nearly used up
+	// Paid is nil if the account never subscribed to a plan, or the server doesn't sell plans.
+	Paid *PaidPlan
 	// Operator is true if the caller may manage the collectors.
 	Operator bool
 }
 
 // Messages for requests with an unknown outcome.
 const (
+	changeKeyUnconfirmed = "The key may not have been changed. Check the list of keys, or try again in a few seconds; it's safe to repeat."
 	revokeKeyUnconfirmed = "The key may not have been revoked and may still work. Try again in a few seconds; it's safe to repeat."
 	revokeAppUnconfirmed = "The app's access may not have been revoked. Try again in a few seconds; it's safe to repeat."
 	restoreUnconfirmed   = "The app's access may not have been restored. Try again in a few seconds; it's safe to repeat."
 	removeUnconfirmed    = "The sign-in method may not have been removed. Try again in a few seconds; it's safe to repeat."
+	settingUnconfirmed   = "The setting may not have been saved. Try again in a few seconds; it's safe to repeat."
 	signOutUnconfirmed   = "The sign-out may not have completed. Try again in a few seconds; it's safe to repeat."
 )
 
@@ -64,23 +74,34 @@ func (s *Service) authorizeHolder(ctx context.Context, c cola.Caller) (cola.Quot
 	if err != nil {
 		return state, err
 	}
+	return state, checkHolder(c)
+}
+
+func checkHolder(c cola.Caller) error {
 	if c.Channel != cola.ChannelDashboard || c.Credential.Kind != cola.CredentialSignIn {
-		return state, cola.Errorf(cola.CodeForbidden, dashboardOnly)
+		return cola.Errorf(cola.CodeForbidden, dashboardOnly)
 	}
-	return state, nil
+	return nil
 }
 
 // readManaged reads data of the caller's account after authorizeHolder.
 func readManaged[T any](ctx context.Context, s *Service, c cola.Caller, operation string,
 	read func(ctx context.Context, state cola.QuotaState) (T, error),
 ) (T, cola.QuotaState, error) {
-	var none T
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
+		var none T
 		return none, state, err
 	}
-	var found T
-	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
+	return readAuthorized(ctx, state, operation, read)
+}
+
+// readAuthorized reads data of the account of an authorized caller.
+func readAuthorized[T any](ctx context.Context, state cola.QuotaState, operation string,
+	read func(ctx context.Context, state cola.QuotaState) (T, error),
+) (T, cola.QuotaState, error) {
+	var none, found T
+	err := withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
 		found, err = read(ctx, state)
 		return err
 	})
@@ -114,14 +135,40 @@ func (s *Service) changeManaged(
 
 // Account returns the caller's account.
 func (s *Service) Account(ctx context.Context, c cola.Caller) (Account, cola.QuotaState, error) {
-	return readManaged(ctx, s, c, "read account", func(ctx context.Context, _ cola.QuotaState) (Account, error) {
+	return readManaged(ctx, s, c, readAccount, s.accountOf(c))
+}
+
+const readAccount = "read account"
+
+// accountOf returns the function that reads the caller's account.
+func (s *Service) accountOf(c cola.Caller) func(context.Context, cola.QuotaState) (Account, error) {
+	return func(ctx context.Context, _ cola.QuotaState) (Account, error) {
 		a, err := s.store.Account(ctx, c.Account)
+		if err != nil {
+			return Account{}, err
+		}
+		paid, err := s.paidPlan(ctx, c.Account)
 		if store.IsIdentityName(a.Email) {
 			a.Email = ""
 		}
 		return Account{
-			Email: a.Email, Tier: a.Tier, CreatedAt: a.CreatedAt, ActiveLimit: a.ActiveLimit, Operator: s.isOperator(c, a),
+			Email: a.Email, Tier: a.Tier, CreatedAt: a.CreatedAt, ActiveLimit: a.ActiveLimit, DeletesAt: a.DeletesAt,
+			QuotaEmails: !a.NoQuotaEmails,
+			Paid:        paid,
+			Operator:    s.isOperator(c, a),
 		}, err
+	}
+}
+
+// SetQuotaEmails turns email about the quotas of the caller's account on or off. After CodeUnavailable
+// the outcome may be unknown.
+func (s *Service) SetQuotaEmails(ctx context.Context, c cola.Caller, on bool) (cola.QuotaState, error) {
+	state, err := s.authorizeHolder(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	return state, s.changeManaged(ctx, "set quota emails", settingUnconfirmed, nil, func(ctx context.Context) error {
+		return s.store.SetQuotaEmails(ctx, c.Account, on)
 	})
 }
 

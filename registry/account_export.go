@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 // ExportStore contains the database operations of ExportAccount.
 type ExportStore interface {
 	Account(ctx context.Context, id cola.AccountID) (store.Account, error)
+	SubscriptionOf(ctx context.Context, account cola.AccountID) (store.Subscription, error)
 	IdentitiesOf(ctx context.Context, account cola.AccountID) ([]store.LinkedIdentity, error)
 	SignIns(ctx context.Context, account cola.AccountID) ([]store.SignIn, error)
 	Keys(ctx context.Context, account cola.AccountID) ([]store.Key, error)
@@ -21,66 +23,24 @@ type ExportStore interface {
 	SavedSearches(ctx context.Context, account cola.AccountID, offset, limit int) ([]cola.SavedSearch, int, error)
 	Destinations(ctx context.Context, account cola.AccountID, page store.Slice) ([]store.Destination, int, error)
 	DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error)
+	RunsAfter(
+		ctx context.Context, account cola.AccountID, uuid string, after int64, limit int,
+	) ([]cola.SavedSearchRun, error)
+	MatchesAfter(
+		ctx context.Context, account cola.AccountID, uuid string, after cola.TTBID, limit int,
+	) ([]cola.SavedSearchMatch, error)
+	Refusals(ctx context.Context, account cola.AccountID, limit int) ([]store.Refusal, error)
+	Requests(
+		ctx context.Context, account cola.AccountID, which store.RequestFilter, limit int,
+	) ([]cola.LoggedRequest, error)
 	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]cola.DeliveryDetail, error)
 }
 
 // exportPage is the number of records that are read at once.
 const exportPage = 500
 
-// The records of an export that have no type in the API.
-type (
-	exportedAccount struct {
-		Email           *string    `json:"email"`
-		Tier            cola.Tier  `json:"tier"`
-		MaxAlerts       int        `json:"max_alerts"`
-		CreatedAt       time.Time  `json:"created_at"`
-		SuspendedAt     *time.Time `json:"suspended_at"`
-		SuspendedReason *string    `json:"suspended_reason"`
-	}
-	exportedIdentity struct {
-		Issuer  string `json:"issuer"`
-		Subject string `json:"subject"`
-	}
-	exportedSession struct {
-		Issuer     *string    `json:"issuer"` // null for a sign-in link
-		Browser    string     `json:"browser"`
-		CreatedAt  time.Time  `json:"created_at"`
-		LastUsedAt *time.Time `json:"last_used_at"`
-		ExpiresAt  time.Time  `json:"expires_at"`
-	}
-	exportedKey struct {
-		ID         int64      `json:"id"`
-		Name       string     `json:"name"`
-		Prefix     string     `json:"prefix"`
-		LastFour   string     `json:"last_four"`
-		CreatedAt  time.Time  `json:"created_at"`
-		LastUsedAt *time.Time `json:"last_used_at"`
-		ExpiresAt  *time.Time `json:"expires_at"`
-		RevokedAt  *time.Time `json:"revoked_at"`
-	}
-	exportedApp struct {
-		ID         int64        `json:"id"`
-		Name       string       `json:"name"`
-		Issuer     string       `json:"issuer"`
-		ClientID   string       `json:"client_id"`
-		Scopes     []cola.Scope `json:"scopes"`
-		CreatedAt  time.Time    `json:"created_at"`
-		LastUsedAt *time.Time   `json:"last_used_at"`
-		RevokedAt  *time.Time   `json:"revoked_at"`
-	}
-	exportedUsage struct {
-		Day            cola.Date           `json:"day"`
-		Channel        cola.Channel        `json:"channel"`
-		CredentialKind cola.CredentialKind `json:"credential_kind"`
-		CredentialID   int64               `json:"credential_id"`
-		Meter          cola.Meter          `json:"meter"`
-		Units          int                 `json:"units"`
-		Requests       int                 `json:"requests"`
-	}
-)
-
-// ExportAccount writes the settings, credentials, usage and deliveries of an account as one JSON
-// object, without secrets. It reads a page of records at a time, so it needs little memory and holds
+// ExportAccount writes everything that is stored about an account as one JSON object, without
+// secrets. It reads a page of records at a time, so it needs little memory and holds
 // no transaction open. The last field, complete, is true; an export that failed lacks it and is not
 // valid JSON.
 func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.AccountID, now time.Time) error {
@@ -88,7 +48,8 @@ func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.Acc
 	e := &export{ctx: ctx, st: st, id: id, now: now.UTC(), out: out, json: json.NewEncoder(out)}
 	e.json.SetEscapeHTML(false)
 	for _, section := range []func() error{
-		e.account, e.identities, e.sessions, e.keys, e.apps, e.savedSearches, e.destinations, e.usage, e.deliveries,
+		e.account, e.subscription, e.identities, e.sessions, e.keys, e.apps, e.savedSearches, e.runs, e.matches, e.destinations,
+		e.deliveries, e.usage, e.requests, e.refusals,
 	} {
 		if err := section(); err != nil {
 			return err
@@ -98,9 +59,10 @@ func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.Acc
 	return out.Flush() // reports earlier errors, too
 }
 
-// ExportAccount exports the data of the caller's account; see the function ExportAccount.
+// ExportAccount exports the data of the caller's account, even if its deletion was requested; see the
+// function ExportAccount.
 func (s *Service) ExportAccount(ctx context.Context, c cola.Caller, w io.Writer) (cola.QuotaState, error) {
-	state, err := s.authorizeHolder(ctx, c)
+	state, err := s.authorizeLeaving(ctx, c)
 	if err != nil {
 		return state, err
 	}
@@ -119,7 +81,8 @@ type export struct {
 	out  *bufio.Writer
 	json *json.Encoder
 
-	created time.Time // of the account
+	created  time.Time // of the account
+	searches []string  // UUIDs of its saved searches
 }
 
 // exportRead reads within readTimeout.
@@ -198,6 +161,29 @@ func (e *export) account() error {
 	e.out.WriteString(`,"account":`)
 	return e.json.Encode(exportedAccount{
 		orNull(a.Email), a.Tier, a.ActiveLimit, a.CreatedAt, orNull(a.SuspendedAt), orNull(a.Suspended()),
+		orNull(a.DeletesAt),
+	})
+}
+
+// subscription writes the account's customer and subscription at Stripe, or null.
+func (e *export) subscription() error {
+	found, err := exportRead(e, func(ctx context.Context) ([]store.Subscription, error) {
+		s, err := e.st.SubscriptionOf(ctx, e.id)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil
+		}
+		return []store.Subscription{s}, err
+	})
+	if err != nil {
+		return err
+	}
+	e.out.WriteString(`,"subscription":`)
+	if len(found) == 0 {
+		return e.json.Encode(nil)
+	}
+	s := found[0]
+	return e.json.Encode(exportedSubscription{
+		s.Customer, s.ID, s.Status, s.Tier, orNull(s.PeriodEnd), orNull(s.EndsAt), orNull(s.PastDueSince),
 	})
 }
 
@@ -220,7 +206,8 @@ func (e *export) keys() error {
 		return e.st.Keys(ctx, e.id)
 	}), func(k store.Key) exportedKey {
 		return exportedKey{
-			k.ID, k.Name, k.Prefix, k.LastFour, k.CreatedAt, orNull(k.LastUsedAt), orNull(k.ExpiresAt), orNull(k.RevokedAt),
+			k.ID, k.Name, k.Prefix, k.LastFour, append([]cola.Scope{}, k.Scopes...), k.Networks.Strings(),
+			k.CreatedAt, orNull(k.LastUsedAt), orNull(k.ExpiresAt), orNull(k.RevokedAt),
 		}
 	})
 }
@@ -244,7 +231,91 @@ func (e *export) savedSearches() error {
 	}
 	return section(e, "saved_searches", pages(func(ctx context.Context, offset int) ([]cola.SavedSearch, int, error) {
 		return e.st.SavedSearches(ctx, e.id, offset, exportPage)
-	}), func(s cola.SavedSearch) search { return search{SavedSearch: s} })
+	}), func(s cola.SavedSearch) search {
+		e.searches = append(e.searches, s.UUID)
+		return search{SavedSearch: s}
+	})
+}
+
+// ofSearches returns the pages of records that belong to the saved searches, one search after
+// another. read returns the page after the record with the given ID, and id the ID of a record.
+func ofSearches[T any, ID int64 | cola.TTBID](
+	e *export, read func(ctx context.Context, search string, after ID) ([]T, error), id func(T) ID,
+) func(context.Context) ([]searchRecord[T], error) {
+	searches, after := e.searches, ID(0)
+	return func(ctx context.Context) (rows []searchRecord[T], err error) {
+		for len(searches) > 0 {
+			page, err := read(ctx, searches[0], after)
+			if err != nil && !errors.Is(err, store.ErrNotFound) { // deleted in the meantime
+				return nil, err
+			}
+			if len(page) == 0 {
+				searches, after = searches[1:], 0
+				continue
+			}
+			after = id(page[len(page)-1])
+			for _, r := range page {
+				rows = append(rows, searchRecord[T]{searches[0], r})
+			}
+			return rows, nil
+		}
+		return nil, nil
+	}
+}
+
+// searchRecord is a record of a saved search.
+type searchRecord[T any] struct {
+	search string
+	record T
+}
+
+func (e *export) runs() error {
+	type run struct {
+		SavedSearch string `json:"saved_search"`
+		cola.SavedSearchRun
+	}
+	next := ofSearches(e, func(ctx context.Context, search string, after int64) ([]cola.SavedSearchRun, error) {
+		return e.st.RunsAfter(ctx, e.id, search, after, exportPage)
+	}, func(r cola.SavedSearchRun) int64 { return r.ID })
+	return section(e, "runs", next, func(r searchRecord[cola.SavedSearchRun]) run { return run{r.search, r.record} })
+}
+
+func (e *export) matches() error {
+	type match struct {
+		SavedSearch string `json:"saved_search"`
+		cola.SavedSearchMatch
+	}
+	next := ofSearches(e, func(ctx context.Context, search string, after cola.TTBID) ([]cola.SavedSearchMatch, error) {
+		return e.st.MatchesAfter(ctx, e.id, search, after, exportPage)
+	}, func(m cola.SavedSearchMatch) cola.TTBID { return m.TTBID })
+	return section(e, "matches", next, func(m searchRecord[cola.SavedSearchMatch]) match { return match{m.search, m.record} })
+}
+
+// requests writes the request log, newest first.
+func (e *export) requests() error {
+	var which store.RequestFilter
+	next := func(ctx context.Context) ([]cola.LoggedRequest, error) {
+		page, err := e.st.Requests(ctx, e.id, which, exportPage)
+		if len(page) > 0 {
+			last := page[len(page)-1]
+			which.Before = store.RequestCursor{At: last.At, ID: last.ID}
+		}
+		return page, err
+	}
+	return section(e, "requests", next, func(r cola.LoggedRequest) exportedRequest {
+		return exportedRequest{
+			r.At, r.RequestID, r.Channel, r.Credential.Kind, r.Credential.ID, r.Method, r.Target, r.Input, r.Status,
+			orNull(r.Code), float64(r.Duration.Microseconds()) / 1000, orNull(r.Meter), r.Units, orNull(r.Answer),
+		}
+	})
+}
+
+func (e *export) refusals() error {
+	return section(e, "rejected_requests", once(func(ctx context.Context) ([]store.Refusal, error) {
+		return e.st.Refusals(ctx, e.id, store.MaxRefusals)
+	}), func(r store.Refusal) exportedRefusal {
+		return exportedRefusal{r.Minute, r.Channel, r.Credential.Kind, r.Credential.ID, r.Reason, r.Count, r.LastAt}
+	})
 }
 
 func (e *export) destinations() error {

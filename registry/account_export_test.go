@@ -44,6 +44,7 @@ type exported struct {
 		Email *string `json:"email"`
 		Tier  string  `json:"tier"`
 	} `json:"account"`
+	Subscription  map[string]any   `json:"subscription"`
 	Identities    []map[string]any `json:"identities"`
 	Sessions      []map[string]any `json:"sessions"`
 	Keys          []map[string]any `json:"keys"`
@@ -59,7 +60,18 @@ type exported struct {
 		ID       int64            `json:"id"`
 		Attempts []map[string]any `json:"attempts"`
 	} `json:"deliveries"`
-	Complete bool `json:"complete"`
+	Runs []struct {
+		Search string `json:"saved_search"`
+		ID     int64  `json:"id"`
+	} `json:"runs"`
+	Matches []struct {
+		Search string `json:"saved_search"`
+		RunID  int64  `json:"run_id"`
+		TTBID  string `json:"ttb_id"`
+	} `json:"matches"`
+	Requests []map[string]any `json:"requests"`
+	Rejected []map[string]any `json:"rejected_requests"`
+	Complete bool             `json:"complete"`
 }
 
 // TestExportAccount checks that an export contains the records of one account only, and is empty
@@ -68,6 +80,14 @@ func TestExportAccount(t *testing.T) {
 	w := mustWorld(t, 1)
 	ann, bob := w.mustHolder(t, "ann@example.com", cola.TierPro), w.mustHolder(t, "bob@example.com", cola.TierFree)
 	if err := w.store.AddIdentity(t.Context(), ann.Account, store.Identity{Issuer: "https://issuer.example", Subject: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	sub, err := w.store.AddCustomer(t.Context(), ann.Account, "cus_ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub.SubscriptionState = store.SubscriptionState{ID: "sub_ann", Status: "active", Tier: cola.TierPro, Granted: cola.TierPro}
+	if err := w.store.SaveSubscription(t.Context(), sub, ""); err != nil {
 		t.Fatal(err)
 	}
 	w.mustConnect(t, ann.Account, "assistant")
@@ -107,6 +127,9 @@ func TestExportAccount(t *testing.T) {
 	if !got.Complete || got.Account.Email == nil || *got.Account.Email != "ann@example.com" || got.Keys[0]["name"] != "laptop <b>" {
 		t.Errorf("export:\n%s", &text)
 	}
+	if got.Subscription["subscription_id"] != "sub_ann" || got.Subscription["ends_at"] != nil {
+		t.Errorf("exported subscription %v", got.Subscription)
+	}
 	if bytes.Contains(text.Bytes(), []byte(key.Secret)) || bytes.Contains(text.Bytes(), []byte("bob@")) {
 		t.Errorf("export contains a key or another account:\n%s", &text)
 	}
@@ -117,6 +140,75 @@ func TestExportAccount(t *testing.T) {
 	_, err = w.ExportAccount(t.Context(), keyCaller(ann.Account, key.ID), &text)
 	if cola.CodeOf(err) != cola.CodeForbidden {
 		t.Errorf("with a key: error %v, want %s", err, cola.CodeForbidden)
+	}
+}
+
+// TestExportedRuns checks that an export has every run, match, logged request and rejected request of
+// the account, in several pages.
+func TestExportedRuns(t *testing.T) {
+	w := mustWorld(t, 1)
+	ann, bob := w.mustHolder(t, "ann@example.com", cola.TierPro), w.mustHolder(t, "bob@example.com", cola.TierPro)
+	saved := map[string]bool{}
+	for _, c := range []cola.Caller{ann, bob} {
+		for i := range 2 {
+			saved[w.mustSave(t, c, alert(fmt.Sprint("Search ", i))).Search.UUID] = c.Account == ann.Account
+		}
+	}
+	due, err := w.store.ClaimDue(t.Context(), w.now().AddDate(0, 0, 7), 10, time.Hour)
+	if err != nil || len(due) != 4 {
+		t.Fatalf("%d searches are due, %v", len(due), err)
+	}
+	const matches = 1_100 // of each search
+	var runs []store.RunRecord
+	for _, d := range due {
+		r := store.RunRecord{Due: d, Mark: d.Mark, From: cola.DateOf(w.now()), To: cola.DateOf(w.now())}
+		for i := range matches {
+			r.Matches = append(r.Matches, store.RunMatch{TTBID: cola.TTBID(24_001_001_000_001 + i)})
+		}
+		runs = append(runs, r)
+	}
+	if _, err := w.store.RecordRuns(t.Context(), runs); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []cola.Caller{ann, bob} {
+		requests := make([]store.RecordedRequest, 1_001)
+		for i := range requests {
+			requests[i] = store.RecordedRequest{Account: c.Account, ExpiresAt: w.now().AddDate(0, 0, 7), LoggedRequest: cola.LoggedRequest{
+				At: w.now().Add(time.Duration(i/10) * time.Second), RequestID: fmt.Sprint(c.Account, "-", i), Status: 404, Code: cola.CodeNotFound,
+				Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1}, Answer: `{"error":{}}`,
+			}}
+		}
+		refusal := store.AccountRefusal{Account: c.Account, Refusal: store.Refusal{Minute: w.now().Truncate(time.Minute), Reason: "burst", Count: 1, LastAt: w.now()}}
+		err := errors.Join(w.store.RecordRequests(t.Context(), requests, nil), w.store.RecordRefusals(t.Context(), []store.AccountRefusal{refusal}))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var text bytes.Buffer
+	if err := registry.ExportAccount(t.Context(), &text, w.store, ann.Account, w.now()); err != nil {
+		t.Fatal(err)
+	}
+	var got exported
+	if err := json.Unmarshal(text.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	found, requests := map[string]bool{}, map[any]bool{}
+	for _, m := range got.Matches {
+		found[m.Search+" "+m.TTBID] = saved[m.Search]
+	}
+	for _, r := range got.Requests {
+		requests[r["request_id"]] = r["code"] == "not_found" && r["response"] != nil
+	}
+	for key, own := range found {
+		if !own {
+			t.Fatalf("export has the match %s of another account", key)
+		}
+	}
+	if len(got.Runs) != 2 || !saved[got.Runs[0].Search] || len(found) != 2*matches || len(got.Matches) != 2*matches {
+		t.Errorf("%d runs, %d matches, want 2 and %d", len(got.Runs), len(got.Matches), 2*matches)
+	}
+	if len(got.Requests) != 1_001 || len(requests) != 1_001 || !requests[fmt.Sprint(ann.Account, "-", 0)] || len(got.Rejected) != 1 {
+		t.Errorf("%d requests, %d distinct, %d rejected; want 1001 and 1", len(got.Requests), len(requests), len(got.Rejected))
 	}
 }
 

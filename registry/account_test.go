@@ -357,7 +357,7 @@ func TestAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, state, err := w.Account(t.Context(), holder)
-	want := registry.Account{Email: "Holder@example.com", Tier: cola.TierStarter, CreatedAt: testNow, ActiveLimit: 3}
+	want := registry.Account{Email: "Holder@example.com", Tier: cola.TierStarter, CreatedAt: testNow, ActiveLimit: 3, QuotaEmails: true}
 	if err != nil || got != want || state.Tier != cola.TierStarter {
 		t.Errorf("Account = %+v, %+v, %v, want %+v", got, state, err, want)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// flushTimeout is the time limit of one flush.
+// flushTimeout is the time limit for one flush.
 const flushTimeout = 5 * time.Second
 
 // background writes records some time after they were added, so that requests don't wait for the

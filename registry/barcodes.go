@@ -11,8 +11,8 @@ import (
 const maxBarcodeColas = 100
 
 // Barcode returns the labels with a barcode, newest approval first. It costs one list record per
-// label returned; an unknown barcode is free. If fewer list records are left, the list is cut and
-// TruncatedByQuota is true.
+// label returned; an unknown barcode is free. If fewer list records are left, the list is truncated
+// and TruncatedByQuota is true.
 func (s *Service) Barcode(
 	ctx context.Context, c cola.Caller, value string,
 ) (cola.BarcodeResult, cola.QuotaState, error) {

@@ -22,7 +22,7 @@ type BrandPage struct {
 
 // SearchBrands returns a page of the brands with similar names, most similar first. It costs one
 // list record per brand returned; a page without brands is free. If fewer list records are left,
-// the page is cut and TruncatedByQuota is true.
+// the page is truncated and TruncatedByQuota is true.
 func (s *Service) SearchBrands(
 	ctx context.Context, c cola.Caller, p cola.BrandParams,
 ) (BrandPage, cola.QuotaState, error) {

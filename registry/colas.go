@@ -71,7 +71,7 @@ func (s *Service) searchColas(
 	start, view := time.Now(), s.index.View()
 	found := view.Search(q)
 	s.metrics.observeSearch(classifyQuery(&q.Query), start)
-	charged, state, err := chargeRows(ctx, s, c, pageOf{operation, p, view}, found.Rows, found.HasMore, limit)
+	charged, state, err := chargeRows(ctx, s, c, pageOf{operation, &p, view}, found.Rows, found.HasMore, limit)
 	if err != nil {
 		return colaSearch{}, state, err
 	}

@@ -137,7 +137,7 @@ func (s *Service) Collection(ctx context.Context, c cola.Caller) (Collection, co
 }
 
 // collectionUnconfirmed is the message for a change to the collectors with an unknown outcome.
-const collectionUnconfirmed = "This may not have taken effect. Try again in a few seconds; it's safe to repeat."
+const collectionUnconfirmed = "The change may not have taken effect. Try again in a few seconds; it's safe to repeat."
 
 // changeCollection makes a change for an operator and logs it.
 func (s *Service) changeCollection(

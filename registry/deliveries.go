@@ -46,6 +46,31 @@ func (s *Service) Delivery(
 	})
 }
 
+// Exchange is what a delivery attempt sent and received.
+type Exchange = store.Exchange
+
+// MaxSent is the length of a message, in bytes, above which an Exchange has only its start.
+const MaxSent = store.MaxSent
+
+// DeliveryExchanges returns what each attempt at a delivery of the caller's account sent and
+// received, oldest first. It is for the dashboard only, and free: the labels in a message were free
+// when it was sent. It fails with CodeNotFound if the delivery is missing or belongs to another
+// account.
+func (s *Service) DeliveryExchanges(ctx context.Context, c cola.Caller, id string) ([]Exchange, cola.QuotaState, error) {
+	number, err := parseDeliveryID(id)
+	if err != nil {
+		return nil, cola.QuotaState{}, err
+	}
+	found, state, err := readManaged(ctx, s, c, "read exchanges of a delivery",
+		func(ctx context.Context, _ cola.QuotaState) ([]Exchange, error) {
+			return s.store.Exchanges(ctx, c.Account, number)
+		})
+	if errors.Is(err, store.ErrNotFound) {
+		err = deliveryNotFound(id)
+	}
+	return found, state, err
+}
+
 // ReplayDelivery resends a delivery of the caller's account, whatever its state, under the same ID.
 // It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
 // delivery is missing or belongs to another account, with CodeNotActive if its destination is not
@@ -60,6 +85,9 @@ func (s *Service) ReplayDelivery(
 	var again cola.Delivery
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) error {
 		prev, err := s.store.DeliveryOf(ctx, c.Account, number)
+		if err == nil {
+			err = s.checkServed(ctx, c.Account, prev.Delivery)
+		}
 		if err == nil && prev.Event == cola.EventTest {
 			err = s.testLimit.take(prev.Destination)
 		}
@@ -72,10 +100,25 @@ func (s *Service) ReplayDelivery(
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return cola.Delivery{}, state, deliveryNotFound(id)
+	case cola.CodeOf(err) == cola.CodeNotActive:
+		return cola.Delivery{}, state, err
 	case err != nil:
 		return cola.Delivery{}, state, replayError(err, destinationError(err, "", sendUnconfirmed))
 	}
 	return again, state, nil
+}
+
+// checkServed fails with CodeNotActive if the server doesn't send messages to the recipient of a
+// delivery.
+func (s *Service) checkServed(ctx context.Context, account cola.AccountID, d cola.Delivery) error {
+	if d.Kind == cola.KindEmail {
+		return s.unserved(d.Kind, "")
+	}
+	to, err := s.store.Destination(ctx, account, d.Destination)
+	if err == nil {
+		err = s.unserved(d.Kind, to.Address.V)
+	}
+	return err
 }
 
 // replayError returns the public error of a failed replay. It returns other unless err says that

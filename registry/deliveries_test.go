@@ -224,3 +224,33 @@ func TestDeletedDestination(t *testing.T) {
 		}
 	}
 }
+
+// TestExchanges checks that what a delivery sent and received is shown in the dashboard to its
+// account only.
+func TestExchanges(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "exchange@example.com", cola.TierPro)
+	other := w.mustWriter(t, "exchange-other@example.com", cola.TierPro)
+	w.mustSave(t, c, alert("oaks"))
+	w.mustRun(t, 1, 1)
+	list, _, err := w.Deliveries(t.Context(), c, cola.DeliveryListParams{})
+	if err != nil || len(list.Rows) == 0 {
+		t.Fatalf("Deliveries = %+v, %v", list, err)
+	}
+	id := fmt.Sprint(list.Rows[0].ID)
+	holder := func(account cola.AccountID) cola.Caller { return w.mustSignIn(t, account, "Firefox") }
+	for name, tt := range map[string]struct {
+		as   cola.Caller
+		id   string
+		want cola.Code
+	}{
+		"a key":           {c, id, cola.CodeForbidden},
+		"another account": {holder(other.Account), id, cola.CodeNotFound},
+		"unknown":         {holder(c.Account), "999999", cola.CodeNotFound},
+		"malformed":       {holder(c.Account), "x", cola.CodeNotFound},
+	} {
+		if got, _, err := w.DeliveryExchanges(t.Context(), tt.as, tt.id); code(err) != tt.want {
+			t.Errorf("%s: DeliveryExchanges = %+v, %v, want %s", name, got, err, tt.want)
+		}
+	}
+}

@@ -9,16 +9,29 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/vault"
+	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// redactDestination returns a destination as the caller may see it. Every operation that returns
-// destinations to read-only apps uses it, because a webhook's address is often a credential.
-func redactDestination(c cola.Caller, d cola.Destination) cola.Destination {
-	if c.Has(cola.ScopeWriteSavedSearches) {
-		return d
+// destinationView returns a function that returns a destination as the caller may see it. Every
+// operation that returns destinations to read-only callers uses it, because a webhook's address is
+// often a credential. It fails if the caller's credential is rejected.
+func (s *Service) destinationView(
+	ctx context.Context, c cola.Caller,
+) (view func(cola.Destination) cola.Destination, state cola.QuotaState, err error) {
+	redact := !c.Has(cola.ScopeWriteSavedSearches)
+	if c.Credential.Kind == cola.CredentialKey { // only the ledger knows its scopes
+		c.Needs = cola.ScopeWriteSavedSearches
+		var grant quota.Grant
+		grant, err = s.ledger.Ledger.Charge(ctx, quota.Request{Caller: c, Peek: true}) // doesn't record a refusal
+		if state = grant.State; cola.CodeOf(err) == cola.CodeInsufficientScope {
+			redact, err = true, nil
+		}
 	}
-	return d.Redacted()
+	if redact {
+		return cola.Destination.Redacted, state, err
+	}
+	return func(d cola.Destination) cola.Destination { return d }, state, err
 }
 
 // Destinations returns a page of the destinations of the caller's account, oldest first. It is
@@ -29,10 +42,14 @@ func (s *Service) Destinations(
 	page, invalid := p.Normalize()
 	return listPage(ctx, s, c, page, invalid, "list destinations",
 		func(ctx context.Context, part store.Slice) ([]cola.Destination, int, error) {
+			view, _, err := s.destinationView(ctx, c)
+			if err != nil {
+				return nil, 0, err
+			}
 			stored, total, err := s.store.Destinations(ctx, c.Account, part)
 			rows := make([]cola.Destination, len(stored))
 			for i := range stored {
-				rows[i] = redactDestination(c, stored[i].Destination)
+				rows[i] = view(stored[i].Destination)
 			}
 			return rows, total, err
 		})
@@ -69,13 +86,20 @@ func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.S
 func (s *Service) Destination(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.Destination], cola.QuotaState, error) {
+	if state, err := s.precheck(c); err != nil {
+		return Tagged[cola.Destination]{}, state, err
+	}
+	view, state, err := s.destinationView(ctx, c)
+	if err != nil {
+		return Tagged[cola.Destination]{}, state, err
+	}
 	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (cola.Destination, error) {
 		key, err := parseDestinationID(id)
 		if err != nil {
 			return cola.Destination{}, err
 		}
 		d, err := s.destination(ctx, c.Account, key)
-		return redactDestination(c, d.Destination), err
+		return view(d.Destination), err
 	})
 }
 
@@ -110,11 +134,8 @@ func (s *Service) CreateDestination(
 	ctx context.Context, c cola.Caller, p cola.DestinationParams,
 ) (cola.DestinationWithSecret, cola.QuotaState, error) {
 	none := cola.DestinationWithSecret{}
+	c.Needs = cola.ScopeWriteSavedSearches
 	if state, err := s.precheck(c); err != nil {
-		return none, state, err
-	}
-	if !c.Has(cola.ScopeWriteSavedSearches) {
-		state, err := s.Refuse(ctx, c, c.Lacks(cola.ScopeWriteSavedSearches))
 		return none, state, err
 	}
 	settled, err := p.Normalize(s.sends)
@@ -143,15 +164,30 @@ func withSecret(d store.Destination, secret string) cola.DestinationWithSecret {
 func (s *Service) addDestination(
 	ctx context.Context, account cola.AccountID, d cola.Destination,
 ) (cola.DestinationWithSecret, error) {
-	n := store.NewDestination{
+	n, secret, err := s.newDestination(ctx, account, d)
+	if err != nil {
+		return cola.DestinationWithSecret{}, err
+	}
+	created, err := s.storeDestination(ctx, n)
+	if err != nil {
+		return cola.DestinationWithSecret{}, err
+	}
+	return withSecret(created, secret), nil
+}
+
+// newDestination returns a normalized destination to store, and the new secret of a webhook. If its
+// recipient must confirm, storing it asks for that.
+func (s *Service) newDestination(
+	ctx context.Context, account cola.AccountID, d cola.Destination,
+) (n store.NewDestination, secret string, err error) {
+	n = store.NewDestination{
 		UUID: uuid.NewString(), Account: account, Kind: d.Kind, Address: d.Address.V, SavedSearch: d.SavedSearch.V,
 		SendEmpty: d.SendEmpty,
 		State:     cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
 	}
-	var secret string
 	switch own, err := s.isAccountAddress(ctx, account, n); {
 	case err != nil:
-		return cola.DestinationWithSecret{}, err
+		return n, "", err
 	case n.Kind == cola.KindWebhook:
 		secret = cola.NewWebhookSecret()
 		n.State, n.Secret, n.Challenge = cola.DestinationPending, s.vault.Seal(vault.Secret, n.UUID,
@@ -163,11 +199,7 @@ func (s *Service) addDestination(
 		ask := s.confirmationRequest(n.Kind)
 		n.Confirm = &ask
 	}
-	created, err := s.storeDestination(ctx, n)
-	if err != nil {
-		return cola.DestinationWithSecret{}, err
-	}
-	return withSecret(created, secret), nil
+	return n, secret, nil
 }
 
 // storeDestination creates a destination in the store.
@@ -176,11 +208,17 @@ func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) 
 		created, err = s.store.CreateDestination(ctx, n)
 		return err
 	})
+	if err != nil {
+		return created, newDestinationError(n, err)
+	}
+	return created, nil
+}
+
+// newDestinationError returns the public error of a destination that couldn't be created.
+func newDestinationError(n store.NewDestination, err error) error {
 	switch {
-	case err == nil:
-		return created, nil
 	case errors.Is(err, store.ErrExists):
-		return created, cola.Errorf(cola.CodeDestinationExists,
+		return cola.Errorf(cola.CodeDestinationExists,
 			"The account already has this destination for the same searches. GET /destinations lists it. To replace "+
 				"a lost secret, send POST /destinations/{uuid}/secret.")
 	case errors.Is(err, store.ErrLimit):
@@ -188,13 +226,13 @@ func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) 
 			"The account has reached the maximum of %d destinations. Delete one first.",
 			n.MaxDestinations)
 		refusal.Details = map[string]any{"limit": n.MaxDestinations}
-		return created, refusal
+		return refusal
 	case errors.Is(err, store.ErrNotFound):
 		var problems cola.Problems
 		problems.Add("saved_search", "Your account has no saved search with the ID %s.", cola.Quoted(n.SavedSearch))
-		return created, problems.Err()
+		return problems.Err()
 	}
-	return created, destinationError(confirmationError(n.Kind, err), n.Address,
+	return destinationError(confirmationError(n.Kind, err), n.Address,
 		"The destination may not have been created. Send the same request again in a few seconds; "+
 			"destination_exists means that it was.")
 }

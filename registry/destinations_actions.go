@@ -88,10 +88,10 @@ func (s *Service) TestDestination(
 
 // checkSendable fails with CodeNotActive if messages can't be sent to a destination.
 func (s *Service) checkSendable(ctx context.Context, d store.Destination) error {
+	unserved := s.unserved(d.Kind, d.Address.V)
 	switch {
-	case d.Kind == cola.KindEmail && !s.sends.SendsMail:
-		return cola.Errorf(cola.CodeNotActive,
-			"This server doesn't send email. Use a webhook, or a saved search's feed.")
+	case unserved != nil:
+		return unserved
 	case !d.Address.OK:
 		return cola.Errorf(cola.CodeNotActive,
 			"The account has no email address. Add an email or webhook destination.")
@@ -103,6 +103,14 @@ func (s *Service) checkSendable(ctx context.Context, d store.Destination) error 
 		return err
 	}
 	return d.CheckActive(own)
+}
+
+// unserved fails with CodeNotActive if the server doesn't send messages to an address.
+func (s *Service) unserved(kind, address string) error {
+	if why := s.sends.Unserved(kind, address); why != "" {
+		return cola.Errorf(cola.CodeNotActive, "%s Use a webhook that the server accepts, or a saved search's feed.", why)
+	}
+	return nil
 }
 
 // ResendConfirmation asks the recipient of a destination again to confirm it. It sends another
@@ -153,10 +161,8 @@ func (s *Service) checkCanResend(ctx context.Context, d store.Destination) error
 		return err
 	case own || !d.NeedsConsent():
 		return unsupportedError(alreadyConfirmed)
-	case d.Kind == cola.KindEmail && !s.sends.SendsMail:
-		return s.checkSendable(ctx, d)
 	}
-	return nil
+	return s.unserved(d.Kind, d.Address.V)
 }
 
 // ReplayDestination resends the messages about runs that a destination missed because delivery

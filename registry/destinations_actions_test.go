@@ -239,6 +239,8 @@ func TestRedactedDestinations(t *testing.T) {
 	note("Delivery", delivery, err)
 	created, _, err := w.CreateDestination(ctx, c, webhookTo(hook))
 	note("CreateDestination", created, err)
+	alerted, _, err := w.CreateAlert(ctx, c, alert("oaks"), registry.AlertDestinations{Address: hook})
+	note("CreateAlert", alerted, err)
 	changed, _, err := w.ChangeDestination(ctx, c, id, cola.DestinationChangeParams{Active: cola.Some(true)})
 	note("ChangeDestination", changed, err)
 	rotated, _, err := w.RotateSecret(ctx, c, id)

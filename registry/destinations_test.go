@@ -415,6 +415,17 @@ func TestMailDisabled(t *testing.T) {
 	if _, _, err := w.TestDestination(t.Context(), c, own.UUID); code(err) != cola.CodeNotActive || !strings.Contains(err.Error(), "webhook") {
 		t.Errorf("test message to the account's own address: error = %v, want not_active", err)
 	}
+	w.mustSave(t, c, alert("oaks"))
+	w.mustRun(t, 1, 1)
+	list, _, err := w.Deliveries(t.Context(), c, cola.DeliveryListParams{})
+	if err != nil || len(list.Rows) == 0 {
+		t.Fatalf("Deliveries = %+v, %v, want some", list, err)
+	}
+	for _, d := range list.Rows {
+		if _, _, err := w.ReplayDelivery(t.Context(), c, fmt.Sprint(d.ID)); d.Kind != cola.KindEmail || code(err) != cola.CodeNotActive {
+			t.Errorf("replay of a %s delivery: error = %v, want not_active", d.Kind, err)
+		}
+	}
 	created := w.mustHook(t, c, "http://127.0.0.1:9090/labels")
 	if _, _, err := w.TestDestination(t.Context(), c, created.UUID); err != nil {
 		t.Errorf("test message to a webhook: %v", err)

@@ -59,7 +59,7 @@ func (s *Service) ExportColas(
 ) (ColaPage, cola.QuotaState, error) {
 	if c.Channel != cola.ChannelDashboard {
 		state, err := s.Refuse(ctx, c, cola.Errorf(cola.CodeForbidden,
-			"Files of labels are available only in the dashboard. Read the pages of a search instead."))
+			"CSV downloads are available only in the dashboard. Page through the search results instead."))
 		return ColaPage{}, state, err
 	}
 	p.Page, p.PerPage, p.Cursor = cola.Opt[int]{}, cola.Opt[int]{}, ""

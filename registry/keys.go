@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
@@ -36,6 +37,15 @@ type Key struct {
 	ExpiresAt  time.Time // zero if it never expires
 	RevokedAt  time.Time // zero if not revoked
 	Requests   int       // this month
+	store.KeyAccess
+}
+
+// Scope returns the key's access: one of KeyScopes.
+func (k Key) Scope() string {
+	if slices.Contains(k.Scopes, cola.ScopeWriteSavedSearches) {
+		return string(cola.ScopeWriteSavedSearches)
+	}
+	return ReadOnly
 }
 
 // IsActive reports whether the key is valid at the given time.
@@ -49,20 +59,28 @@ type NewKey struct {
 	Secret string
 }
 
-// KeyParams are the parameters of a new key.
+// ReadOnly is the access of a key without scopes.
+const ReadOnly = "read"
+
+// KeyScopes lists the options for the access of a key. Every key can read.
+func KeyScopes() []string { return []string{string(cola.ScopeWriteSavedSearches), ReadOnly} }
+
+// KeyParams are the parameters of a new or changed key.
 type KeyParams struct {
 	cola.Decoded
-	Name    string    // 1 to 100 characters
-	Expires cola.Date // last valid day (UTC); zero if the key never expires
+	Name     string    // 1 to 100 characters
+	Scope    string    // one of KeyScopes; for a new key, the first one is the default
+	Networks string    // IP addresses and CIDR blocks, separated by spaces, commas or line breaks; empty for any
+	Expires  cola.Date // last valid day (UTC); zero if the key never expires; only for a new key
 }
 
-// normalize returns the name and the expiry of the key, which is zero if it never expires. It fails
-// with a validation error that lists all problems.
-func (p KeyParams) normalize(now time.Time) (name string, expires time.Time, err error) {
-	var problems cola.Problems
-	problems.Merge(p.Problems)
-	name = problems.Legible("name", p.Name, maxKeyName,
-		"Enter a name of 1 to 100 characters.")
+// Normalize returns the name, the access and the expiry of a new key. It fails with a validation error
+// that lists all problems.
+func (p KeyParams) Normalize(now time.Time) (key store.Key, err error) {
+	if p.Scope == "" {
+		p.Scope = KeyScopes()[0]
+	}
+	key, problems := p.normalizeChange()
 	today := cola.DateOf(now)
 	latest := cola.DateOf(today.Time().AddDate(maxKeyYears, 0, 0))
 	switch {
@@ -74,9 +92,44 @@ func (p KeyParams) normalize(now time.Time) (name string, expires time.Time, err
 		problems.Add("expires", "%s is too late; the latest allowed date is %s. Leave it empty for a key that never expires.",
 			p.Expires, latest)
 	default:
-		expires = p.Expires.AddDays(1).Time()
+		key.ExpiresAt = p.Expires.AddDays(1).Time()
 	}
-	return name, expires, problems.Err()
+	return key, problems.Err()
+}
+
+// normalizeChange returns the name and the access of a key, and all problems with them.
+func (p KeyParams) normalizeChange() (key store.Key, problems cola.Problems) {
+	problems.Merge(p.Problems)
+	key.Name = problems.Legible("name", p.Name, maxKeyName, "Enter a name of 1 to 100 characters.")
+	scope := problems.Choice("scope", p.Scope, KeyScopes())
+	if scope == "" && len(problems["scope"]) == 0 {
+		problems.Add("scope", "Choose what the key can do.")
+	}
+	if scope != "" && scope != ReadOnly {
+		key.Scopes = []cola.Scope{cola.Scope(scope)}
+	}
+	key.Networks = parseNetworks(&problems, p.Networks)
+	return key, problems
+}
+
+// parseNetworks returns the networks in a text, without duplicates.
+func parseNetworks(problems *cola.Problems, text string) (networks cola.Networks) {
+	items := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || unicode.IsSpace(r) })
+	if len(items) > cola.MaxNetworks {
+		problems.Add("networks", "A key can have at most %d networks, not %d.", cola.MaxNetworks, len(items))
+		return nil
+	}
+	for _, item := range items {
+		block, err := cola.ParseNetwork(item)
+		switch {
+		case err != nil:
+			problems.Add("networks", "%s: %v. Use an IP address such as 203.0.113.7, or a CIDR block such as 203.0.113.0/24.",
+				cola.Quoted(item), err)
+		case !slices.Contains(networks, block):
+			networks = append(networks, block)
+		}
+	}
+	return networks
 }
 
 // KeyRotationParams are the parameters of RotateKey.
@@ -148,6 +201,7 @@ func keyOf(k store.Key) Key {
 	return Key{
 		ID: k.ID, Name: k.Name, Prefix: k.Prefix, LastFour: k.LastFour,
 		CreatedAt: k.CreatedAt, LastUsedAt: k.LastUsedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
+		KeyAccess: k.KeyAccess,
 	}
 }
 
@@ -160,7 +214,7 @@ func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (Ne
 	if err != nil {
 		return NewKey{}, state, err
 	}
-	name, expires, err := p.normalize(s.now())
+	params, err := p.Normalize(s.now())
 	if err != nil {
 		return NewKey{}, state, err
 	}
@@ -169,15 +223,40 @@ func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (Ne
 			if _, err := s.checkDailyKeyLimit(ctx, c.Account); err != nil {
 				return store.Key{}, err
 			}
-			key.AccountID, key.Name, key.ExpiresAt = c.Account, name, expires
+			key.AccountID, key.Name, key.ExpiresAt, key.KeyAccess = c.Account, params.Name, params.ExpiresAt, params.KeyAccess
 			return s.store.CreateKey(ctx, key, hash, MaxKeys)
 		})
-	s.recordKeyEvent(ctx, security.NewKey, c, created.ID, err)
+	s.recordKeyEvent(ctx, security.NewKey, c, created.ID, err, accessAttrs(created.KeyAccess)...)
 	return created, state, err
 }
 
+// ChangeKey changes the name and the access of a key of the caller's account, starting with the next
+// request. The key itself stays the same. It fails with a validation error, with CodeNotFound if the
+// key is missing or belongs to another account, and with CodeNotActive for an invalid key. After
+// CodeUnavailable the outcome may be unknown.
+func (s *Service) ChangeKey(ctx context.Context, c cola.Caller, id int64, p KeyParams) (cola.QuotaState, error) {
+	state, err := s.authorizeHolder(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	params, problems := p.normalizeChange()
+	if err := problems.Err(); err != nil {
+		return state, err
+	}
+	err = s.changeManaged(ctx, "change key", changeKeyUnconfirmed, keyNotFound(id), func(ctx context.Context) error {
+		return keyError(s.store.ChangeKey(ctx, c.Account, id, params.Name, params.KeyAccess))
+	})
+	s.recordKeyEvent(ctx, security.ChangedKey, c, id, err, accessAttrs(params.KeyAccess)...)
+	return state, err
+}
+
+// accessAttrs describes the access of a key for a security event.
+func accessAttrs(a store.KeyAccess) []slog.Attr {
+	return []slog.Attr{slog.Any("scopes", a.Scopes), slog.String("networks", a.Networks.String())}
+}
+
 // RotateKey replaces a key of the caller's account with a new one. The old key stays valid for the
-// overlap, but not beyond its own expiry. The new key has the same name and, if the old one
+// overlap, but not beyond its own expiry. The new key has the same name, access and, if the old one
 // expires, the same lifetime, starting now. It fails with CodeNotFound if the key is missing or
 // belongs to another account, with CodeNotActive for an invalid key, and with CodeKeyLimit if the
 // account has MaxKeys other valid keys or has created too many in the last 24 hours. Of two
@@ -213,7 +292,8 @@ func (s *Service) RotateKey(
 			key.ExpiresAt = renewedExpiry(keyWithLifetime(keys, i), now)
 			return s.store.ReplaceKey(ctx, c.Account, id, key, hash, until, MaxKeys)
 		})
-	s.recordKeyEvent(ctx, security.NewKey, c, created.ID, err, slog.Int64("replaces", id))
+	s.recordKeyEvent(ctx, security.NewKey, c, created.ID, err,
+		append(accessAttrs(created.KeyAccess), slog.Int64("replaces", id))...)
 	return created, state, err
 }
 
@@ -275,14 +355,7 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 	var created store.Key
 	err := s.changeManaged(ctx, operation, createKeyUnconfirmed, missing, func(ctx context.Context) (err error) {
 		created, err = save(ctx, secret.Key(), secret.Hash())
-		switch {
-		case errors.Is(err, store.ErrLimit):
-			return keyLimitError()
-		case errors.Is(err, store.ErrNotActive):
-			return cola.Errorf(cola.CodeNotActive,
-				"This key was revoked or has expired. Create a new key instead.")
-		}
-		return err
+		return keyError(err)
 	})
 	if err != nil {
 		return NewKey{}, err
@@ -293,6 +366,17 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 // createKeyUnconfirmed is the message if it is unknown whether a key was created.
 const createKeyUnconfirmed = "The key may not have been created. Check the list of keys in a few seconds. If it has " +
 	"a new key, revoke it, because its secret is lost, and create another."
+
+// keyError returns the public error for an error of the store, if there is one.
+func keyError(err error) error {
+	switch {
+	case errors.Is(err, store.ErrLimit):
+		return keyLimitError()
+	case errors.Is(err, store.ErrNotActive):
+		return cola.Errorf(cola.CodeNotActive, "This key was revoked or has expired. Create a new key instead.")
+	}
+	return err
+}
 
 func keyLimitError() error {
 	refusal := cola.Errorf(cola.CodeKeyLimit,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -55,7 +56,7 @@ func TestNewKey(t *testing.T) {
 	keys, state, err := w.Keys(t.Context(), holder)
 	want := []registry.Key{{
 		ID: created.ID, Name: "<script>alert(1)</script> Łódź 🍺", Prefix: created.Secret[:8], LastFour: created.Secret[len(created.Secret)-4:],
-		CreatedAt: testNow, LastUsedAt: testNow, Requests: 1,
+		CreatedAt: testNow, LastUsedAt: testNow, Requests: 1, KeyAccess: store.KeyAccess{Scopes: cola.Scopes()},
 	}}
 	if diff := cmp.Diff(want, keys); err != nil || diff != "" || !state.Known() {
 		t.Errorf("Keys: %v (-want +got):\n%s", err, diff)
@@ -88,11 +89,14 @@ func TestKeyParams(t *testing.T) {
 		{"expiry today", registry.KeyParams{Name: "n", Expires: today}},
 		{"expiry in the past", registry.KeyParams{Name: "n", Expires: 1}},
 		{"expiry too late", registry.KeyParams{Name: "n", Expires: cola.NewDate(2036, 11, 21)}},
+		{"unknown scope", registry.KeyParams{Name: "n", Scope: "write"}},
+		{"invalid networks", registry.KeyParams{Name: "n", Networks: "203.0.113.7 localhost, <b>;fe80::1%eth0\n203.0.113.0/33"}},
+		{"too many networks", registry.KeyParams{Name: "n", Networks: strings.Repeat("203.0.113.7,", 21)}},
 		{"several problems", registry.KeyParams{Expires: today, Decoded: cola.Decoded{Problems: cola.Problems{"other": {"Odd."}}}}},
 	} {
 		created, state, err := w.CreateKey(t.Context(), holder, tt.p)
 		var refusal *cola.Error
-		if !errors.As(err, &refusal) || refusal.Code != cola.CodeValidation || created != (registry.NewKey{}) || !state.Known() {
+		if !errors.As(err, &refusal) || refusal.Code != cola.CodeValidation || created.Secret != "" || !state.Known() {
 			t.Errorf("%s: CreateKey = %+v, %v, want validation_error", tt.name, created, err)
 			continue
 		}
@@ -287,7 +291,7 @@ func TestRejectedRotations(t *testing.T) {
 		{"no key", valid.ID + 1, "none", cola.CodeNotFound, "API key"},
 	} {
 		created, _, err := w.RotateKey(t.Context(), holder, tt.id, registry.KeyRotationParams{Overlap: tt.overlap})
-		if code(err) != tt.want || !strings.Contains(err.Error(), tt.message) || created != (registry.NewKey{}) {
+		if code(err) != tt.want || !strings.Contains(err.Error(), tt.message) || created.Secret != "" {
 			t.Errorf("%s: RotateKey = %+v, %v, want %s", tt.name, created, err, tt.want)
 		}
 	}
@@ -384,4 +388,127 @@ func TestKeyRequests(t *testing.T) {
 	count(2)
 	w.advance(11 * 24 * time.Hour)
 	count(0)
+}
+
+// restricted returns the caller of a key that was sent from a client address.
+func restricted(account cola.AccountID, key int64, client string) cola.Caller {
+	c := keyCaller(account, key)
+	c.Client, _ = netip.ParseAddr(client)
+	c.Scopes = cola.Scopes()
+	return c
+}
+
+// TestChangeKey checks that a change of a key's name and access takes effect with the next request
+// of a caller that was authenticated before, and survives a rotation.
+func TestChangeKey(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "change@example.com", cola.TierPro)
+	created := w.mustCreateKey(t, holder, registry.KeyParams{Name: "CI", Scope: "read", Networks: "203.0.113.7/24\n::ffff:198.51.100.1, 203.0.113.0/24"})
+	if got := created.Networks.String(); got != "203.0.113.0/24,198.51.100.1" || created.Scope() != registry.ReadOnly {
+		t.Fatalf("new key: networks %s, scope %s", got, created.Scope())
+	}
+	inside, outside := restricted(holder.Account, created.ID, "203.0.113.9"), restricted(holder.Account, created.ID, "192.0.2.1")
+	expect := func(when string, c cola.Caller, read, write cola.Code) {
+		t.Helper()
+		if _, _, err := w.Destinations(t.Context(), c, cola.SavedSearchListParams{}); code(err) != read {
+			t.Errorf("%s: read error = %v, want %q", when, err, read)
+		}
+		if _, _, err := w.CreateSavedSearch(t.Context(), c, cola.SavedSearchParams{}); code(err) != write {
+			t.Errorf("%s: write error = %v, want %s", when, err, write)
+		}
+	}
+	expect("inside", inside, "", cola.CodeInsufficientScope)
+	expect("outside", outside, cola.CodeForbidden, cola.CodeForbidden)
+	change := func(p registry.KeyParams) {
+		t.Helper()
+		if state, err := w.ChangeKey(t.Context(), holder, created.ID, p); err != nil || !state.Known() {
+			t.Fatalf("ChangeKey = %+v, %v", state, err)
+		}
+	}
+	change(registry.KeyParams{Name: " deploy ", Scope: "saved_searches:write", Networks: "192.0.2.0/24"})
+	expect("inside after the change", inside, cola.CodeForbidden, cola.CodeForbidden)
+	expect("outside after the change", outside, "", cola.CodeValidation)
+	expect("unknown address", restricted(holder.Account, created.ID, ""), cola.CodeForbidden, cola.CodeForbidden)
+	rotated, _, err := w.RotateKey(t.Context(), holder, created.ID, registry.KeyRotationParams{Overlap: "1 day"})
+	if err != nil || rotated.Name != "deploy" || rotated.Scope() != "saved_searches:write" || rotated.Networks.String() != "192.0.2.0/24" {
+		t.Errorf("rotated key = %+v, %v, want the same access", rotated, err)
+	}
+	change(registry.KeyParams{Name: "old", Scope: "read"})
+	expect("without networks", inside, "", cola.CodeInsufficientScope)
+	expect("the rotated key", restricted(holder.Account, rotated.ID, "192.0.2.1"), "", cola.CodeValidation)
+	keys, _, err := w.Keys(t.Context(), holder)
+	if err != nil || keys[0].Name != "deploy" || keys[1].Name != "old" || len(keys[1].Networks) != 0 {
+		t.Errorf("Keys = %+v, %v", keys, err)
+	}
+}
+
+// TestChangeKeyErrors checks that invalid changes change nothing.
+func TestChangeKeyErrors(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder, other := w.mustHolder(t, "a@example.com", cola.TierFree), w.mustHolder(t, "b@example.com", cola.TierFree)
+	key, revoked := w.mustCreateKey(t, holder, registry.KeyParams{Name: "n"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "r"})
+	if _, err := w.RevokeKey(t.Context(), holder, revoked.ID); err != nil {
+		t.Fatal(err)
+	}
+	before, _, err := w.Keys(t.Context(), holder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := registry.KeyParams{Name: "x", Scope: "read"}
+	for name, tt := range map[string]struct {
+		by   cola.Caller
+		id   int64
+		p    registry.KeyParams
+		want cola.Code
+	}{
+		"no scope":          {holder, key.ID, registry.KeyParams{Name: "x"}, cola.CodeValidation},
+		"no name":           {holder, key.ID, registry.KeyParams{Scope: "read"}, cola.CodeValidation},
+		"invalid network":   {holder, key.ID, registry.KeyParams{Name: "x", Scope: "read", Networks: "x"}, cola.CodeValidation},
+		"another account":   {other, key.ID, valid, cola.CodeNotFound},
+		"unknown key":       {holder, 9999, valid, cola.CodeNotFound},
+		"revoked key":       {holder, revoked.ID, valid, cola.CodeNotActive},
+		"by the key itself": {keyCaller(holder.Account, key.ID), key.ID, valid, cola.CodeForbidden},
+	} {
+		if _, err := w.ChangeKey(t.Context(), tt.by, tt.id, tt.p); code(err) != tt.want {
+			t.Errorf("%s: error = %v, want %s", name, err, tt.want)
+		}
+	}
+	after, _, err := w.Keys(t.Context(), holder)
+	before[1].LastUsedAt = after[1].LastUsedAt
+	if diff := cmp.Diff(before, after); err != nil || diff != "" {
+		t.Errorf("Keys: %v (-before +after):\n%s", err, diff)
+	}
+}
+
+// TestReadOnlyKeyRedaction checks that a read-only key doesn't see the addresses of destinations.
+func TestReadOnlyKeyRedaction(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "redact@example.com", cola.TierPro)
+	key := w.mustCreateKey(t, holder, registry.KeyParams{Name: "n"})
+	c := restricted(holder.Account, key.ID, "")
+	hook, _, err := w.CreateDestination(t.Context(), c, cola.DestinationParams{Kind: "webhook", Address: "https://hooks.example.com/secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	see := func() (listed, one string) {
+		t.Helper()
+		list, _, err := w.Destinations(t.Context(), c, cola.SavedSearchListParams{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, _, err := w.Destination(t.Context(), c, hook.UUID, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list.Rows[len(list.Rows)-1].Address.V, found.Value.Address.V
+	}
+	if listed, one := see(); listed != "https://hooks.example.com/secret" || one != listed {
+		t.Errorf("key that can write sees %s, %s", listed, one)
+	}
+	if _, err := w.ChangeKey(t.Context(), holder, key.ID, registry.KeyParams{Name: "n", Scope: "read"}); err != nil {
+		t.Fatal(err)
+	}
+	if listed, one := see(); listed != "https://hooks.example.com" || one != listed {
+		t.Errorf("read-only key sees %s, %s", listed, one)
+	}
 }

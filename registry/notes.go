@@ -3,6 +3,7 @@ package registry
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -48,6 +49,21 @@ func (n *Note) didYouMean(near string, p *cola.SearchParams, change func(*cola.S
 	}
 }
 
+// correct suggests the search with a change to its text or brand name, which replaces a misspelling
+// with near. The suggestion says how many labels the changed search finds, unless other words or
+// filters exclude them all. q is the query of p.
+func (n *Note) correct(
+	view *search.View, near string, p *cola.SearchParams, q cola.Query, change func(*cola.SearchParams),
+) {
+	changed := *p
+	change(&changed)
+	q.Text, q.BrandName = changed.Q, changed.BrandName
+	if found := countMatches(view, q); found > 0 {
+		near = fmt.Sprintf("%s (%s)", near, labels(found))
+	}
+	n.didYouMean(near, p, change)
+}
+
 // newNote returns a note without a suggested search.
 func newNote(text string) Note { return Note{Text: text, Finding: text} }
 
@@ -66,7 +82,7 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	notes := newNotes(vocabulary.OriginNote(p.Origin, q.Domestic), operatorNote(p.Q, total))
 	if total < fewLabels {
 		notes = append(notes, dateNotes(view, p, q, total)...)
-		notes = append(notes, newNotes(unknownFieldNotes(view, q.Query)...)...)
+		notes = append(notes, newNotes(unknownFieldNotes(view, &q.Query)...)...)
 	}
 	if total > 0 {
 		return notes
@@ -108,12 +124,12 @@ func combinationNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearc
 
 // givenFilters returns the filters of a search, grouped by noun. It leaves out the dates of the
 // default window, and filters that only saved searches have.
-func givenFilters(q *cola.ColaSearch) (groups [][]cola.Filter) {
-	for _, f := range cola.Filters() {
+func givenFilters(q *cola.ColaSearch) (groups [][]*cola.Filter) {
+	for f := range cola.Filters() {
 		if f.Param == "" || !f.Given(&q.Query) || q.DefaultWindow && strings.HasPrefix(f.Param, "approval_date_") {
 			continue
 		}
-		i := slices.IndexFunc(groups, func(g []cola.Filter) bool { return g[0].Noun == f.Noun })
+		i := slices.IndexFunc(groups, func(g []*cola.Filter) bool { return g[0].Noun == f.Noun })
 		if i < 0 {
 			i, groups = len(groups), append(groups, nil)
 		}
@@ -139,7 +155,7 @@ func removals(view *search.View, p *cola.SearchParams, q *cola.ColaSearch) (note
 			found[g[0].Noun] = countMatches(view, without)
 		}
 	}
-	slices.SortStableFunc(groups, func(a, b []cola.Filter) int {
+	slices.SortStableFunc(groups, func(a, b []*cola.Filter) int {
 		return cmp.Compare(found[b[0].Noun], found[a[0].Noun])
 	})
 	for _, g := range groups {
@@ -268,18 +284,14 @@ func countMatches(view *search.View, q cola.Query) int {
 
 // unknownFieldNotes returns a note for each filtered field that is unknown for labels that match
 // all other filters.
-func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
-	all := slices.DeleteFunc(cola.Filters(), func(f cola.Filter) bool { return !f.Unknown })
-	for _, f := range all {
-		lifted, conditions := q, false
-		for _, other := range all {
-			if other.Noun == f.Noun {
-				conditions = conditions || other.Given(&q)
-				other.Clear(&lifted)
-			}
-		}
-		if !conditions {
+func unknownFieldNotes(view *search.View, q *cola.Query) (notes []string) {
+	for f := range cola.Filters() {
+		if !f.Unknown || !anyGiven(unknownFields(f.Noun), q) {
 			continue
+		}
+		lifted := *q
+		for other := range unknownFields(f.Noun) {
+			other.Clear(&lifted)
 		}
 		known := f.Known(lifted)
 		if known == nil {
@@ -294,6 +306,27 @@ func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// unknownFields yields the filters of a field that is unknown for some labels.
+func unknownFields(noun string) iter.Seq[*cola.Filter] {
+	return func(yield func(*cola.Filter) bool) {
+		for f := range cola.Filters() {
+			if f.Unknown && f.Noun == noun && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// anyGiven reports whether a query has a condition of one of the filters.
+func anyGiven(filters iter.Seq[*cola.Filter], q *cola.Query) bool {
+	for f := range filters {
+		if f.Given(q) {
+			return true
+		}
+	}
+	return false
 }
 
 // UnknownOrigin returns a note if no label has the given origin, and "" otherwise. name is the

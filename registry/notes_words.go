@@ -59,12 +59,11 @@ func brandNote(view *search.View, p *cola.SearchParams, q cola.Query, corrected 
 		return n, false
 	}
 	*field(&alone) = value
-	found := countMatches(view, cola.Query{Text: alone.Q, BrandName: alone.BrandName})
-	if found == 0 {
+	if countMatches(view, cola.Query{Text: alone.Q, BrandName: alone.BrandName}) == 0 {
 		return n, false
 	}
 	n = newNote(fmt.Sprintf("The brand %s has a similar name.", cola.Quoted(brand)))
-	n.didYouMean(fmt.Sprintf("%s (%s)", brand, labels(found)), p, func(changed *cola.SearchParams) { *field(changed) = value })
+	n.correct(view, brand, p, q, func(changed *cola.SearchParams) { *field(changed) = value })
 	return n, true
 }
 
@@ -76,8 +75,13 @@ func wholeBrandNotes(view *search.View, p *cola.SearchParams, q cola.Query) []No
 		return nil
 	}
 	n := newNote(fmt.Sprintf("No label has the brand name %s.", cola.Quoted(brand)))
-	if found := countMatches(view, cola.Query{BrandName: brand}); hasWord(brand) && found > 0 {
-		n.Finding += fmt.Sprintf(" %s without the quotes.", labelsMatch(found))
+	if hasWord(brand) && countMatches(view, cola.Query{BrandName: brand}) > 0 {
+		q.BrandName = brand
+		if found := countMatches(view, q); found > 0 {
+			n.Finding += fmt.Sprintf(" %s without the quotes.", labelsMatch(found))
+		} else {
+			n.Finding += " Other brand names contain it."
+		}
 		n.Text = n.Finding
 		n.suggest("Search without quotes", p, func(changed *cola.SearchParams) { changed.BrandName = brand })
 	}
@@ -93,14 +97,12 @@ const maxWordNotes = 5
 func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
 	add := func(finding, word, near, star string, query func(text string) cola.Query, field func(*cola.SearchParams) *string) {
 		n := newNote(fmt.Sprintf("%s %s.", finding, cola.Quoted(word)))
-		if near != "" {
-			if found := countMatches(view, query(near+star)); found > 0 {
-				n.didYouMean(fmt.Sprintf("%s%s (%s)", near, star, labels(found)), p, func(changed *cola.SearchParams) {
-					*field(changed) = replaceWord(*field(changed), word, near)
-				})
-				if *field(n.Search) == *field(p) {
-					n.Action, n.Search = "", nil // spelled differently in the text, perhaps with accents
-				}
+		if near != "" && countMatches(view, query(near+star)) > 0 {
+			n.correct(view, near+star, p, q, func(changed *cola.SearchParams) {
+				*field(changed) = replaceWord(*field(changed), word, near)
+			})
+			if *field(n.Search) == *field(p) {
+				n.Action, n.Search = "", nil // spelled differently in the text, perhaps with accents
 			}
 		}
 		if len(notes) < maxWordNotes {

@@ -192,9 +192,11 @@ type admitting struct{ silent }
 func (admitting) Settle(_ context.Context, b store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
 	var states []store.AccountState
 	for _, id := range b.Accounts {
-		state := store.AccountState{Account: id, Exists: true, Tier: cola.TierPro, Valid: map[cola.Credential]bool{}}
+		state := store.AccountState{Account: id, Exists: true, Tier: cola.TierPro, Valid: map[cola.Credential]bool{},
+			Keys: map[cola.Credential]store.KeyAccess{}}
 		for _, c := range b.Credentials {
 			state.Valid[c] = true
+			state.Keys[c] = store.KeyAccess{Scopes: cola.Scopes()}
 		}
 		states = append(states, state)
 	}

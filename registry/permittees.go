@@ -21,7 +21,7 @@ type PermitteePage struct {
 }
 
 // SearchPermittees returns a page of the permittees that match, most labels first. It costs one
-// list record per permittee returned. If fewer list records are left, the page is cut and
+// list record per permittee returned. If fewer list records are left, the page is truncated and
 // TruncatedByQuota is true.
 func (s *Service) SearchPermittees(
 	ctx context.Context, c cola.Caller, p cola.PermitteeParams,
@@ -69,10 +69,12 @@ func permitteeNotes(view *search.View, q cola.PermitteeSearch, total int) []stri
 		return []string{fmt.Sprintf("Permittees that match the name but not the other filters: %d.", n)}
 	}
 	note := fmt.Sprintf("No permittee has the name %s.", cola.Quoted(q.Name))
-	if near := view.Correct(cola.SuggestCompany, q.Name); near != "" {
-		if n := count(near); n > 0 {
-			note += didYouMean(fmt.Sprintf("%s (%d)", near, n), true)
+	if near := view.Correct(cola.SuggestCompany, q.Name); near != "" && count(near) > 0 {
+		q.Name, q.Page = near, 1
+		if n := view.Permittees(q).Total; n > 0 {
+			near = fmt.Sprintf("%s (%d)", near, n)
 		}
+		note += didYouMean(near, true)
 	}
 	return []string{note}
 }

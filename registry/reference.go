@@ -193,7 +193,7 @@ func otherValues(rows []cola.ProductionReport, q cola.ProductionReportSearch) (n
 		})[f.name]
 		*f.given = value
 		if value != "" && len(words) > 0 {
-			notes = append(notes, fmt.Sprintf("Values of %s that match your other filters: %s.", f.name, joinWords(f.name, words)))
+			notes = append(notes, fmt.Sprintf("These %s values match your other filters: %s.", f.name, joinWords(f.name, words)))
 		}
 	}
 	return notes

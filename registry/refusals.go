@@ -65,6 +65,10 @@ func refusalReason(c cola.Caller, err error) (reason string, ok bool) {
 		return reason, reason == RefusedBurst || reason == RefusedDetailViews || reason == RefusedListRecords
 	case cola.CodeInsufficientScope:
 		reason = RefusedScope
+	case cola.CodeForbidden:
+		if refusal.Details["reason"] == cola.NetworkNotAllowed {
+			reason = RefusedNetwork
+		}
 	case cola.CodeUnauthorized:
 		reason = RefusedCredential
 	case cola.CodeAccountSuspended:

@@ -148,7 +148,9 @@ func (w *world) mustCaller(t testing.TB, email string, tier cola.Tier) cola.Call
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := w.store.CreateKey(t.Context(), store.Key{AccountID: account.ID, Name: "test"}, sha256.Sum256([]byte(email)), 0)
+	key, err := w.store.CreateKey(t.Context(), store.Key{
+		AccountID: account.ID, Name: "test", KeyAccess: store.KeyAccess{Scopes: cola.Scopes()},
+	}, sha256.Sum256([]byte(email)), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

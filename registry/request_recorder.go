@@ -86,6 +86,9 @@ func (r *requestRecorder) record(account cola.AccountID, failed bool, describe f
 		r.leaveOut(account, now, failed)
 		return
 	}
+	if r.dropFull(account, now, failed) {
+		return
+	}
 	request := store.RecordedRequest{Account: account, LoggedRequest: describe()}
 	request.At = now.Add(-request.Duration)
 	request.ExpiresAt = request.At.Add(r.retention)
@@ -94,10 +97,27 @@ func (r *requestRecorder) record(account cola.AccountID, failed bool, describe f
 	r.add(request)
 }
 
+// dropFull counts a request as left out if the queue is full, and reports whether it was.
+func (r *requestRecorder) dropFull(account cola.AccountID, at time.Time, failed bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	full := r.full()
+	if full {
+		r.metrics.dropped.Inc()
+		r.leaveOut(account, at, failed)
+	}
+	return full
+}
+
+// full reports whether the queue takes no more requests. The caller holds the lock.
+func (r *requestRecorder) full() bool {
+	return r.closed || len(r.pending)+r.writing >= maxPendingRequests
+}
+
 // add queues a request. It counts the request as left out if the queue is full, or if the request
 // can't be stored, which would fail every request of its batch. The caller holds the lock.
 func (r *requestRecorder) add(request store.RecordedRequest) {
-	if r.closed || len(r.pending)+r.writing >= maxPendingRequests || request.Check() != nil {
+	if r.full() || request.Check() != nil {
 		r.metrics.dropped.Inc()
 		r.leaveOut(request.Account, request.At, request.Failed())
 		return
@@ -153,7 +173,7 @@ func (r *requestRecorder) takePending() (requests []store.RecordedRequest, gaps 
 		gaps = append(gaps, *g)
 	}
 	requests = r.pending
-	r.pending, r.writing = nil, len(requests)
+	r.pending, r.writing = make([]store.RecordedRequest, 0, len(requests)), len(requests) // expects as many
 	clear(r.gaps)
 	return requests, gaps
 }
@@ -195,7 +215,7 @@ type requestLogMetrics struct{ recorded, sampled, dropped prometheus.Counter }
 func newRequestLogMetrics(registerer prometheus.Registerer) *requestLogMetrics {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_request_log_requests_total",
-		Help: "Requests of accounts by outcome: recorded; sampled (left out by the limit per account); " +
+		Help: "Account requests, by outcome: recorded; sampled (left out by the limit per account); " +
 			"dropped (left out because memory was full, the database unavailable or the text invalid).",
 	}, []string{"outcome"})
 	if registerer != nil {

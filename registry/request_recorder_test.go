@@ -94,7 +94,7 @@ func TestRequestsWritten(t *testing.T) {
 			t.Errorf("batches (-want +got):\n%s", diff)
 		}
 		want := store.RecordedRequest{
-			Account: 1, ExpiresAt: start.Add(7*24*time.Hour - time.Second), // counts from the arrival
+			Account: 1, ExpiresAt: start.Add(7*24*time.Hour - time.Second), // measured from the arrival
 			LoggedRequest: cola.LoggedRequest{Status: 200, Duration: time.Second, At: start.Add(-time.Second)},
 		}
 		if diff := cmp.Diff(want, n.requests[1]); diff != "" {

@@ -69,8 +69,8 @@ func (s *Service) LatestMatches(ctx context.Context, c cola.Caller, limit int) (
 
 // SavedSearchMatches returns a page of the matches of a search of the caller's account, latest run
 // first, and by TTB ID within a run. It costs one list record per match; if fewer list records are
-// left, the page is cut and TruncatedByQuota is true. It fails with CodeNotFound if the search is
-// missing or belongs to another account.
+// left, the page is truncated and TruncatedByQuota is true. It fails with CodeNotFound if the
+// search is missing or belongs to another account.
 func (s *Service) SavedSearchMatches(
 	ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
 ) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
@@ -149,7 +149,7 @@ func listForSearch[T any](ctx context.Context, id string, page cola.SavedSearchP
 	return list, nil
 }
 
-// runsError returns the public error of a failed read of runs or matches.
+// runsError returns the public error for a failed read of runs or matches.
 func runsError(err error, id string) error {
 	switch {
 	case err == nil:

@@ -40,24 +40,8 @@ type CreatedSavedSearch struct {
 func (s *Service) CreateSavedSearch(
 	ctx context.Context, c cola.Caller, p cola.SavedSearchParams,
 ) (CreatedSavedSearch, cola.QuotaState, error) {
-	if state, err := s.precheck(c); err != nil {
-		return CreatedSavedSearch{}, state, err
-	}
-	if !c.Has(cola.ScopeWriteSavedSearches) {
-		state, err := s.Refuse(ctx, c, c.Lacks(cola.ScopeWriteSavedSearches))
-		return CreatedSavedSearch{}, state, err
-	}
-	search, err := p.Normalize(s.now())
-	if err != nil {
-		state, err := s.Refuse(ctx, c, err)
-		return CreatedSavedSearch{}, state, err
-	}
-	state, err := s.Admit(ctx, c)
-	if err != nil {
-		return CreatedSavedSearch{}, state, err
-	}
-	created, err := s.saveSearch(ctx, c, search, idempotencyOf(c, p.IdempotencyKey, search))
-	return created, state, err
+	created, state, err := s.CreateAlert(ctx, c, p, AlertDestinations{})
+	return created.CreatedSavedSearch, state, err
 }
 
 // SavedSearchNotes returns Vocabulary.SavedSearchNotes for the current index. It is not metered:
@@ -81,18 +65,13 @@ func idempotencyOf(c cola.Caller, key string, search cola.SavedSearch) store.Onc
 
 // saveSearch stores a normalized search of an admitted caller.
 func (s *Service) saveSearch(
-	ctx context.Context, c cola.Caller, search cola.SavedSearch, once store.Once,
+	ctx context.Context, c cola.Caller, search cola.SavedSearch, once store.Once, to []store.NewDestination,
 ) (CreatedSavedSearch, error) {
-	id, err := uuid.NewRandom()
-	if err != nil {
-		return CreatedSavedSearch{}, fmt.Errorf("create saved search UUID: %w", err)
-	}
-	search.UUID = id.String()
 	var created CreatedSavedSearch
-	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
+	err := withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
 		created.Search, created.Repeated, err = s.store.CreateSavedSearch(ctx, store.NewSavedSearch{
 			Account: c.Account, Search: search, MaxActive: cola.MaxActiveSchedules, MaxSearches: cola.MaxSavedSearches,
-			Once: once,
+			Once: once, Destinations: to,
 		})
 		return err
 	})
@@ -114,7 +93,10 @@ func (s *Service) setURLs(search *cola.SavedSearch) {
 
 // saveSearchError returns the public error of a failed creation.
 func saveSearchError(err error) error {
+	failed, isDestination := errors.AsType[store.DestinationError](err)
 	switch {
+	case isDestination && !errors.Is(err, store.ErrUnavailable):
+		return newDestinationError(failed.Destination, failed.Err)
 	case errors.Is(err, store.ErrReused):
 		return cola.Errorf(cola.CodeIdempotencyKeyReused,
 			"This Idempotency-Key was already used for another search. Use a new key for each search, and the same "+
@@ -277,11 +259,8 @@ func authorizeWrite[K any](
 	ctx context.Context, s *Service, c cola.Caller, id string, parse func(id string) (K, error),
 ) (found K, state cola.QuotaState, err error) {
 	var none K
+	c.Needs = cola.ScopeWriteSavedSearches
 	if state, err := s.precheck(c); err != nil {
-		return none, state, err
-	}
-	if !c.Has(cola.ScopeWriteSavedSearches) {
-		state, err := s.Refuse(ctx, c, c.Lacks(cola.ScopeWriteSavedSearches))
 		return none, state, err
 	}
 	found, err = parse(id)

@@ -131,8 +131,8 @@ func (s *Service) SavedSearchNames(ctx context.Context, c cola.Caller) (SavedSea
 	return list, state, nil
 }
 
-// SendsMail reports whether messages to email addresses are sent, by this process or another one.
-func (s *Service) SendsMail() bool { return s.sends.SendsMail }
+// DestinationRules describes the destinations that the server sends messages to.
+func (s *Service) DestinationRules() cola.DestinationRules { return s.sends }
 
 // PreviewSavedSearch counts the labels that filters match for each of the last cola.PreviewDays
 // days, today first. It is free.

@@ -218,7 +218,9 @@ func TestRepeatedToolCall(t *testing.T) {
 	rest := w.mustWriter(t, "call@example.com", cola.TierPro)
 	c := rest
 	c.Channel = cola.ChannelMCP
-	second, err := w.store.CreateKey(t.Context(), store.Key{AccountID: c.Account, Name: "second"}, sha256.Sum256([]byte("second")), 0)
+	second, err := w.store.CreateKey(t.Context(), store.Key{
+		AccountID: c.Account, Name: "second", KeyAccess: store.KeyAccess{Scopes: cola.Scopes()},
+	}, sha256.Sum256([]byte("second")), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

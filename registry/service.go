@@ -31,6 +31,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/security"
 	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/quota"
+	"github.com/colaregistry/colaregistry/registry/billing"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -50,6 +51,12 @@ type Store interface {
 	RunsOf(
 		ctx context.Context, account cola.AccountID, uuid string, page store.Slice,
 	) ([]cola.SavedSearchRun, int, error)
+	RunsAfter(
+		ctx context.Context, account cola.AccountID, uuid string, after int64, limit int,
+	) ([]cola.SavedSearchRun, error)
+	MatchesAfter(
+		ctx context.Context, account cola.AccountID, uuid string, after cola.TTBID, limit int,
+	) ([]cola.SavedSearchMatch, error)
 	LatestMatches(ctx context.Context, account cola.AccountID, limit int) ([]store.MatchedRun, error)
 	MatchesOf(
 		ctx context.Context, account cola.AccountID, uuid string, run int64, page store.Slice,
@@ -64,12 +71,14 @@ type Store interface {
 	) ([]cola.Delivery, int, error)
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
 	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]cola.DeliveryDetail, error)
+	Exchanges(ctx context.Context, account cola.AccountID, id int64) ([]store.Exchange, error)
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
 	ReplayUndelivered(
 		ctx context.Context, account cola.AccountID, destination string, due time.Time, limit int,
 	) (int, error)
 	AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (cola.Delivery, error)
 	Access
+	SubscriptionOf(ctx context.Context, account cola.AccountID) (store.Subscription, error)
 	CollectionStore
 }
 
@@ -90,6 +99,9 @@ type Options struct {
 	// RequestLogDays is how many days requests are kept for account holders to see; 0 disables the
 	// request log.
 	RequestLogDays int
+
+	// Billing sells plans; nil if only an operator sets them.
+	Billing *billing.Billing
 
 	SendsMail       bool // this process or another one sends email
 	PrivateWebhooks bool // webhooks may use private addresses and plain HTTP
@@ -120,6 +132,7 @@ type Service struct {
 	testLimit   testMessageLimit
 	suggests    suggestionLimit
 	vault       *vault.Vault
+	billing     *billing.Billing // nil if plans aren't sold
 	followed    followerStats
 	pings       pingCache
 	imports     importsCache
@@ -146,6 +159,7 @@ func New(o Options) *Service {
 	}
 	s.pings = pingCache{store: o.Store, now: o.Now}
 	s.imports = importsCache{store: o.Store, now: o.Now}
+	s.billing = o.Billing
 	s.events, s.tokenLimit, s.testLimit = o.Events, newTokenRateLimit(o.Now), newTestMessageLimit(o.Now)
 	s.suggests = newSuggestionLimit(o.Now)
 	s.metrics = newMetrics(o.Metrics, s)
@@ -188,6 +202,10 @@ func (s *Service) Standing(ctx context.Context, c cola.Caller) (cola.QuotaState,
 	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Peek: true})
 	return grant.State, err
 }
+
+// Overloaded returns the error for any request that would be charged, while too many are waiting to
+// be charged, or nil. It costs less than identifying the caller.
+func (s *Service) Overloaded() error { return s.ledger.Overloaded() }
 
 func (s *Service) checkIndexBuilt() error {
 	if s.ready.Load() {

@@ -25,11 +25,11 @@ const ReasonSuggestions = "suggestions"
 // few characters typed, so they don't count toward the account's rate limit.
 type suggestionLimit struct {
 	*ratelimit.Limiter[cola.AccountID]
-	states *lru.Cache[cola.AccountID, cola.QuotaState] // as of the latest granted request
+	states *lru.Cache[cola.Sender, cola.QuotaState] // as of the latest granted request
 }
 
 func newSuggestionLimit(now cola.Clock) suggestionLimit {
-	states, err := lru.New[cola.AccountID, cola.QuotaState](maxSuggestionLimits)
+	states, err := lru.New[cola.Sender, cola.QuotaState](maxSuggestionLimits)
 	if err != nil {
 		panic(err) // only a size below one fails
 	}
@@ -67,22 +67,25 @@ func (s *Service) Suggest(
 }
 
 // admitSuggestion checks the credential and counts the request toward the suggestion limit. With a
-// rejection, it returns the state of the account's latest granted request, so that a client in a
-// tight loop doesn't cost a transaction per request.
+// rejection, it returns the state of the sender's latest granted request, so that a client in a
+// tight loop doesn't cost a transaction per request. A sender's first request counts only if its
+// credential is accepted, so that a rejected key can't use up the limit.
 func (s *Service) admitSuggestion(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
-	wait := s.suggests.Take(c.Account, 1)
-	if wait > 0 {
-		if state, ok := s.suggests.states.Get(c.Account); ok {
-			return state, tooManySuggestions(wait)
+	last, known := s.suggests.states.Get(c.Sender())
+	if known {
+		if wait := s.suggests.Take(c.Account, 1); wait > 0 {
+			return last, tooManySuggestions(wait)
 		}
 	}
 	state, err := s.Standing(ctx, c)
 	if err != nil {
 		return state, err
 	}
-	s.suggests.states.Add(c.Account, state)
-	if wait > 0 {
-		return state, tooManySuggestions(wait)
+	s.suggests.states.Add(c.Sender(), state)
+	if !known {
+		if wait := s.suggests.Take(c.Account, 1); wait > 0 {
+			return state, tooManySuggestions(wait)
+		}
 	}
 	return state, nil
 }

@@ -13,10 +13,9 @@ import (
 
 const (
 	// maxUseRows limits the rows of a report. If there are more sources, the last rows combine the
-	// rest, one row per channel.
+	// other ones, one row per channel.
 	maxUseRows = 12
-	// monthsRead is how many months before the current one are checked for earlier
-	// use.
+	// monthsRead is how many months before the current one are checked for earlier use.
 	monthsRead = 11
 	// refusalsReported limits the refusals of a report.
 	refusalsReported = 50
@@ -102,11 +101,11 @@ type UsageStep struct {
 }
 
 // UsageRow is the usage in a report's span through one channel with one credential, or with the
-// channel's remaining ones.
+// channel's other ones.
 type UsageRow struct {
 	Channel    cola.Channel
-	Credential cola.Credential // ID 0 for sign-ins: all browsers are one row; zero for a channel's remaining rows
-	Name       string          // of the key or app; empty for browsers; "others" for a channel's remaining rows
+	Credential cola.Credential // ID 0 for sign-ins: all browsers are one row; zero for a channel's other rows
+	Name       string          // of the key or app; empty for browsers; "others" for a channel's other rows
 	Total      Usage
 }
 
@@ -115,8 +114,9 @@ const (
 	RefusedBurst       = "burst"              // too many requests within a minute
 	RefusedDetailViews = "detail_views"       // the month's detail views were used up
 	RefusedListRecords = "list_records"       // the month's list records were used up
-	RefusedScope       = "insufficient_scope" // an app lacked a scope
-	RefusedCredential  = "credential_ended"   // the key, app or sign-in was revoked or has expired
+	RefusedScope       = "insufficient_scope" // an app or key lacked a scope
+	RefusedNetwork     = cola.NetworkNotAllowed
+	RefusedCredential  = "credential_ended" // the key, app or sign-in was revoked or has expired
 	RefusedSuspended   = "account_suspended"
 )
 
@@ -224,11 +224,11 @@ type usageSource struct {
 
 // usageSourceOf returns the group of a ledger row. All browsers are one group.
 func usageSourceOf(d store.DayUsage) usageSource {
-	by := usageSource{d.Channel, d.Credential}
-	if by.credential.Kind == cola.CredentialSignIn {
-		by.credential.ID = 0
+	source := usageSource{d.Channel, d.Credential}
+	if source.credential.Kind == cola.CredentialSignIn {
+		source.credential.ID = 0
 	}
-	return by
+	return source
 }
 
 // rows returns the rows of a report, and the index of each source's row.
@@ -239,12 +239,12 @@ func (r usageData) rows() ([]UsageRow, map[usageSource]int) {
 		if r.stepOf(d.Day) < 0 {
 			continue
 		}
-		by := usageSourceOf(d)
-		if totals[by] == nil {
-			totals[by] = &Usage{}
-			rows = append(rows, UsageRow{Channel: by.channel, Credential: by.credential, Name: r.name(by.credential)})
+		source := usageSourceOf(d)
+		if totals[source] == nil {
+			totals[source] = &Usage{}
+			rows = append(rows, UsageRow{Channel: source.channel, Credential: source.credential, Name: r.name(source.credential)})
 		}
-		totals[by].add(d)
+		totals[source].add(d)
 	}
 	for i := range rows {
 		rows[i].Total = *totals[usageSource{rows[i].Channel, rows[i].Credential}]
@@ -256,9 +256,9 @@ func (r usageData) rows() ([]UsageRow, map[usageSource]int) {
 		rowOf[usageSource{row.Channel, row.Credential}] = i
 	}
 	for _, row := range rows {
-		by := usageSource{row.Channel, row.Credential}
-		if _, alone := rowOf[by]; !alone {
-			rowOf[by] = rowOf[usageSource{channel: by.channel}]
+		source := usageSource{row.Channel, row.Credential}
+		if _, alone := rowOf[source]; !alone {
+			rowOf[source] = rowOf[usageSource{channel: source.channel}]
 		}
 	}
 	return list, rowOf
@@ -297,7 +297,7 @@ func foldRows(rows []UsageRow) []UsageRow {
 	return append(list, others...)
 }
 
-// rowsShownAlone returns how many of the first rows fit alongside one row per channel for the rest.
+// rowsShownAlone returns how many of the first rows fit alongside one row per channel for the others.
 func rowsShownAlone(rows []UsageRow) int {
 	if len(rows) <= maxUseRows {
 		return len(rows)

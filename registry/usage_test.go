@@ -31,32 +31,28 @@ func checkSums(t *testing.T, r registry.UsageReport) {
 	var days, steps, rows registry.Usage
 	by := make([]registry.Usage, len(r.Rows))
 	for _, d := range r.Steps {
-		steps = sum(steps, d.Total)
+		steps = steps.Plus(d.Total)
 		var ofStep registry.Usage
 		for i, u := range d.By {
-			ofStep, by[i] = sum(ofStep, u), sum(by[i], u)
+			ofStep, by[i] = ofStep.Plus(u), by[i].Plus(u)
 		}
 		if ofStep != d.Total {
 			t.Errorf("%s: rows add up to %+v, want %+v", d.First, ofStep, d.Total)
 		}
 	}
 	for i, row := range r.Rows {
-		rows = sum(rows, row.Total)
+		rows = rows.Plus(row.Total)
 		if by[i] != row.Total {
 			t.Errorf("%s: steps add up to %+v, want %+v", row.Name, by[i], row.Total)
 		}
 	}
 	for _, d := range r.Days {
-		days = sum(days, d)
+		days = days.Plus(d)
 	}
 	used := cola.Used{DetailViews: days.DetailViews, ListRecords: days.ListRecords}
 	if steps != rows || r.State.Used != used {
 		t.Errorf("steps = %+v, rows = %+v, days = %+v, month = %+v", steps, rows, days, r.State.Used)
 	}
-}
-
-func sum(a, b registry.Usage) registry.Usage {
-	return registry.Usage{DetailViews: a.DetailViews + b.DetailViews, ListRecords: a.ListRecords + b.ListRecords, Requests: a.Requests + b.Requests}
 }
 
 // mustSpend searches for a number of labels and reads one.

@@ -31,7 +31,7 @@ func TestEveryFilterExcludes(t *testing.T) {
 	if total(cola.Query{}) != 1 {
 		t.Fatal("search without filters does not find the label")
 	}
-	example := func(f cola.Filter, of reflect.Type, index []int) string {
+	example := func(f *cola.Filter, of reflect.Type, index []int) string {
 		switch {
 		case f.Kind == cola.MinFilter:
 			return "60"
@@ -43,7 +43,7 @@ func TestEveryFilterExcludes(t *testing.T) {
 		return of.FieldByIndex(index).Tag.Get("example")
 	}
 	search, saved := params.New[cola.SearchParams]("a test"), params.New[cola.SavedSearchParams]("a test")
-	for _, f := range cola.Filters() {
+	for f := range cola.Filters() {
 		if f.Kind == cola.UnitFilter || f.Kind == cola.WindowFilter { // have no effect alone
 			continue
 		}

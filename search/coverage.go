@@ -65,7 +65,7 @@ func (v *View) dataAsOf(today cola.Date) (latest cola.Date) {
 }
 
 // latestDate returns the latest date of live labels in a column, up to today. If none is later than
-// the parameter after, it returns after. A value may have no live labels left, so latestDate counts
+// the after parameter, it returns after. A value may have no live labels left, so latestDate counts
 // the live labels of all values in one pass.
 func (seg *segmentView) latestDate(field int, after, today cola.Date) cola.Date {
 	c := &seg.t.num[field]

@@ -31,10 +31,10 @@ func (v *View) count(q *cola.Query, into, asText *facetCounts) {
 	if !ok {
 		return
 	}
-	v.countResolved(&r, into)
+	v.countResolved(r, into)
 	if r.barcode {
 		r = r.asText()
-		v.countResolved(&r, asText)
+		v.countResolved(r, asText)
 	}
 }
 

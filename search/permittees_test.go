@@ -6,8 +6,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestFutureApprovals checks that an approval counts from its date on and does not hide an earlier
-// one.
+// TestFutureApprovals checks that an approval takes effect on its date and does not hide an earlier
+// one until then.
 func TestFutureApprovals(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

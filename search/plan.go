@@ -12,7 +12,7 @@ import (
 
 // query is a search's query, with everything resolved that is the same for all segments.
 type query struct {
-	*cola.Query
+	cola.Query
 	view *View
 	// For each segment, the documents whose ID or barcode is the text, or nil.
 	lookup   [][]uint32
@@ -30,14 +30,14 @@ type query struct {
 // resolveQuery resolves a query. ok is false if it matches no label because a non-empty part of it
 // folds to the empty string or its non-empty text has no words. If the text is a barcode that some
 // label has, the query is by barcode; see asText.
-func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
-	r = query{Query: q, view: v}
+func (v *View) resolveQuery(q *cola.Query) (r *query, ok bool) {
+	r = &query{Query: *q, view: v}
 	for i := range textFields {
 		f := &textFields[i]
 		if f.contains == nil {
 			continue
 		}
-		part := f.contains(q)
+		part := f.contains(&r.Query)
 		if r.contains[i] = f.fold(part); r.contains[i] == "" && part != "" {
 			return r, false
 		}
@@ -68,9 +68,10 @@ func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
 
 // asText converts a query by barcode to one by text, for use if no label with the barcode matches
 // the filters.
-func (q query) asText() query {
-	q.lookup, q.barcode = nil, false
-	return q
+func (q *query) asText() *query {
+	text := *q
+	text.lookup, text.barcode = nil, false
+	return &text
 }
 
 // lookup returns for each segment the live documents whose ID, or else whose barcode, is the text;
@@ -229,7 +230,7 @@ func (p *plan) addFields(q *query, _ int) {
 	for i := range textFields {
 		f := &textFields[i]
 		if f.anyOf != nil {
-			p.addValues(&p.seg.values[i], foldValue, f.anyOf(q.Query))
+			p.addValues(&p.seg.values[i], foldValue, f.anyOf(&q.Query))
 		}
 		if part := q.contains[i]; part != "" && !p.empty {
 			docsOf := func(v uint32) postings.List { return p.seg.texts.DocsOf(i, v) }
@@ -251,7 +252,7 @@ func (p *plan) addFields(q *query, _ int) {
 	for i := range numFields {
 		f := &numFields[i]
 		if f.between != nil {
-			minValue, maxValue := f.between(q.Query)
+			minValue, maxValue := f.between(&q.Query)
 			p.addBetween(&p.seg.ranges[i], minValue, maxValue)
 		}
 	}

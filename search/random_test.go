@@ -15,8 +15,8 @@ import (
 // labels but not all.
 type draws struct {
 	*rand.Rand
-	ids     int // upper bound of random IDs
-	permits int // upper bound of the numbers at the end of random permit numbers
+	ids     int // upper bound on random IDs
+	permits int // upper bound on the numbers at the end of random permit numbers
 	words   []string
 }
 

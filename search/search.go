@@ -39,7 +39,7 @@ func (v *View) Search(s cola.ColaSearch) Page {
 }
 
 // searchResolved returns the page for a resolved query.
-func (v *View) searchResolved(q query, s cola.ColaSearch) Page {
+func (v *View) searchResolved(q *query, s cola.ColaSearch) Page {
 	skip, perPage := 0, max(0, s.PerPage)
 	if !s.CursorMode {
 		skip = pageOffset(s.Page, perPage)
@@ -50,7 +50,7 @@ func (v *View) searchResolved(q query, s cola.ColaSearch) Page {
 	page := Page{}
 	for i := range v.segments {
 		seg := &v.segments[i]
-		p := newPlan(&q, i, seg, sc)
+		p := newPlan(q, i, seg, sc)
 		if !p.empty {
 			p.take = skip + perPage + 1
 			n, docs := seg.runSorted(&p.selection, &s, sc)
@@ -75,9 +75,9 @@ func (v *View) CountByDay(q cola.Query) []int {
 	if !ok {
 		return counts
 	}
-	if v.addDays(counts, &r); r.barcode && !slices.ContainsFunc(counts, func(n int) bool { return n > 0 }) {
+	if v.addDays(counts, r); r.barcode && !slices.ContainsFunc(counts, func(n int) bool { return n > 0 }) {
 		r = r.asText()
-		v.addDays(counts, &r)
+		v.addDays(counts, r)
 	}
 	return counts
 }
@@ -122,7 +122,11 @@ func pageOffset(page, perPage int) int {
 // rows merges the documents found in each segment, which are in the given order, and returns up to
 // take rows after the first skip. more reports whether more rows follow.
 func (v *View) rows(found [][]uint32, by cola.Sort, skip, take int) (rows []cola.ColaSummary, more bool) {
-	rows = make([]cola.ColaSummary, 0, min(take, 100))
+	n := -skip
+	for _, docs := range found {
+		n += len(docs)
+	}
+	rows = make([]cola.ColaSummary, 0, max(0, min(n, take)))
 	next := newResultMerger(v.segments, found, by)
 	next.skip(skip)
 	for range take {
@@ -172,14 +176,14 @@ func (v *View) Matches(query cola.Query, among *Subset) []cola.Position {
 }
 
 // matchResolved returns the labels of a subset that match a resolved query.
-func (v *View) matchResolved(q query, among *Subset) []cola.Position {
+func (v *View) matchResolved(q *query, among *Subset) []cola.Position {
 	sc := v.scratch.Get()
 	defer v.scratch.Put(sc)
 	found := make([][]uint32, len(v.segments))
 	total := 0
 	for i := range v.segments {
 		seg := &v.segments[i]
-		p := newPlan(&q, i, seg, sc)
+		p := newPlan(q, i, seg, sc)
 		if !p.empty {
 			p.addDocs(among.docs[i])
 		}

@@ -27,10 +27,10 @@ func (v *View) countGroups(s *cola.CountSearch, limits countLimits) GroupCounts 
 	if !ok {
 		return GroupCounts{Groups: []cola.LabelGroup{}, Others: cola.OtherGroups{Groups: cola.Some(0)}}
 	}
-	found := v.countResolvedGroups(&q, s, limits)
+	found := v.countResolvedGroups(q, s, limits)
 	if found.Total == 0 && q.barcode {
 		q = q.asText()
-		found = v.countResolvedGroups(&q, s, limits)
+		found = v.countResolvedGroups(q, s, limits)
 	}
 	return found
 }

@@ -12,7 +12,7 @@ import (
 // brandCandidate is a brand that may be suggested.
 type brandCandidate struct {
 	key    string
-	labels int // upper bound of its live labels
+	labels int // upper bound on its live labels
 	// matches reports whether the key completes the text, or whether a spelling in one of the
 	// segments may complete it.
 	matches bool

@@ -18,7 +18,8 @@ const (
 // all pages have been added.
 func (s *server) addCrawlerFiles() {
 	pages := append(slices.Sorted(maps.Keys(s.pages)), "/", "/plans")
-	s.pages[faviconPath] = newDocument("image/png", s.assets.files["icon.png"])
+	pages = slices.DeleteFunc(pages, func(path string) bool { return strings.HasSuffix(path, ".md") })
+	s.pages[faviconPath] = newDocument("image/png", s.assets.File("icon.png"))
 	s.pages[robotsPath] = newDocument("text/plain; charset=utf-8", []byte(s.robots()))
 	s.pages[sitemapPath] = newDocument("application/xml", []byte(s.sitemap(pages)))
 }

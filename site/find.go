@@ -29,8 +29,18 @@ const (
 	areaOperators = "Self-hosting"
 )
 
-// areaWeights put results for users of the service above those for its operators.
-var areaWeights = map[string]float64{areaGuides: 1.2, areaReference: 1, areaTools: .8, areaOperators: .7}
+// areaWeight puts results for users of the service above those for its operators.
+func areaWeight(area string) float64 {
+	switch area {
+	case areaGuides:
+		return 1.2
+	case areaTools:
+		return .8
+	case areaOperators:
+		return .7
+	}
+	return 1
+}
 
 // Weights of a word by the field that contains it, and by how it matches.
 const (
@@ -95,14 +105,24 @@ type word struct {
 	from, to int // in the text
 }
 
-// synonyms are words for the same thing, by key.
-var synonyms = map[string]string{"tier": "plan", "pricing": "price", "throttling": "limit"}
+// synonym returns the word that stands for all words for the same thing, by key.
+func synonym(key string) string {
+	switch key {
+	case "tier":
+		return "plan"
+	case "pricing":
+		return "price"
+	case "throttling", "burst":
+		return "limit"
+	}
+	return key
+}
 
 // words returns the words of a text. A word in mixed case, such as RateLimit, is followed by its parts.
 func words(text string) (list []word) {
 	add := func(from, to int) {
 		key := vocabulary.WordKey(strings.ToLower(text[from:to]))
-		list = append(list, word{cmp.Or(synonyms[key], key), from, to})
+		list = append(list, word{synonym(key), from, to})
 	}
 	isPart := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	for from := 0; from < len(text); {
@@ -180,7 +200,9 @@ const (
 )
 
 // suggestedSearches are shown with an empty search, and when there are no results.
-var suggestedSearches = []string{"rate limit", "pagination", "api key", "webhook signature", "429", "export CSV"}
+func suggestedSearches() []string {
+	return []string{"rate limit", "pagination", "api key", "webhook signature", "429", "export CSV"}
+}
 
 // find shows the results of a search.
 func (s *server) find(w http.ResponseWriter, r *http.Request) {
@@ -225,7 +247,7 @@ func (x *index) find(query string) found {
 		if sc.words < most {
 			continue
 		}
-		r := result{entry: x.entries[n], score: sc.sum * areaWeights[x.entries[n].Area]}
+		r := result{entry: x.entries[n], score: sc.sum * areaWeight(x.entries[n].Area)}
 		if len(searched) > 1 && strings.Contains(x.keys[n], phrase) {
 			r.score *= phraseBonus
 		}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"html/template"
 	"net/http"
-	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,59 +14,58 @@ import (
 	"github.com/colaregistry/colaregistry/mcp"
 )
 
-// guide is a Markdown file that is served as a page.
+// guide is a Markdown file that is served as a page, and as Markdown.
 type guide struct {
-	file  string // in the root package's Docs
-	path  string
-	title string // in the menu
+	file   string // in the root package's Docs
+	path   string
+	title  string // the first heading
+	source []byte
 }
 
-func newGuide(file, title string) guide {
-	name := strings.TrimSuffix(path.Base(file), ".md")
-	return guide{file, docsPath + "/" + strings.ToLower(name), title}
+// guideNames returns the guides about using the service; operatorGuideNames returns those about running
+// it. The other files in docs/ are for contributors, and are not served.
+func guideNames() []string {
+	return []string{
+		"QUICKSTART", "AUTHENTICATION", "API", "PAGINATION", "QUOTAS", "ERRORS", "SEARCH", "CATEGORIES", "ALERTS",
+		"DASHBOARD", "ASSISTANTS", "COVERAGE",
+	}
 }
 
-// guides are the pages about using the service; operatorGuides are those about running it. The other
-// files in docs/ are for contributors, and are not served.
-var (
-	guides = []guide{
-		newGuide("docs/QUICKSTART.md", "Quickstart"),
-		newGuide("docs/AUTHENTICATION.md", "Authentication"),
-		newGuide("docs/API.md", "API guide"),
-		newGuide("docs/PAGINATION.md", "Pagination"),
-		newGuide("docs/QUOTAS.md", "Quotas and rate limits"),
-		newGuide("docs/ERRORS.md", "Errors"),
-		newGuide("docs/SEARCH.md", "How matching works"),
-		newGuide("docs/CATEGORIES.md", "Categories"),
-		newGuide("docs/ALERTS.md", "Alerts and webhooks"),
-		newGuide("docs/DASHBOARD.md", "Dashboard"),
-		newGuide("docs/ASSISTANTS.md", "Assistants"),
-		newGuide("docs/COVERAGE.md", "Data and coverage"),
+func operatorGuideNames() []string {
+	return []string{"CONFIGURATION", "DATA", "IMPORT", "OPERATIONS", "METERING", "OAUTH", "SECURITY"}
+}
+
+func readGuides(names []string) []guide {
+	all := make([]guide, len(names))
+	for i, name := range names {
+		g := guide{file: "docs/" + name + ".md"}
+		g.path, _ = guidePath(g.file)
+		var err error
+		if g.source, err = colaregistry.Docs.ReadFile(g.file); err != nil {
+			panic(err) // unreachable: the file is embedded
+		}
+		g.title = firstHeading(g.source)
+		all[i] = g
 	}
-	operatorGuides = []guide{
-		newGuide("docs/CONFIGURATION.md", "Configuration"),
-		newGuide("docs/DATA.md", "Fetching data"),
-		newGuide("docs/IMPORT.md", "Import"),
-		newGuide("docs/OPERATIONS.md", "Operations"),
-		newGuide("docs/METERING.md", "Metering"),
-		newGuide("docs/OAUTH.md", "Sign-in and OAuth"),
-		newGuide("docs/SECURITY.md", "Security"),
-	}
-)
+	return all
+}
+
+// firstHeading returns the heading in the first line of a Markdown file.
+func firstHeading(source []byte) string {
+	first, _, _ := bytes.Cut(source, []byte("\n"))
+	return string(bytes.TrimPrefix(first, []byte("# ")))
+}
 
 // guidePath returns the path of the page for a Markdown file; ok is false if it isn't served.
 func guidePath(file string) (path string, ok bool) {
 	if file == toolsFile {
 		return toolsPath, true
 	}
-	for _, all := range [][]guide{guides, operatorGuides} {
-		for _, g := range all {
-			if g.file == file {
-				return g.path, true
-			}
-		}
+	name, ok := strings.CutPrefix(strings.TrimSuffix(file, ".md"), "docs/")
+	if !ok || !slices.Contains(guideNames(), name) && !slices.Contains(operatorGuideNames(), name) {
+		return "", false
 	}
-	return "", false
+	return docsPath + "/" + strings.ToLower(name), true
 }
 
 // menuGroup is a group of links in the menu of the documentation.
@@ -78,10 +77,6 @@ type menuGroup struct {
 type menuLink struct{ Title, Path string }
 
 func (s *server) newMenu() []menuGroup {
-	learn := menuGroup{Title: "Guides"}
-	for _, g := range guides {
-		learn.Links = append(learn.Links, menuLink{Title: g.title, Path: g.path})
-	}
 	reference := menuGroup{Title: "API reference", Links: []menuLink{{Title: "Overview", Path: referencePath}}}
 	for _, section := range s.opts.Reference.Sections {
 		reference.Links = append(reference.Links, menuLink{Title: section.Name, Path: referencePath + "/" + section.Anchor})
@@ -94,11 +89,15 @@ func (s *server) newMenu() []menuGroup {
 			Title: strings.ToUpper(name[:1]) + name[1:], Path: toolsPath + "/" + section.Anchor,
 		})
 	}
-	operate := menuGroup{Title: "Self-hosting"}
-	for _, g := range operatorGuides {
-		operate.Links = append(operate.Links, menuLink{Title: g.title, Path: g.path})
+	return []menuGroup{guideLinks("Guides", guideNames()), reference, tools, guideLinks("Self-hosting", operatorGuideNames())}
+}
+
+func guideLinks(title string, names []string) menuGroup {
+	group := menuGroup{Title: title}
+	for _, g := range readGuides(names) {
+		group.Links = append(group.Links, menuLink{Title: g.title, Path: g.path})
 	}
-	return []menuGroup{learn, reference, tools, operate}
+	return group
 }
 
 // addGuides adds a page for each guide, and the start page of the documentation.
@@ -107,26 +106,27 @@ func (s *server) addGuides() {
 		Title: "Documentation", Path: docsPath, Body: "docs", Data: s.opts.Reference.Sections, Wide: true,
 		Description: "Guides and API reference for the label approval registry.",
 	})
-	for i, all := range [][]guide{guides, operatorGuides} {
-		for _, g := range all {
-			area := []string{areaGuides, areaOperators}[i]
-			source, err := colaregistry.Docs.ReadFile(g.file)
-			if err != nil {
-				panic(err) // unreachable: the file is embedded
-			}
-			m := s.renderMarkdown(g.file, source)
-			s.add(page{
-				Title: m.title, Path: g.path, Description: m.summary, Headings: m.headings, Body: "guide",
-				Data: template.HTML(m.html),
-			})
-			for _, section := range m.sections {
-				target := g.path
-				if section.id != "" {
-					target += "#" + section.id
-				}
-				s.search.add(entry{Area: area, Page: g.title, Title: section.title, Path: target, text: section.text})
-			}
+	for _, g := range readGuides(guideNames()) {
+		s.addGuide(areaGuides, g)
+	}
+	for _, g := range readGuides(operatorGuideNames()) {
+		s.addGuide(areaOperators, g)
+	}
+}
+
+// addGuide adds a guide as a page and as Markdown, and its sections to the search.
+func (s *server) addGuide(area string, g guide) {
+	m := s.renderMarkdown(g.file, g.source)
+	s.add(page{
+		Title: g.title, Path: g.path, Description: m.summary, Headings: m.headings, Body: "guide", Data: template.HTML(m.html),
+	})
+	s.pages[g.path+".md"] = newDocument(markdownType, s.plainMarkdown(g.file, g.source))
+	for _, section := range m.sections {
+		target := g.path
+		if section.id != "" {
+			target += "#" + section.id
 		}
+		s.search.add(entry{Area: area, Page: g.title, Title: section.title, Path: target, text: section.text})
 	}
 }
 

@@ -139,9 +139,6 @@ func (s *server) currentLanding(ctx context.Context) (*document, []httpapi.Sampl
 
 // currentSamples returns the samples, or nil while there are none.
 func (s *server) currentSamples(ctx context.Context) *registry.Samples {
-	if s.opts.Service == nil {
-		return nil
-	}
 	samples, err := s.opts.Service.Samples(ctx)
 	if err != nil && cola.CodeOf(err) != cola.CodeUnavailable {
 		s.opts.Logger.Warn("could not read samples; showing the landing page without them", "error", err)
@@ -165,7 +162,7 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 		data.Plans = append(data.Plans, plan{strings.ToUpper(name[:1]) + name[1:], t.MonthlyPrice(), t.Limits()})
 	}
 	return page{
-		Title: s.opts.SiteName, Path: "/", Body: "landing", Data: data,
+		Title: s.opts.SiteName, Path: "/", Layout: bare, Body: "landing", Data: data,
 		Description: "Search US alcohol label approvals (COLAs) for wine, beer and spirits with a REST API, from an AI assistant " +
 			"or in the browser. Check brand names and get alerts about new labels.",
 	}

@@ -68,12 +68,11 @@ func TestLanding(t *testing.T) {
 		want   string
 		number bool
 	}{
-		"all":              {samples{m: full}, 9, "newest try assistants uses plans", true},
-		"no images":        {samples{m: &plain}, 0, "try assistants uses plans", true},
-		"no labels":        {samples{m: &registry.Samples{}}, 0, "try assistants uses plans", false},
-		"starting":         {samples{err: cola.Unavailable()}, 0, "uses plans", false},
-		"failing":          {samples{err: errors.New("broken")}, 0, "uses plans", false},
-		"without registry": {nil, 0, "uses plans", false},
+		"all":       {samples{m: full}, 9, "newest try assistants uses plans", true},
+		"no images": {samples{m: &plain}, 0, "try assistants uses plans", true},
+		"no labels": {samples{m: &registry.Samples{}}, 0, "try assistants uses plans", false},
+		"starting":  {samples{err: cola.Unavailable()}, 0, "uses plans", false},
+		"failing":   {samples{err: errors.New("broken")}, 0, "uses plans", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := get(newTestSite(tt.svc).Landing, "/", "192.0.2.1")
@@ -136,7 +135,7 @@ func TestNewBars(t *testing.T) {
 // TestLandingSignUp checks that the page offers an account only if visitors can create one.
 func TestLandingSignUp(t *testing.T) {
 	for _, signUp := range []bool{false, true} {
-		page := get(New(Options{SignUp: signUp}).Landing, "/", "192.0.2.1").Body.String()
+		page := get(New(Options{Service: samples{}, SignUp: signUp}).Landing, "/", "192.0.2.1").Body.String()
 		if strings.Contains(page, "Create account") != signUp {
 			t.Errorf("with SignUp %t: page offers an account: %t", signUp, !signUp)
 		}

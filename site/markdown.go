@@ -2,7 +2,9 @@ package site
 
 import (
 	"bytes"
+	"fmt"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -13,6 +15,8 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/colaregistry/colaregistry"
 )
 
 // exampleURL is the service's address in the Markdown files. Pages show the public URL instead.
@@ -41,14 +45,49 @@ type section struct {
 	title, text string
 }
 
+// withPublicURL replaces exampleURL with the public URL.
+func (s *server) withPublicURL(source []byte) []byte {
+	if s.opts.PublicURL == "" {
+		return source
+	}
+	return bytes.ReplaceAll(source, []byte(exampleURL), []byte(s.opts.PublicURL))
+}
+
+// markdownType is the media type of Markdown (RFC 7763).
+const markdownType = "text/markdown; charset=utf-8"
+
+// markdownLinks finds the links and images of a Markdown file.
+var markdownLinks = regexp.MustCompile(`(!?)\[([^\]]*)\]\(([^)\s]+)\)`)
+
+// plainMarkdown returns a guide for programs that read Markdown, such as assistants. Links between guides
+// lead to the Markdown, and links to files that aren't served are removed.
+func (s *server) plainMarkdown(file string, source []byte) []byte {
+	return markdownLinks.ReplaceAllFunc(s.withPublicURL(source), func(link []byte) []byte {
+		m := markdownLinks.FindSubmatch(link)
+		to, ok := pageURL(file, string(m[3]))
+		switch {
+		case !ok:
+			return m[2]
+		case !strings.HasPrefix(to, "/"):
+			return link
+		}
+		to, fragment, found := strings.Cut(to, "#")
+		if strings.HasPrefix(to, docsPath+"/") && to != toolsPath && !strings.HasPrefix(to, imagesPath) {
+			to += ".md"
+		}
+		if found {
+			to += "#" + fragment
+		}
+		return fmt.Appendf(nil, "%s[%s](%s%s)", m[1], m[2], s.opts.PublicURL, to)
+	})
+}
+
 // renderMarkdown renders a Markdown file of the documentation.
 func (s *server) renderMarkdown(file string, source []byte) (m rendered) {
-	if s.opts.PublicURL != "" {
-		source = bytes.ReplaceAll(source, []byte(exampleURL), []byte(s.opts.PublicURL))
-	}
+	source = s.withPublicURL(source)
 	doc := markdown.Parser().Parse(text.NewReader(source))
 	removeDiagrams(doc, source)
-	rewriteLinks(file, doc)
+	rewriteLinks(file, doc, source)
 	m.describe(doc, source)
 	var b bytes.Buffer
 	if err := markdown.Renderer().Render(&b, source, doc); err != nil {
@@ -102,6 +141,10 @@ func plainText(n ast.Node, source []byte) string {
 					b.WriteByte(' ')
 				}
 			}
+		case *ast.String:
+			if entering {
+				b.Write(n.Value)
+			}
 		case *ast.FencedCodeBlock:
 			if entering {
 				b.Write(bytes.ReplaceAll(n.Lines().Value(source), []byte("\n"), []byte(" ")))
@@ -139,8 +182,8 @@ func removeDiagrams(doc ast.Node, source []byte) {
 }
 
 // rewriteLinks points links between Markdown files to their pages, and removes links to files that
-// are not served.
-func rewriteLinks(file string, doc ast.Node) {
+// are not served. A file name as a link's text becomes the page's title.
+func rewriteLinks(file string, doc ast.Node, source []byte) {
 	var unserved []*ast.Link
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -148,6 +191,12 @@ func rewriteLinks(file string, doc ast.Node) {
 		}
 		switch n := n.(type) {
 		case *ast.Link:
+			name, _, _ := strings.Cut(string(n.Destination), "#")
+			target := path.Join(path.Dir(file), name)
+			if _, served := guidePath(target); served && plainText(n, source) == path.Base(name) {
+				n.RemoveChildren(n)
+				n.AppendChild(n, ast.NewString([]byte(titleOf(target))))
+			}
 			to, ok := pageURL(file, string(n.Destination))
 			if n.Destination = []byte(to); !ok {
 				unserved = append(unserved, n)
@@ -167,6 +216,15 @@ func rewriteLinks(file string, doc ast.Node) {
 		}
 		parent.RemoveChild(parent, link)
 	}
+}
+
+// titleOf returns the title of the page for a Markdown file.
+func titleOf(file string) string {
+	source, err := colaregistry.Docs.ReadFile(file)
+	if err != nil {
+		panic(err) // unreachable: the page exists
+	}
+	return firstHeading(source)
 }
 
 // pageURL returns the URL on this site for a link in a Markdown file; ok is false if there is none.

@@ -143,8 +143,8 @@ func (s *server) indexOverview() {
 	add := func(title, id, text string) {
 		s.search.add(entry{Area: areaReference, Page: "Overview", Title: title, Path: referencePath + "#" + id, text: text})
 	}
-	add("Requests", "request", "The base URL is "+ref.BaseURL+". Send your API key in the header X-API-Key.")
-	plans := "Price, monthly quotas of detail views and list records, and rate limit (burst) of each plan: "
+	add("Requests", "request", "The base URL is "+ref.BaseURL+". Send your API key in the X-API-Key header.")
+	plans := "Price, monthly quotas of detail views and list records, and rate limit of each plan: "
 	for _, p := range ref.Plans {
 		plans += string(p.Tier) + " (" + p.Price + "), "
 	}
@@ -216,7 +216,7 @@ func fieldsText(fields []httpapi.Field) (text string) {
 // templateFuncs are the functions of the templates.
 func (s *server) templateFuncs() template.FuncMap {
 	return template.FuncMap{
-		"asset":     s.assets.url,
+		"asset":     s.assets.URL,
 		"base":      func() string { return s.opts.PublicURL },
 		"count":     web.Thousands,
 		"code":      highlight,
@@ -227,7 +227,7 @@ func (s *server) templateFuncs() template.FuncMap {
 		"grouped":   grouped,
 		"leaf":      leaf,
 		"price":     price,
-		"suggested": func() []string { return suggestedSearches },
+		"suggested": suggestedSearches,
 
 		"privacyurl": func() string { return s.opts.PrivacyURL },
 		"termsurl":   func() string { return s.opts.TermsURL },
@@ -288,7 +288,7 @@ func grouped(anchor string, fields []httpapi.Field) []fieldGroup {
 // filterSections returns the section of each filter, by its name in parameters and bodies.
 func filterSections() map[string]string {
 	sections := map[string]string{}
-	for _, f := range cola.Filters() {
+	for f := range cola.Filters() {
 		if f.Param != "" {
 			sections[f.Param] = f.Section
 		}

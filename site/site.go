@@ -14,8 +14,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -35,7 +35,7 @@ import (
 type Options struct {
 	PublicURL string            // scheme and host of the service, without a trailing slash
 	Reference httpapi.Reference // of the REST API
-	Service   Service           // supplies the landing page; without it, the page shows no labels
+	Service   Service           // supplies the landing page and the records in example calls
 	SiteName  string            // default web.DefaultSiteName
 	// PrivacyURL (default "/privacy") and TermsURL, if set, are linked from every page.
 	PrivacyURL, TermsURL string
@@ -72,7 +72,7 @@ func Handles(path string) bool {
 type server struct {
 	opts    Options
 	layout  *template.Template
-	assets  assets
+	assets  *web.Assets
 	menu    []menuGroup
 	search  index
 	landing landing
@@ -108,14 +108,14 @@ func newServer(o Options) *server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{opts: o, assets: loadAssets(), pages: map[string]document{}, landing: newLanding(o.Now)}
+	s := &server{opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), pages: map[string]document{}, landing: newLanding(o.Now)}
 	s.layout = template.Must(template.New("layout").Funcs(s.templateFuncs()).ParseFS(pageFiles, "pages/*.html"))
 	s.menu = s.newMenu()
 	s.addGuides()
 	s.addReference()
 	s.addTools()
 	s.add(page{
-		Title: "Privacy", Path: privacyPath, Body: "privacy", Data: o.RequestLogDays,
+		Title: "Privacy", Path: privacyPath, Layout: bare, Body: "privacy", Data: o.RequestLogDays,
 		Description: "The personal data this server stores, how long it’s kept, and who receives it.",
 	})
 	s.addCrawlerFiles()
@@ -123,15 +123,26 @@ func newServer(o Options) *server {
 }
 
 func (s *server) routes() http.Handler {
-	o, r := s.opts, chi.NewRouter()
-	r.Use(web.RequestID, web.NewRecorder(o.Logger, o.Metrics, s.patterns(), pattern).Record, web.Compress(), web.Recover)
-	for path := range s.pages {
-		s.get(r, path, s.servePage)
+	handlers := map[string]http.HandlerFunc{
+		findPath:              s.find,
+		imagesPath + "{name}": s.serveImage,
+		s.assets.Pattern():    s.assets.Handler(s.notFound),
+		samplesPath:           s.serveSample,
 	}
-	s.get(r, findPath, s.find)
-	s.get(r, imagesPath+"{name}", s.serveImage)
-	s.get(r, assetsPath+"{version}/{name}", s.serveAsset)
-	s.get(r, samplesPath, s.serveSample)
+	for path := range s.pages {
+		handlers[path] = s.servePage
+	}
+	patterns := map[string]bool{web.Other: true} // for metrics
+	for path := range handlers {
+		patterns[patternOf(path)] = true
+	}
+	o, r := s.opts, chi.NewRouter()
+	record := web.NewRecorder(o.Logger, o.Metrics, slices.Sorted(maps.Keys(patterns)), pattern).Record
+	r.Use(web.RequestID, record, web.Compress(), web.Recover)
+	for path, h := range handlers {
+		r.Get(path, h)
+		r.Head(path, h)
+	}
 	r.NotFound(s.notFound)
 	r.MethodNotAllowed(methodNotAllowed)
 	return r
@@ -142,22 +153,11 @@ func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	web.Fail(w, r, cola.Errorf(cola.CodeMethodNotAllowed, "Use GET or HEAD."))
 }
 
-func (s *server) get(r chi.Router, path string, h http.HandlerFunc) {
-	r.Get(path, h)
-	r.Head(path, h)
-}
+// pattern returns the pattern of a request for metrics.
+func pattern(r *http.Request) string { return patternOf(chi.RouteContext(r.Context()).RoutePattern()) }
 
-// patterns returns the routes for metrics: one for all pages.
-func (s *server) patterns() []string {
-	return []string{
-		docsPath, findPath, imagesPath + "{name}", assetsPath + "{version}/{name}", samplesPath,
-		privacyPath, faviconPath, robotsPath, sitemapPath, web.Other,
-	}
-}
-
-// pattern returns the route of a request for metrics.
-func pattern(r *http.Request) string {
-	route := chi.RouteContext(r.Context()).RoutePattern()
+// patternOf returns the pattern of a route for metrics: one for all pages of the documentation.
+func patternOf(route string) string {
 	switch {
 	case route == "" || strings.HasSuffix(route, "*"):
 		return web.Other
@@ -182,12 +182,16 @@ func newDocument(contentType string, content []byte) document {
 
 const htmlType = "text/html; charset=utf-8"
 
+// bare is the layout without the menu of the documentation.
+const bare = "bare"
+
 // page is the input of the layout.
 type page struct {
 	Title, Description string
 	Path               string
 	Redirect           string // URL to go to at once; may be empty
 	Menu               []menuGroup
+	Layout             string // template: "layout" (default) has the menu of the documentation, "bare" hasn't
 	Body               string // template of the content
 	Data               any
 	Query              string // of the search
@@ -224,25 +228,17 @@ func (s *server) render(p page) []byte {
 		panic(fmt.Sprintf("site: render %s: %v", p.Path, err))
 	}
 	p.Data = template.HTML(body.String())
-	layout := "layout"
-	if p.Bare() {
-		layout = "bare"
-	}
-	if err := s.layout.ExecuteTemplate(&b, layout, p); err != nil {
+	if err := s.layout.ExecuteTemplate(&b, cmp.Or(p.Layout, "layout"), p); err != nil {
 		panic(fmt.Sprintf("site: render %s: %v", p.Path, err))
 	}
 	return b.Bytes()
 }
 
-// Bare reports whether a page has no menu of the documentation.
-func (p page) Bare() bool {
-	return slices.Contains([]string{"landing", "framed", "privacy", "not_found"}, p.Body)
-}
-
 // frame renders a page of another package within the layout.
 func (s *server) frame(p web.PublicPage) []byte {
 	return s.render(page{
-		Title: p.Title, Description: p.Description, Path: p.Path, Redirect: p.Redirect, Body: "framed", Data: p.Content,
+		Title: p.Title, Description: p.Description, Path: p.Path, Redirect: p.Redirect,
+		Layout: bare, Body: "framed", Data: p.Content,
 	})
 }
 
@@ -282,14 +278,14 @@ func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, to.String(), http.StatusMovedPermanently)
 		return
 	}
-	s.write(w, http.StatusNotFound, page{Title: "Page not found", Path: r.URL.Path, Body: "not_found"})
+	s.write(w, http.StatusNotFound, page{Title: "Page not found", Path: r.URL.Path, Layout: bare, Body: "not_found"})
 }
 
 // setHeaders sets the security headers of a page: only our scripts and styles run, and embedding is
 // blocked.
 func (s *server) setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "+
-		"img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		"img-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -301,49 +297,3 @@ var pageFiles embed.FS
 
 //go:embed assets
 var assetFiles embed.FS
-
-// assets are the style sheet, scripts and images of the pages by name. Their URLs contain a hash of
-// their content, so that browsers can cache them permanently.
-type assets struct {
-	files   map[string][]byte
-	version string
-}
-
-func loadAssets() assets {
-	a := assets{files: map[string][]byte{}}
-	files, err := fs.ReadDir(assetFiles, "assets")
-	if err != nil {
-		panic(err) // unreachable: the assets are embedded
-	}
-	sum := sha256.New()
-	for _, f := range files {
-		content, err := assetFiles.ReadFile("assets/" + f.Name())
-		if err != nil {
-			panic(err)
-		}
-		a.files[f.Name()] = content
-		sum.Write(content)
-	}
-	a.version = hex.EncodeToString(sum.Sum(nil)[:8])
-	return a
-}
-
-// url returns the URL of an asset.
-func (a assets) url(name string) string { return assetsPath + a.version + "/" + name }
-
-// serveAsset serves an asset, whatever the version in the URL, so that pages still open from a
-// previous version keep working.
-func (s *server) serveAsset(w http.ResponseWriter, r *http.Request) {
-	name := chi.URLParam(r, "name")
-	content, ok := s.assets.files[name]
-	if !ok {
-		s.notFound(w, r)
-		return
-	}
-	cache := "public, max-age=60"
-	if chi.URLParam(r, "version") == s.assets.version {
-		cache = "public, max-age=31536000, immutable"
-	}
-	w.Header().Set("Cache-Control", cache)
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
-}

@@ -35,7 +35,7 @@ func newAPI() *httpapi.API {
 
 func newTestServer() *server {
 	return newServer(Options{
-		PublicURL: publicURL, Reference: newAPI().Reference, Logger: slog.New(slog.DiscardHandler),
+		PublicURL: publicURL, Reference: newAPI().Reference, Service: samples{}, Logger: slog.New(slog.DiscardHandler),
 	})
 }
 
@@ -112,7 +112,9 @@ func mustParseAll(t *testing.T, s *server) map[string]parsed {
 	t.Helper()
 	all := map[string]parsed{}
 	for path, d := range s.pages {
-		all[path] = mustParse(t, path, d.content)
+		if d.contentType != markdownType {
+			all[path] = mustParse(t, path, d.content)
+		}
 	}
 	return all
 }
@@ -175,17 +177,29 @@ func TestFormerFragments(t *testing.T) {
 	}
 }
 
-// TestPages checks the size and the head of every page, and that they contain the public URL.
+// loadedAssets finds the style sheets and scripts of a page.
+var loadedAssets = regexp.MustCompile(`(?:<link rel="stylesheet" href|<script src)="/site/\w+/([^"]+)"`)
+
+// TestPages checks the head of every page and its size with its style sheets and scripts, and that
+// pages contain the public URL.
 func TestPages(t *testing.T) {
 	const maxPage = 150_000 // bytes, before compression
 	titles := map[string]string{}
-	for path, d := range newTestServer().pages {
-		if !strings.HasPrefix(path, docsPath) {
-			continue // for crawlers and browsers
+	s := newTestServer()
+	for path, d := range s.pages {
+		if d.contentType != htmlType {
+			continue
 		}
 		page := string(d.content)
-		if len(page) > maxPage {
-			t.Errorf("%s has %d bytes, want at most %d", path, len(page), maxPage)
+		size := len(page)
+		for _, asset := range loadedAssets.FindAllStringSubmatch(page, -1) {
+			content := s.assets.File(asset[1])
+			if size += len(content); content == nil {
+				t.Errorf("%s loads %s, which is missing", path, asset[1])
+			}
+		}
+		if size > maxPage {
+			t.Errorf("%s loads %d bytes, want at most %d", path, size, maxPage)
 		}
 		p := mustParse(t, path, d.content)
 		var title, description string
@@ -307,9 +321,11 @@ func TestReference(t *testing.T) {
 		overview = append(overview, name, header.Description)
 	}
 	contains("overview", pages[referencePath].Node, overview...)
-	contains("the fields of a body", pages[referencePath+"/saved-searches"].ids["createSavedSearch"],
-		"schedule.cadence", "schedule.day integer, 0 to 28", "name string, up to 200 characters, required", "filters.type_wine")
-	contains("a body", pages[referencePath+"/saved-searches"].Node, "schedule.day integer, 0 to 28, or null")
+	body := []string{"filters.type_wine", "schedule.cadence", "schedule.day", "required"}
+	for name, property := range doc.Components.Schemas["SavedSearchRequest"].Properties {
+		body = append(body, name, property.Description)
+	}
+	contains("the fields of a body", pages[referencePath+"/saved-searches"].ids["createSavedSearch"], body...)
 	if operations < 40 || len(doc.Components.Schemas) < 40 {
 		t.Errorf("document has %d operations and %d objects", operations, len(doc.Components.Schemas))
 	}
@@ -475,8 +491,9 @@ func TestResponses(t *testing.T) {
 		{"GET", "/docs/reference/", 301, asHTML, cached},
 		{"GET", "/docs/images/usage.png", 200, "image/png", "public, max-age=3600"},
 		{"GET", "/docs/images/nothing.png", 404, asHTML, "no-store"},
-		{"GET", s.assets.url("site.css"), 200, "text/css; charset=utf-8", "public, max-age=31536000, immutable"},
+		{"GET", s.assets.URL("site.css"), 200, "text/css; charset=utf-8", "public, max-age=31536000, immutable"},
 		{"GET", "/site/old/site.js", 200, "text/javascript; charset=utf-8", "public, max-age=60"},
+		{"GET", "/site/old/newsreader.woff2", 200, "font/woff2", "public, max-age=60"},
 		{"GET", "/site/old/icon.svg", 200, "image/svg+xml", "public, max-age=60"},
 		{"GET", "/site/old/nothing", 404, asHTML, "no-store"},
 		{"GET", "/site", 404, asHTML, "no-store"},
@@ -532,7 +549,7 @@ func BenchmarkRender(b *testing.B) {
 	ref := newAPI().Reference
 	b.ReportAllocs()
 	for b.Loop() {
-		newServer(Options{PublicURL: publicURL, Reference: ref})
+		newServer(Options{PublicURL: publicURL, Reference: ref, Service: samples{}})
 	}
 }
 
@@ -583,7 +600,7 @@ func TestOperator(t *testing.T) {
 		"":                           "contact the administrator of this server",
 	} {
 		s := New(Options{
-			PublicURL: publicURL, Reference: newAPI().Reference, Logger: slog.New(slog.DiscardHandler),
+			PublicURL: publicURL, Reference: newAPI().Reference, Service: samples{}, Logger: slog.New(slog.DiscardHandler),
 			Operator: web.Operator{Name: "A & <b>", Contact: contact},
 		})
 		resp := send(s, "GET", privacyPath)
@@ -598,12 +615,12 @@ func TestOperator(t *testing.T) {
 // TestPrivacyStorage checks that the privacy page covers every item that scripts keep in the browser's
 // storage, and images from other sites.
 func TestPrivacyStorage(t *testing.T) {
-	text := mustRead(t, send(New(Options{Reference: newAPI().Reference}), "GET", privacyPath))
+	text := mustRead(t, send(New(Options{Reference: newAPI().Reference, Service: samples{}}), "GET", privacyPath))
 	items := map[string]string{
 		"signed-in": "That you signed in", "language": "language you chose", "key": "An API key", "labels": "list of labels",
 	}
 	for _, file := range []string{
-		"assets/session.js", "assets/site.js", "assets/landing.js", "../dashboard/assets/page.js", "../dashboard/assets/label.js",
+		"assets/site.js", "../dashboard/assets/page.js", "../dashboard/assets/label.js",
 	} {
 		source, err := os.ReadFile(file)
 		if err != nil {
@@ -622,3 +639,35 @@ func TestPrivacyStorage(t *testing.T) {
 
 // storageItems finds the names of items in storage.
 var storageItems = regexp.MustCompile(`(?:Storage", |Item\(|listKey = )"([^"]+)"`)
+
+// TestMarkdown checks that every guide is also served as Markdown, that its links lead to pages or
+// files of the site, and that llms.txt lists the guides about using the service.
+func TestMarkdown(t *testing.T) {
+	s := newTestServer()
+	h := s.routes()
+	llms, err := os.ReadFile("../httpapi/llms.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range append(readGuides(guideNames()), readGuides(operatorGuideNames())...) {
+		resp := send(h, "GET", g.path+".md")
+		text := mustRead(t, resp)
+		if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/markdown; charset=utf-8" ||
+			!strings.HasPrefix(text, "# "+g.title+"\n") || strings.Contains(text, exampleURL) {
+			t.Errorf("%s.md: %d %v %.300s", g.path, resp.StatusCode, resp.Header, text)
+		}
+		if i < len(guideNames()) && !strings.Contains(string(llms), "}}"+g.path+".md)") {
+			t.Errorf("llms.txt lacks %s", g.path)
+		}
+		for _, link := range markdownLinks.FindAllStringSubmatch(text, -1) {
+			path, local := strings.CutPrefix(link[3], publicURL)
+			if !local && !strings.HasPrefix(path, "#") && !strings.Contains(path, "://") && !strings.HasPrefix(path, "mailto:") {
+				t.Errorf("%s.md has the relative link %s", g.path, path)
+			}
+			path, _, _ = strings.Cut(path, "#")
+			if local && strings.HasPrefix(path, docsPath) && send(h, "GET", path).StatusCode != http.StatusOK {
+				t.Errorf("%s.md links to %s, which is missing", g.path, path)
+			}
+		}
+	}
+}

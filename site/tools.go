@@ -18,15 +18,17 @@ import (
 // resources and the prompts; the rest comes from the tools themselves.
 const toolsFile = "tools.md"
 
-// toolOperations are the operations of the REST API that tools call. Their errors are the same.
-var toolOperations = map[string]string{
-	"search_colas": "searchColas", "get_cola": "getCola", "count_labels": "countColas", "check_brand": "searchBrands",
-	"lookup_barcode": "lookUpBarcode", "suggest_values": "suggestValues", "search_permittees": "searchPermittees",
-	"get_permittee": "getPermittee", "get_usage": "getUsage", "list_saved_searches": "listSavedSearches",
-	"create_saved_search": "createSavedSearch", "update_saved_search": "changeSavedSearch",
-	"delete_saved_search": "deleteSavedSearch", "get_processing_times": "listProcessingTimes",
-	"list_production_reports": "listProductionReports", "search_avas": "listAVAs", "get_ava": "getAVA",
-	"search": "searchColas", "fetch": "getCola",
+// toolOperations returns the operations of the REST API that tools call. Their errors are the same.
+func toolOperations() map[string]string {
+	return map[string]string{
+		"search_colas": "searchColas", "get_cola": "getCola", "count_labels": "countColas", "check_brand": "searchBrands",
+		"lookup_barcode": "lookUpBarcode", "suggest_values": "suggestValues", "search_permittees": "searchPermittees",
+		"get_permittee": "getPermittee", "get_usage": "getUsage", "list_saved_searches": "listSavedSearches",
+		"create_saved_search": "createSavedSearch", "update_saved_search": "changeSavedSearch",
+		"delete_saved_search": "deleteSavedSearch", "get_processing_times": "listProcessingTimes",
+		"list_production_reports": "listProductionReports", "search_avas": "listAVAs", "get_ava": "getAVA",
+		"search": "searchColas", "fetch": "getCola",
+	}
 }
 
 // toolsOverview is the data of the overview of the tools.
@@ -88,7 +90,7 @@ func (s *server) toolOperation(t mcp.ToolDoc, records map[string]string) httpapi
 	}
 	for _, section := range s.opts.Reference.Sections {
 		for _, rest := range section.Operations {
-			if rest.ID == toolOperations[t.Name] {
+			if rest.ID == toolOperations()[t.Name] {
 				op.Errors = toolErrors(rest.Errors)
 			}
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -16,14 +17,25 @@ type Account struct {
 
 	SuspendedAt     time.Time // zero if active
 	SuspendedReason string    // for the account holder
+	DeletesAt       time.Time // when a requested deletion starts, until it is complete; otherwise zero
+	DeletedAt       time.Time // when the deletion started; zero for other accounts
 	ActiveLimit     int       // maximum number of active schedules
+	NoQuotaEmails   bool      // the holder turned off email about quotas
 
 	NewIdentity bool // set only by AccountOf: the call linked a new identity
 	NewAccount  bool // set only by UseSignInLink: the call created the account
 }
 
-// defaultSuspendedReason is displayed if a suspension has no reason.
-const defaultSuspendedReason = "No reason was given."
+const (
+	// defaultSuspendedReason is displayed if a suspension has no reason.
+	defaultSuspendedReason = "No reason was given."
+	// deletionReason is displayed if an account is suspended only because of its deletion.
+	deletionReason = "The account will be deleted."
+)
+
+// DeletedEmail replaces the email address of a deleted account. Like an Identity.Name, it is not an
+// address. No issuer has such a URL, so it is also nobody's identity.
+func DeletedEmail(id cola.AccountID) string { return fmt.Sprintf("deleted://account#%d", id) }
 
 // Suspended returns the reason for the suspension, for the account holder. It is empty if the
 // account is active.
@@ -31,6 +43,8 @@ func (a Account) Suspended() string {
 	switch {
 	case a.SuspendedAt.IsZero():
 		return ""
+	case a.SuspendedReason == "" && !a.DeletesAt.IsZero():
+		return deletionReason
 	case a.SuspendedReason == "":
 		return defaultSuspendedReason
 	}
@@ -42,12 +56,13 @@ type Accounts interface {
 	// CreateAccount creates an account. It fails with ErrExists if another account has the email
 	// address, and with ErrMalformed if CheckEmail rejects it.
 	CreateAccount(ctx context.Context, email string, tier cola.Tier) (Account, error)
-	// Account returns an account by ID, or ErrNotFound.
+	// Account returns an account by ID, or ErrNotFound. Like all methods except Accounts and those of
+	// Ledger, it does not find accounts whose deletion has started.
 	Account(ctx context.Context, id cola.AccountID) (Account, error)
 	// AccountByEmail returns an account by its email address, in any ASCII letter case, or
 	// ErrNotFound.
 	AccountByEmail(ctx context.Context, email string) (Account, error)
-	// Accounts returns all accounts, ordered by ID.
+	// Accounts returns all accounts, including deleted ones, ordered by ID.
 	Accounts(ctx context.Context) ([]Account, error)
 
 	// HasAccounts reports whether any account exists.
@@ -58,13 +73,40 @@ type Accounts interface {
 	// searches keep their marks. Suspending a suspended account changes the reason. It fails with
 	// ErrNotFound, and with ErrMalformed for an invalid reason.
 	Suspend(ctx context.Context, id cola.AccountID, reason string) error
-	// Restore ends a suspension, if there is one. It fails with ErrNotFound if the account does not
-	// exist.
+	// Restore ends a suspension, if there is one. An account whose deletion was requested stays
+	// suspended for that reason. It fails with ErrNotFound if the account does not exist.
 	Restore(ctx context.Context, id cola.AccountID) error
 	// SetActiveLimit changes how many of an account's searches may run on schedule, or fails with
 	// ErrNotFound. The oldest searches within the limit run; the others are paused as downgraded
 	// until there is room.
 	SetActiveLimit(ctx context.Context, id cola.AccountID, limit int) error
+}
+
+// DeletionDelay is how long after the request the deletion of an account starts, and how long it can
+// be undone.
+const DeletionDelay = 7 * 24 * time.Hour
+
+// AccountDeletion deletes accounts in these steps:
+//
+//  1. A request suspends the account. It can be undone until a certain time.
+//  2. At that time, the account's email address and identities are removed. The address can then be
+//     used for a new account.
+//  3. All other rows of the account are deleted in batches, except its usage. The account itself
+//     remains with its ID and tier, because the usage refers to it.
+//
+// Several processes can work on steps 2 and 3. If they are interrupted, a later call continues.
+type AccountDeletion interface {
+	// RequestDeletion schedules the deletion of an account, and suspends it. Requesting it again does
+	// not change the time. It fails with ErrNotFound if the account does not exist.
+	RequestDeletion(ctx context.Context, id cola.AccountID, after time.Duration) error
+	// CancelDeletion undoes RequestDeletion. It has no effect on an account whose deletion was not
+	// requested. It fails with ErrNotFound if the account does not exist or it is too late.
+	CancelDeletion(ctx context.Context, id cola.AccountID) error
+	// DueDeletions returns up to limit accounts whose deletion is due and not complete, by due time.
+	DueDeletions(ctx context.Context, limit int) ([]Account, error)
+	// DeleteAccountData deletes a batch of rows of an account whose deletion is due, and reports
+	// whether the deletion is complete. It fails with ErrNotFound for other accounts.
+	DeleteAccountData(ctx context.Context, id cola.AccountID) (done bool, err error)
 }
 
 // Key is an API key without its secret.
@@ -79,6 +121,13 @@ type Key struct {
 	LastUsedAt time.Time // zero if never used; may lag by up to a minute
 	RevokedAt  time.Time // zero if not revoked
 	ExpiresAt  time.Time // zero if it does not expire
+	KeyAccess
+}
+
+// KeyAccess is what a key permits, in addition to reading.
+type KeyAccess struct {
+	Scopes   []cola.Scope
+	Networks cola.Networks
 }
 
 // KeyHash is the SHA-256 of a whole key.
@@ -93,11 +142,15 @@ type Keys interface {
 	CreateKey(ctx context.Context, key Key, hash KeyHash, maxKeys int) (Key, error)
 	// ReplaceKey creates a key that replaces one of the account's keys, in one transaction. The old
 	// key expires at the given time, unless it expires earlier anyway. The new key gets the old
-	// key's AccountID and Name. ReplaceKey fails with ErrNotFound if the account has no such key,
+	// key's AccountID, Name and KeyAccess. ReplaceKey fails with ErrNotFound if the account has no such key,
 	// with ErrNotActive if that key is no longer valid, and with a LimitError if the account has
 	// maxKeys other valid keys, so that repeated replacements cannot exceed the limit.
 	ReplaceKey(ctx context.Context, account cola.AccountID, id int64,
 		key Key, hash KeyHash, until time.Time, maxKeys int) (Key, error)
+	// ChangeKey changes the name and the access of one of the account's keys, starting with the next
+	// request, in all processes. It fails with ErrNotFound if the account has no such key, and with
+	// ErrNotActive if the key is no longer valid.
+	ChangeKey(ctx context.Context, account cola.AccountID, id int64, name string, access KeyAccess) error
 	// KeyByHash returns a key by its hash, revoked or not, or ErrNotFound.
 	KeyByHash(ctx context.Context, hash KeyHash) (Key, error)
 	// Keys returns the keys of an account, or of all accounts if account is zero, ordered by ID and

@@ -13,9 +13,9 @@ import (
 // while no process serves the registry. The files of label images are not in the database; only
 // their ImageFiles are copied.
 //
-// Some data stays behind: browser sessions, sign-in links, request logs, the outcomes of recent
-// batches, all claims, failure counts of searches, counts against daily allowances and limits, and
-// the request slots, pause and block for TTB's site.
+// Some data stays behind: browser sessions, sign-in links, request logs, IDs of processed
+// Stripe events, the outcomes of recent batches, all claims, failure counts of searches, counts
+// against daily allowances and limits, and the request slots, pause and block for TTB's site.
 type Copier interface {
 	// Dump calls yield with every item in the store, from one consistent snapshot, in the order of
 	// ItemKinds: an item comes after those it refers to. An item is valid only during the call. If
@@ -54,6 +54,7 @@ type ItemKind string
 // The kinds.
 const (
 	ItemAccount      ItemKind = "accounts"
+	ItemSubscription ItemKind = "subscriptions"
 	ItemKey          ItemKind = "keys"
 	ItemApp          ItemKind = "connected apps"
 	ItemIdentity     ItemKind = "identities"
@@ -67,6 +68,7 @@ const (
 	ItemAttempt      ItemKind = "delivery attempts"
 	ItemCreation     ItemKind = "saved search creations"
 	ItemConfirmation ItemKind = "confirmation requests"
+	ItemAccountEmail ItemKind = "account emails"
 	ItemMonth        ItemKind = "monthly usage"
 	ItemDay          ItemKind = "daily usage"
 	ItemGrant        ItemKind = "rate limit grants"
@@ -86,9 +88,9 @@ const (
 // ItemKinds returns the kinds in the order of Dump.
 func ItemKinds() []ItemKind {
 	return []ItemKind{
-		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSignIn,
+		ItemAccount, ItemSubscription, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSignIn,
 		ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
-		ItemCreation, ItemConfirmation, ItemMonth, ItemDay, ItemGrant,
+		ItemCreation, ItemConfirmation, ItemAccountEmail, ItemMonth, ItemDay, ItemGrant,
 		ItemRefusal, ItemReferences, ItemImport, ItemImageFile, ItemFetchWindow, ItemFetchLabel,
 		ItemFetchSource, ItemEnrichment, ItemPermittee, ItemCola, ItemArrival,
 	}
@@ -98,6 +100,7 @@ func ItemKinds() []ItemKind {
 type Item struct {
 	Kind         ItemKind
 	Account      Account
+	Subscription Subscription
 	Key          StoredKey
 	App          App
 	Identity     AccountIdentity
@@ -111,6 +114,7 @@ type Item struct {
 	Attempt      StoredAttempt
 	Creation     StoredCreation
 	Confirmation StoredConfirmation
+	AccountEmail StoredAccountEmail
 	Month        MonthUsage
 	Day          AccountDay
 	Grant        AccountGrant
@@ -135,6 +139,18 @@ func (i *Item) Records() int {
 	r := i.References
 	return len(r.AVAs) + len(r.ProductionReports) + len(r.ProcessingTimes) + len(r.FormulaProcessingTimes) +
 		len(r.RegistrationProcessingTimes) + len(r.CategoryAliases)
+}
+
+// StoredAccountEmail is an email to an account holder as stored.
+type StoredAccountEmail struct {
+	ID                       int64
+	Account                  cola.AccountID
+	Once                     string // empty if it may be repeated
+	Event                    AccountEvent
+	About                    string
+	Address                  string // empty for the account's address
+	CreatedAt, NextAttemptAt time.Time
+	Attempts                 int
 }
 
 // StoredKey is a key with its hash, without its email.
@@ -188,6 +204,9 @@ type StoredAttempt struct {
 	Took     time.Duration
 	Status   int    // 0 without a response
 	Error    string // empty if delivered
+	Sent     []byte // compressed; the rest of the exchange follows
+
+	Subject, Headers, Response string
 }
 
 // StoredCreation records a request that created a saved search, so that repeating the request

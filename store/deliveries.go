@@ -29,7 +29,8 @@ type Deliveries interface {
 	// and fails with ErrNotFound if the run is gone.
 	RunContent(ctx context.Context, run int64) (RunContent, error)
 	// RecordAttempt records an attempt at a claimed delivery, the delivery's new state and the
-	// destination's health, and ends the claim, all in one transaction. If the attempt pauses the
+	// destination's health, and ends the claim, all in one transaction. If the new state is skipped,
+	// there was no attempt, and only the delivery changes. If the attempt pauses the
 	// destination, RecordAttempt skips the destination's other pending deliveries and, if the
 	// account has an email address other than the destination's, notifies the account.
 	//
@@ -55,6 +56,9 @@ type Deliveries interface {
 	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]cola.DeliveryDetail, error)
 	// DeliveryOf returns an account's delivery with its attempts, or ErrNotFound.
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
+	// Exchanges returns what each attempt at an account's delivery sent and received, oldest first,
+	// or ErrNotFound. Attempts recorded by versions without exchanges have empty ones.
+	Exchanges(ctx context.Context, account cola.AccountID, id int64) ([]Exchange, error)
 	// Replay makes a delivery in any state pending again, due at the given time. It keeps the
 	// recorded attempts, restarts the retries, and discards the outcome of an attempt in progress.
 	// It fails with ErrNotFound, and with ErrNotActive if the destination is not active.
@@ -105,7 +109,7 @@ type Attempt struct {
 	Took   time.Duration
 	Status int    // HTTP or SMTP status; 0 without a response
 	Error  string // empty if delivered
-	// State is the delivery's new state: pending, delivered or failed.
+	// State is the delivery's new state: pending, delivered, failed or, without an attempt, skipped.
 	State string
 	Next  time.Time // when to try again, if pending
 	// Pause is the reason to stop messages to the destination: cola.ReasonFailing pauses it,
@@ -113,4 +117,22 @@ type Attempt struct {
 	Pause string
 	// Verified is true if an endpoint passed its challenge, which activates it.
 	Verified bool
+
+	Exchange Exchange
+}
+
+// Limits on the parts of an Exchange, in bytes. Longer ones are truncated.
+const (
+	MaxSent            = 64 << 10
+	MaxResponse        = 1 << 10
+	MaxResponseHeaders = 2 << 10
+)
+
+// Exchange is what an attempt sent and received, for the account holder to see. It contains no
+// secrets: senders remove signing secrets, challenges and the tokens of links.
+type Exchange struct {
+	Subject  string // of an email
+	Sent     string // body of the message; empty if nothing was sent
+	Headers  string // some headers of the response, one per line
+	Response string // start of the response's body
 }

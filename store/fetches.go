@@ -46,7 +46,7 @@ type Fetches interface {
 	QueueLabels(ctx context.Context, labels []FetchLabel) error
 	// RetryFailedLabels makes all failed labels pending and due again.
 	RetryFailedLabels(ctx context.Context) error
-	// ClaimLabel claims a pending label that is due: the one with the latest completed date, then
+	// ClaimLabel claims a pending label that is due: the one with the latest completion date, then
 	// the highest ID. If there is none, and images is set, it claims a label with postponed images
 	// that are due. It fails with ErrNotFound if none is due.
 	ClaimLabel(ctx context.Context, images bool, hold time.Duration) (FetchLabel, error)
@@ -100,7 +100,7 @@ func (w FetchWindow) Settled() time.Time {
 	return w.Day.AddDays(SettleDays + 1).Time()
 }
 
-// SettleDays is the number of days after a completed date during which TTB still adds labels with
+// SettleDays is the number of days after a completion date during which TTB still adds labels with
 // that date.
 const SettleDays = 7
 
@@ -133,7 +133,7 @@ type FetchStatus struct {
 	LastFailureAt     time.Time
 	// Incomplete lists the latest incomplete days, at most 20.
 	Incomplete []IncompleteWindow
-	// NewestDay is the latest day with fetched labels, which is the newest completed date. It
+	// NewestDay is the latest day with fetched labels, which is the newest completion date. It
 	// doesn't change while the day is queried again. It is zero if there is none.
 	NewestDay cola.Date
 	// OldestPending is the first day that is pending or split; zero if there is none.

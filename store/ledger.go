@@ -19,7 +19,8 @@ type Ledger interface {
 	//  3. Call decide, at most once per call to Settle, with the states in the order of the batch.
 	//  4. Write the entries that decide returns, with the batch's ID.
 	//  5. Record the last use of the batch's valid credentials, at most once a minute each, even
-	//     if nothing is charged. Void does not undo that.
+	//     if nothing is charged. Credentials that decide removes from Valid count as unused. Void
+	//     does not undo that.
 	//  6. Commit. If Settle returns nil, the entries are durable.
 	//
 	// If an error wraps ErrUnavailable, it is unknown whether the batch was committed; settle it
@@ -85,12 +86,15 @@ type AccountState struct {
 	Exists  bool
 	// Suspended is the reason for a suspension, or empty if the account is active.
 	Suspended string
+	DeletesAt time.Time // when the account will be deleted; usually zero
 	Tier      cola.Tier
 	Used      cola.Used // in the current month
 	// Grants are the requests granted in the previous 60 seconds, oldest first.
 	Grants []Grant
 	// Valid contains the batch's credentials that belong to the account and are valid.
 	Valid map[cola.Credential]bool
+	// Keys contains the access of the valid credentials that are API keys.
+	Keys map[cola.Credential]KeyAccess
 	// Paid contains the rows charged for the batch's pages within PageRetention, if any.
 	Paid map[PageKey]int
 }

@@ -29,6 +29,9 @@ type SavedSearches interface {
 	// account already has as many as MaxActive or its ActiveLimit allows, or if it has MaxSearches
 	// of any kind. It fails with ErrNotFound if the account does not exist, with ErrExists if the
 	// UUID is taken, and with ErrMalformed for an invalid search.
+	//
+	// It creates the search's Destinations in the same transaction, or fails with a DestinationError
+	// and creates nothing. A repeated request creates none.
 	CreateSavedSearch(ctx context.Context, s NewSavedSearch) (created cola.SavedSearch, repeated bool, err error)
 	// SavedSearch returns an account's search, without its URLs, or ErrNotFound if it is
 	// missing or belongs to another account.
@@ -62,7 +65,24 @@ type NewSavedSearch struct {
 	Once      Once
 
 	MaxSearches int // maximum number of the account's searches, active or not; no limit if 0
+
+	// Destinations are created with the search. Those with its UUID as their SavedSearch belong to
+	// it.
+	Destinations []NewDestination
 }
+
+// DestinationError is the error of CreateSavedSearch if a destination can't be created. It wraps an
+// error of CreateDestination.
+type DestinationError struct {
+	Destination NewDestination
+	Err         error
+}
+
+// Error returns the wrapped error's text.
+func (e DestinationError) Error() string { return "create destination: " + e.Err.Error() }
+
+// Unwrap returns the wrapped error.
+func (e DestinationError) Unwrap() error { return e.Err }
 
 // Once makes a repeated creation idempotent.
 type Once struct {
@@ -74,6 +94,11 @@ type Once struct {
 
 // Check fails with ErrMalformed for a search that cannot be stored.
 func (n NewSavedSearch) Check() error {
+	for _, d := range n.Destinations {
+		if err := d.Check(); err != nil {
+			return DestinationError{d, err}
+		}
+	}
 	if err := checkKeyText("UUID", n.Search.UUID); err != nil {
 		return err
 	}

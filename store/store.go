@@ -35,6 +35,8 @@ var (
 	ErrLastIdentity = errors.New("the account's only way to sign in")
 	// ErrMalformed means that a value is invalid or cannot be stored, such as text with a NUL.
 	ErrMalformed = errors.New("malformed")
+	// ErrStale means that the record was changed or removed after the caller read it.
+	ErrStale = errors.New("changed concurrently")
 	// ErrUnavailable means that the database cannot be read or written now; retry later. A write
 	// may or may not have happened.
 	ErrUnavailable = errors.New("database unavailable")
@@ -83,6 +85,9 @@ type Store interface {
 	Enrichments
 	Changes
 	Accounts
+	Subscriptions
+	AccountDeletion
+	AccountEmails
 	Keys
 	Identities
 	Apps

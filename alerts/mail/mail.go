@@ -98,7 +98,10 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	if msg == nil {
 		return res
 	}
-	return s.pass(ctx, msg, strings.NewReplacer(recipient(m), "RECIPIENT"), "delivery", m.ID, "account", m.Destination.Account)
+	sent := res.Exchange
+	res = s.pass(ctx, msg, strings.NewReplacer(recipient(m), "RECIPIENT"), "delivery", m.ID, "account", m.Destination.Account)
+	res.Exchange = sent
+	return res
 }
 
 // pass passes an email to the relay once. It logs errors with the attributes in about, and uses

@@ -15,9 +15,11 @@ import (
 
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
 )
 
-// message returns the email for a message, or nil and a failed result if it can't be created.
+// message returns the email for a message and the exchange to record, or nil and a failed result if
+// it can't be created.
 func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 	to := recipient(m)
 	switch {
@@ -31,7 +33,7 @@ func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 		s.log.Error("composing an email failed", "delivery", m.ID, "event", m.Event, "error", err)
 		return nil, alerts.Result{Fault: faultCompose, OurFault: true}
 	}
-	return s.envelope(to, m.MessageID, c), alerts.Result{}
+	return s.envelope(to, m.MessageID, c), alerts.Result{Exchange: store.Exchange{Subject: c.subject, Sent: c.public}}
 }
 
 // envelope returns an email with its headers.
@@ -88,6 +90,7 @@ func outlook(markup string) html.HTML { return html.HTML("<!--[if mso]>" + marku
 // contents is the rendered content of an email.
 type contents struct {
 	subject, text, html string
+	public              string // text without the token of its links, which is for the recipient only
 	unsubscribe         string // URL, if any
 }
 
@@ -124,7 +127,9 @@ func (s *Sender) compose(m alerts.Message) (contents, error) {
 	default:
 		return contents{}, fmt.Errorf("unknown event %s", m.Event)
 	}
-	return render(name, p)
+	c, err := render(name, p)
+	c.public = strings.ReplaceAll(c.text, url.PathEscape(token), "REMOVED")
+	return c, err
 }
 
 // render renders a page with the text and HTML templates of the given name.

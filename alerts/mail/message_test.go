@@ -10,6 +10,8 @@ import (
 	netmail "net/mail"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -76,7 +79,7 @@ func mustDeliver(t *testing.T, m alerts.Message) (email, []byte) {
 	t.Helper()
 	p := startServer(t, plaintext, "")
 	s, _ := mustSender(t, urlOf("smtp", "", p.address), nil)
-	if res := s.Send(t.Context(), m); res.Fault != "" {
+	if res := s.outcome(t.Context(), m); res.Fault != "" {
 		t.Fatalf("Send = %+v, want success", res)
 	}
 	raw := p.all()[0].text
@@ -279,6 +282,53 @@ func TestNoLabels(t *testing.T) {
 		if !strings.Contains(part, "41 labels") || !strings.Contains(part, runLink) ||
 			strings.Contains(part, "ttbid=") {
 			t.Errorf("want the count and a link, got\n%s", part)
+		}
+	}
+}
+
+// TestPalette checks that emails use the colors of the pages. Style sheets of emails can't have
+// variables, so the templates repeat the values. Only the marks of late labels have others.
+func TestPalette(t *testing.T) {
+	own := []string{"#ffffff", "#fef3c7", "#92400e", "#78350f", "#fde68a"}
+	source, err := os.ReadFile("templates/layout.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	colors := regexp.MustCompile(`#[0-9a-f]{6}`).FindAllString(string(source), -1)
+	for _, c := range colors {
+		if !slices.Contains(own, c) && !strings.Contains(web.BaseStyle, c) {
+			t.Errorf("%s isn't in the palette", c)
+		}
+	}
+	if len(colors) < 15 {
+		t.Errorf("found %d colors", len(colors))
+	}
+}
+
+// TestExchange checks that the recorded text is the one that was sent, without the token of its
+// links: with it, account holders could confirm addresses that aren't theirs.
+func TestExchange(t *testing.T) {
+	token, err := linkToken(0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []alerts.Message{
+		ran(1, 0, label(9, "BLUE HERON", nil)), due(cola.EventTest, "alex@example.org"),
+		due(cola.EventConfirm, "alex@example.org"), due(cola.EventPaused, "alex@example.org"),
+	} {
+		m.AccountEmail = "alex@example.org"
+		s, _ := mustSender(t, "smtp://localhost:1", nil)
+		c, err := s.compose(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, res := s.message(m)
+		want := store.Exchange{Subject: c.subject, Sent: strings.ReplaceAll(c.text, token, "REMOVED")}
+		if diff := cmp.Diff(want, res.Exchange); diff != "" || strings.Contains(want.Sent, token) {
+			t.Errorf("%s (-want +got):\n%s", m.Event, diff)
+		}
+		if links := m.Event != cola.EventPaused; links != strings.Contains(c.text, token) {
+			t.Errorf("%s: text has a token: %t, want %t", m.Event, !links, links)
 		}
 	}
 }

@@ -81,14 +81,19 @@ func parseServer(text string) (s server, err error) {
 	if u.User != nil {
 		s.user = u.User.Username()
 		s.password, _ = u.User.Password()
-		switch {
-		case s.user == "" || s.password == "":
-			return s, errors.New("set both user and password, or neither")
-		case strings.ContainsAny(s.user+s.password, "\x00\r\n"):
-			return s, errors.New("the user and password must not contain line breaks or NUL characters")
-		}
+		err = s.checkLogin()
 	}
-	return s, nil
+	return s, err
+}
+
+func (s *server) checkLogin() error {
+	switch {
+	case s.user == "" || s.password == "":
+		return errors.New("set both user and password, or neither")
+	case strings.ContainsAny(s.user+s.password, "\x00\r\n"):
+		return errors.New("the user and password must not contain line breaks or NUL characters")
+	}
+	return nil
 }
 
 // loopback reports whether a host is the local machine.

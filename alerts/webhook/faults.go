@@ -60,7 +60,8 @@ func failedResult(ctx context.Context, timeout time.Duration, err error) alerts.
 	return alerts.Result{Fault: fault, OurFault: fault == faultNotSent}
 }
 
-// localErrors are errors on this machine, such as too many open files or a firewall rule.
+// localErrors are errors on this machine, caused for example by too many open files or a firewall
+// rule.
 var localErrors = []syscall.Errno{
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL, syscall.ENETDOWN,
 	syscall.EAFNOSUPPORT, syscall.EACCES, syscall.EPERM,

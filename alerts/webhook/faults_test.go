@@ -47,7 +47,7 @@ func TestResponses(t *testing.T) {
 			w.WriteHeader(tt.code)
 		})
 		tt.want.Status = tt.code
-		if diff := cmp.Diff(tt.want, sender(r, target).Send(t.Context(), message(r.URL))); diff != "" {
+		if diff := cmp.Diff(tt.want, sender(r, target).outcome(t.Context(), message(r.URL))); diff != "" {
 			t.Errorf("%d, Retry-After %q (-want +got):\n%s", tt.code, tt.retryAfter, diff)
 		}
 	}
@@ -80,7 +80,7 @@ func TestLongResponse(t *testing.T) {
 				}
 			})
 			want := alerts.Result{Status: 200}
-			if got := sender(r).Send(t.Context(), message(r.URL)); got != want {
+			if got := sender(r).outcome(t.Context(), message(r.URL)); got != want {
 				t.Errorf("Send = %+v, want %+v", got, want)
 			}
 			if n := <-written; n > 64<<20 {
@@ -125,14 +125,14 @@ func TestFaults(t *testing.T) {
 		if tt.name == "slow" {
 			s.timeout = 300 * time.Millisecond
 		}
-		got := s.Send(t.Context(), message(tt.url))
+		got := s.outcome(t.Context(), message(tt.url))
 		got.Status = 0
 		if got != (alerts.Result{Fault: tt.want}) {
 			t.Errorf("%s: Send = %+v, want fault %q", tt.name, got, tt.want)
 		}
 	}
 	checkUnresolved(t)
-	if got := sender().Send(t.Context(), message(ok.URL)); got != (alerts.Result{Fault: faultUntrusted}) {
+	if got := sender().outcome(t.Context(), message(ok.URL)); got != (alerts.Result{Fault: faultUntrusted}) {
 		t.Errorf("self-signed certificate: Send = %+v, want fault %q", got, faultUntrusted)
 	}
 }
@@ -152,7 +152,7 @@ func TestLocalErrors(t *testing.T) {
 	} {
 		s := sender()
 		s.dialer.Control = func(string, string, syscall.RawConn) error { return os.NewSyscallError("connect", tt.err) }
-		if got := s.Send(t.Context(), message("https://127.0.0.1:1")); got != tt.want {
+		if got := s.outcome(t.Context(), message("https://127.0.0.1:1")); got != tt.want {
 			t.Errorf("%v: Send = %+v, want %+v", tt.err, got, tt.want)
 		}
 	}
@@ -161,7 +161,7 @@ func TestLocalErrors(t *testing.T) {
 	s.dialer.Resolver.Dial = func(_ context.Context, network, _ string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("socket", syscall.EMFILE)}
 	}
-	if got := s.Send(t.Context(), message("https://host.example.com/")); got != ours {
+	if got := s.outcome(t.Context(), message("https://host.example.com/")); got != ours {
 		t.Errorf("no socket for a name lookup: Send = %+v, want %+v", got, ours)
 	}
 }
@@ -179,11 +179,11 @@ func checkUnresolved(t *testing.T) {
 	t.Helper()
 	s := sender()
 	s.dialer.Resolver = resolver(func() netip.Addr { return netip.Addr{} })
-	if got := s.Send(t.Context(), message("https://nowhere.example.com/")); got != (alerts.Result{Fault: faultNotFound}) {
+	if got := s.outcome(t.Context(), message("https://nowhere.example.com/")); got != (alerts.Result{Fault: faultNotFound}) {
 		t.Errorf("unknown host: Send = %+v, want fault %q", got, faultNotFound)
 	}
 	s.dialer.Resolver.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("10.1.2.3 is down") }
-	if got := s.Send(t.Context(), message("https://nowhere.example.com/")); got != (alerts.Result{Fault: faultLookup}) {
+	if got := s.outcome(t.Context(), message("https://nowhere.example.com/")); got != (alerts.Result{Fault: faultLookup}) {
 		t.Errorf("resolver down: Send = %+v, want fault %q", got, faultLookup)
 	}
 }

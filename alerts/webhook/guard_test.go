@@ -69,16 +69,16 @@ func TestPrivateAddresses(t *testing.T) {
 	} {
 		s := sender(r)
 		s.private, s.dialer.Control = false, publicOnly
-		if got := s.Send(t.Context(), message("https://"+host+port)); got != (alerts.Result{Fault: faultNotPublic}) {
+		if got := s.outcome(t.Context(), message("https://"+host+port)); got != (alerts.Result{Fault: faultNotPublic}) {
 			t.Errorf("%s: Send = %+v, want fault %q", host, got, faultNotPublic)
 		}
 	}
 	strict := New(Options{Vault: box})
-	if got := strict.Send(t.Context(), message(r.URL)); got != (alerts.Result{Fault: faultNotPublic}) {
+	if got := strict.outcome(t.Context(), message(r.URL)); got != (alerts.Result{Fault: faultNotPublic}) {
 		t.Errorf("default options: Send = %+v, want fault %q", got, faultNotPublic)
 	}
 	plain := message(strings.Replace(r.URL, "https", "http", 1))
-	if got := strict.Send(t.Context(), plain); got != (alerts.Result{Fault: faultInsecure}) {
+	if got := strict.outcome(t.Context(), plain); got != (alerts.Result{Fault: faultInsecure}) {
 		t.Errorf("without HTTPS: Send = %+v, want fault %q", got, faultInsecure)
 	}
 	if n := len(r.all()); n != 0 {
@@ -114,11 +114,11 @@ func TestDNSRebinding(t *testing.T) {
 	}
 	moved.Store(true)
 	m := message("https://rebind.example.com:" + port)
-	if got := s.Send(t.Context(), m); got != (alerts.Result{Fault: faultNotPublic}) || len(r.all()) != 0 {
-		t.Errorf("Send = %+v after %d requests, want fault %q and none", got, len(r.all()), faultNotPublic)
+	if got := s.outcome(t.Context(), m); got != (alerts.Result{Fault: faultNotPublic}) || len(r.all()) != 0 {
+		t.Errorf("Send = %+v after %d requests, want fault %q and no requests", got, len(r.all()), faultNotPublic)
 	}
 	s.dialer.Control = nil
-	if got := s.Send(t.Context(), m); got.Status != 200 || len(r.all()) != 1 {
+	if got := s.outcome(t.Context(), m); got.Status != 200 || len(r.all()) != 1 {
 		t.Errorf("without the guard: Send = %+v, want status 200", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/internal/vault"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 const (
@@ -24,7 +25,8 @@ const (
 	faultInsecure = "The address must use https."
 )
 
-// request returns the request for a message, or nil and the result if it can't be created.
+// request returns the request for a message and the exchange to record, or nil and the result if it
+// can't be created.
 func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, alerts.Result) {
 	to, fault := s.target(m.Destination.Address.V)
 	if fault != "" {
@@ -55,7 +57,7 @@ func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, 
 	} {
 		req.Header.Set(name, value)
 	}
-	return req, alerts.Result{}
+	return req, alerts.Result{Exchange: store.Exchange{Sent: s.publicBody(m, body)}}
 }
 
 // target parses the URL of a destination. fault is empty if messages can be posted to it.

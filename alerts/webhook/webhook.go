@@ -94,17 +94,28 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	if req == nil {
 		return res
 	}
+	sent := res.Exchange
 	// RoundTrip doesn't follow redirects.
 	response, err := s.transport.RoundTrip(req)
 	if err != nil {
-		return failedResult(ctx, s.timeout, err)
+		res = failedResult(ctx, s.timeout, err)
+		res.Exchange = sent
+		return res
 	}
 	res = resultOf(response, s.now())
-	if m.Event == cola.EventConfirm && res.Fault == "" {
-		// The timeout also covers the body; a truncated token doesn't match.
-		echo, _ := io.ReadAll(io.LimitReader(response.Body, maxEcho))
-		res.Verified = s.verified(m, echo)
+	res.Exchange = sent
+	if m.Event == cola.EventConfirm {
+		if res.Fault == "" {
+			// The timeout also covers the body; a truncated token doesn't match.
+			echo, _ := io.ReadAll(io.LimitReader(response.Body, maxEcho))
+			res.Verified = s.verified(m, echo)
+		}
+		drop(response.Body, cancel)
+		return res
 	}
+	timer := time.AfterFunc(dropTimeout, cancel)
+	defer timer.Stop()
+	s.recordResponse(m, response, &res.Exchange)
 	drop(response.Body, cancel)
 	return res
 }

@@ -24,6 +24,8 @@ type accountCommand struct {
 	SetAlerts   accountSetAlerts   `cmd:"" name:"set-alerts" help:"Limit an account's active alerts."`
 	Suspend     accountSuspend     `cmd:"" help:"Suspend an account."`
 	Restore     accountRestore     `cmd:"" help:"Restore a suspended account."`
+	Delete      accountDelete      `cmd:"" help:"Delete an account after seven days."`
+	Undelete    accountUndelete    `cmd:"" help:"Cancel the deletion of an account."`
 	Export      accountExport      `cmd:"" help:"Export all of an account's data as JSON."`
 	AddIdentity accountAddIdentity `cmd:"" name:"add-identity" help:"Link an issuer's identity to an account."`
 	Identities  accountIdentities  `cmd:"" help:"List identities and their accounts."`
@@ -64,12 +66,15 @@ type accountRow struct {
 	CreatedAt       *time.Time     `json:"created_at"`
 	SuspendedAt     *time.Time     `json:"suspended_at"`
 	SuspendedReason *string        `json:"suspended_reason"`
+	DeletesAt       *time.Time     `json:"deletes_at"`
+	DeletedAt       *time.Time     `json:"deleted_at"`
 }
 
 func newAccountRow(a store.Account) accountRow {
 	return accountRow{
 		ID: a.ID, Email: a.Email, Tier: a.Tier, MaxAlerts: a.ActiveLimit, CreatedAt: orNil(a.CreatedAt),
 		SuspendedAt: orNil(a.SuspendedAt), SuspendedReason: orNil(a.Suspended()),
+		DeletesAt: orNil(a.DeletesAt), DeletedAt: orNil(a.DeletedAt),
 	}
 }
 
@@ -94,8 +99,25 @@ type accountSetTier struct {
 // Run changes the tier and prints the account.
 func (c *accountSetTier) Run(env *environment) error {
 	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
+		s, err := openSubscription(env, st, id)
+		if err != nil {
+			return err
+		}
+		if s.ID != "" {
+			return fmt.Errorf("the tier of %s follows its Stripe subscription %s (%s); change or cancel that at Stripe",
+				c.Account, s.ID, s.Status)
+		}
 		return st.SetTier(env, id, cola.Tier(c.Tier))
 	})
+}
+
+// openSubscription returns the subscription of an account that has not ended, or the zero value.
+func openSubscription(env *environment, st store.Subscriptions, id cola.AccountID) (store.Subscription, error) {
+	s, err := st.SubscriptionOf(env, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !s.Live() {
+		return store.Subscription{}, nil
+	}
+	return s, err
 }
 
 // findAccount returns the account with the given email address, or with the given identity name if
@@ -110,6 +132,22 @@ func findAccount(env *environment, st store.Accounts, email string) (store.Accou
 		return a, usageErrorf("--account: %w", invalid)
 	}
 	return a, fmt.Errorf("no account with the email %s; see account list", email)
+}
+
+// withAccount opens the database and calls do with the account that has the given email address.
+func (f *storeFlags) withAccount(
+	env *environment, email string, do func(st database, a store.Account) error,
+) (err error) {
+	st, err := f.openExisting(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	a, err := findAccount(env, st, email)
+	if err != nil {
+		return err
+	}
+	return do(st, a)
 }
 
 // chosenAccount returns the ID of the account with the given email address. If email is empty, it
@@ -139,7 +177,11 @@ func (c *accountSuspend) Run(env *environment) error {
 		return err
 	}
 	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
-		return st.Suspend(env, id, reason)
+		s, err := openSubscription(env, st, id)
+		if err == nil && s.ID != "" {
+			fmt.Fprintf(env.stderr, "Stripe still bills the subscription %s of this account. To end it, cancel it at Stripe.\n", s.ID)
+		}
+		return errors.Join(err, st.Suspend(env, id, reason))
 	})
 }
 
@@ -168,6 +210,39 @@ func (c *accountRestore) Run(env *environment) error {
 	})
 }
 
+type accountDelete struct {
+	storeFlags
+	outputFlags
+	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+}
+
+// Run schedules the deletion of the account and prints it.
+func (c *accountDelete) Run(env *environment) error {
+	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
+		if err := registry.CheckSubscription(env, st, id); err != nil {
+			return err
+		}
+		return st.RequestDeletion(env, id, store.DeletionDelay)
+	})
+}
+
+type accountUndelete struct {
+	storeFlags
+	outputFlags
+	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+}
+
+// Run cancels the deletion of the account and prints it.
+func (c *accountUndelete) Run(env *environment) error {
+	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
+		err := st.CancelDeletion(env, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("it's too late: account %s is being deleted", c.Account)
+		}
+		return err
+	})
+}
+
 type accountSetAlerts struct {
 	storeFlags
 	outputFlags
@@ -188,23 +263,17 @@ func (c *accountSetAlerts) Run(env *environment) error {
 // changeAccount changes the account with the given email address and prints the result.
 func (f *storeFlags) changeAccount(
 	env *environment, o outputFlags, email string, change func(store.Store, cola.AccountID) error,
-) (err error) {
-	st, err := f.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	a, err := findAccount(env, st, email)
-	if err != nil {
-		return err
-	}
-	if err := change(st, a.ID); err != nil {
-		return err
-	}
-	if a, err = findAccount(env, st, email); err != nil {
-		return err
-	}
-	return printRow(env.stdout, o, newAccountRow(a))
+) error {
+	return f.withAccount(env, email, func(st database, a store.Account) error {
+		if err := change(st, a.ID); err != nil {
+			return err
+		}
+		a, err := st.Account(env, a.ID)
+		if err != nil {
+			return err
+		}
+		return printRow(env.stdout, o, newAccountRow(a))
+	})
 }
 
 type accountAddIdentity struct {
@@ -216,7 +285,7 @@ type accountAddIdentity struct {
 }
 
 // Run moves the identity to the account, prints it and explains the consequences.
-func (c *accountAddIdentity) Run(env *environment) (err error) {
+func (c *accountAddIdentity) Run(env *environment) error {
 	if err := checkIssuer(c.Issuer); err != nil {
 		return err
 	}
@@ -224,30 +293,23 @@ func (c *accountAddIdentity) Run(env *environment) (err error) {
 	if err := identity.Check(""); err != nil {
 		return err
 	}
-	st, err := c.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	a, err := findAccount(env, st, c.Account)
-	if err != nil {
-		return err
-	}
-	before, err := linkedIdentity(env, st, identity)
-	if err != nil {
-		return err
-	}
-	if err := st.AddIdentity(env, a.ID, identity); err != nil {
-		return err
-	}
-	after := store.LinkedIdentity{
-		AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: identity}, Email: a.Email,
-	}
-	if err := printRow(env.stdout, c.outputFlags, newIdentityRow(after)); err != nil {
-		return err
-	}
-	fmt.Fprintln(env.stderr, consequences(before, after))
-	return nil
+	return c.withAccount(env, c.Account, func(st database, a store.Account) error {
+		before, err := linkedIdentity(env, st, identity)
+		if err != nil {
+			return err
+		}
+		if err := st.AddIdentity(env, a.ID, identity); err != nil {
+			return err
+		}
+		after := store.LinkedIdentity{
+			AccountIdentity: store.AccountIdentity{Account: a.ID, Identity: identity}, Email: a.Email,
+		}
+		if err := printRow(env.stdout, c.outputFlags, newIdentityRow(after)); err != nil {
+			return err
+		}
+		fmt.Fprintln(env.stderr, consequences(before, after))
+		return nil
+	})
 }
 
 // linkedIdentity returns an identity with its account, or the zero value if it has no account.
@@ -309,31 +371,24 @@ type accountLink struct {
 }
 
 // Run creates a link and prints it on standard output.
-func (c *accountLink) Run(env *environment) (err error) {
+func (c *accountLink) Run(env *environment) error {
 	publicURL, err := checkedRoot("--public-url", c.PublicURL)
 	if err != nil {
 		return err
 	}
-	st, err := c.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	account, err := findAccount(env, st, c.Account)
-	if err != nil {
-		return err
-	}
-	if publicURL == "" {
-		publicURL = c.recordedURL(env)
-	}
-	link, err := makeLink(env, st, account, publicURL)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(env.stdout, link)
-	fmt.Fprintf(env.stderr,
-		"Open this link within 15 minutes to sign in as %s. It can be used once, by anyone who has it.\n", account.Email)
-	return nil
+	return c.withAccount(env, c.Account, func(st database, a store.Account) error {
+		if publicURL == "" {
+			publicURL = c.recordedURL(env)
+		}
+		link, err := makeLink(env, st, a, publicURL)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(env.stdout, link)
+		fmt.Fprintf(env.stderr,
+			"Open this link within 15 minutes to sign in as %s. It can be used once, by anyone who has it.\n", a.Email)
+		return nil
+	})
 }
 
 // recordedURL returns the public URL that a server recorded. If there is none, it prints advice and
@@ -361,15 +416,8 @@ type accountExport struct {
 }
 
 // Run writes the data of the account to standard output.
-func (c *accountExport) Run(env *environment) (err error) {
-	st, err := c.openExisting(env)
-	if err != nil {
-		return err
-	}
-	defer closing(st, &err)
-	a, err := findAccount(env, st, c.Account)
-	if err != nil {
-		return err
-	}
-	return registry.ExportAccount(env, env.stdout, st, a.ID, time.Now())
+func (c *accountExport) Run(env *environment) error {
+	return c.withAccount(env, c.Account, func(st database, a store.Account) error {
+		return registry.ExportAccount(env, env.stdout, st, a.ID, time.Now())
+	})
 }

@@ -269,9 +269,9 @@ func content(i *store.Item) any {
 		return sets
 	}
 	return []any{
-		i.Account, i.Key, i.App, i.Identity, i.Link, i.SignIn,
+		i.Account, i.Subscription, i.Key, i.App, i.Identity, i.Link, i.SignIn,
 		i.Search, i.Run, i.Match, i.Destination, i.Delivery, i.Attempt,
-		i.Creation, i.Confirmation, i.Month, i.Day, i.Grant, i.Refusal, i.Import, i.ImageFile,
+		i.Creation, i.Confirmation, i.AccountEmail, i.Month, i.Day, i.Grant, i.Refusal, i.Import, i.ImageFile,
 		i.FetchWindow, i.FetchLabel, i.FetchSource, i.Enrichment, i.Arrival,
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -278,4 +279,41 @@ func TestSuspendedAlerts(t *testing.T) {
 		}
 		s.mustAnswer(t, 200, "GET", "/usage", key, "")
 	})
+}
+
+// TestAccountDelete checks that the commands schedule and cancel the deletion of an account, which a
+// running server rejects at once.
+func TestAccountDelete(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h testRegistry) {
+		s := startServer(t, h)
+		_, secret, _ := mustAccount(t, mustOpen(t, h), "leaving@example.com", cola.TierPro)
+		who := []string{"--account", "Leaving@example.com", "--json"}
+		var row struct {
+			DeletesAt       *time.Time `json:"deletes_at"`
+			SuspendedReason *string    `json:"suspended_reason"`
+		}
+		for range 2 {
+			mustUnmarshal(t, h.run(t, append([]string{"account", "delete"}, who...)...), &row)
+			if row.DeletesAt == nil || time.Until(*row.DeletesAt) < 6*24*time.Hour || row.SuspendedReason == nil {
+				t.Fatalf("account delete printed %+v, want a time in seven days", row)
+			}
+		}
+		rejected := s.mustAnswer(t, 403, "GET", "/usage", secret.Reveal(), "")
+		if rejected.at("error", "code") != string(cola.CodeAccountSuspended) || rejected.at("error", "details", "deletes_at") == nil {
+			t.Errorf("response: %s", rejected.body)
+		}
+		mustUnmarshal(t, h.run(t, append([]string{"account", "undelete"}, who...)...), &row)
+		if row.DeletesAt != nil || row.SuspendedReason != nil {
+			t.Errorf("account undelete printed %+v, want no deletion", row)
+		}
+		s.mustAnswer(t, 200, "GET", "/usage", secret.Reveal(), "")
+	})
+}
+
+func mustUnmarshal(t *testing.T, text string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/registry/billing"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -33,6 +34,7 @@ type engineOptions struct {
 	images                registry.ImageStore // nil if the process doesn't serve images
 	operators             []string            // email addresses
 	requestLogDays        int                 // days for which requests are kept for account holders; 0: none
+	billing               *billing.Billing    // nil if plans aren't sold
 }
 
 func newEngine(env *environment, st store.Store, o engineOptions) *engine {
@@ -44,7 +46,7 @@ func newEngine(env *environment, st store.Store, o engineOptions) *engine {
 		Store: st, Index: e.index, Ledger: e.ledger, PublicURL: o.publicURL,
 		Now: time.Now, Logger: env.log, Metrics: o.metrics,
 		SendsMail: o.sendsMail, PrivateWebhooks: o.privateWebhooks, Events: o.events, Vault: o.vault, Images: o.images,
-		Operators: o.operators, RequestLogDays: o.requestLogDays,
+		Operators: o.operators, RequestLogDays: o.requestLogDays, Billing: o.billing,
 	})
 	started := time.Now() // the caller runs the follower right away
 	e.follower = registry.NewFollower(e.service, registry.FollowerOptions{

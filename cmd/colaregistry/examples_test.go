@@ -87,7 +87,7 @@ func pasted(t *testing.T, source string) string {
 
 // singleExamples returns one query string for the example of each query parameter of an operation.
 // Each also contains the required parameters and, for a volume bound, its unit. It omits the
-// parameter fields, because responses with selected fields lack others that the schema requires.
+// "fields" parameter, because responses with selected fields lack others that the schema requires.
 func singleExamples(op answer) (queries []string) {
 	examples, required := url.Values{}, url.Values{}
 	parameters, _ := op.at("parameters").([]any)

@@ -71,7 +71,7 @@ func newFetchMetrics(st store.Fetches) *fetchMetrics {
 			func(s *status) map[string]int { return s.Labels },
 		},
 	}, gauges: []fetchGauge{
-		{desc("requests", "Requests of all processes to TTB's site so far."),
+		{desc("requests", "Requests sent to TTB's site by all processes so far."),
 			func(s *status, _ time.Time) float64 { return float64(s.Requests) }},
 		{desc("last_request_timestamp_seconds", "Time of the latest request, which may be scheduled but not yet sent; 0 before the first request."),
 			func(s *status, _ time.Time) float64 { return timestamp(s.LastRequest) }},

@@ -135,7 +135,7 @@ func printFetchStatus(w io.Writer, s store.FetchStatus, now time.Time, left time
 	if since := s.StaleSince(now); !since.IsZero() {
 		newest := "there are no labels yet"
 		if s.NewestDay != 0 {
-			newest = "the newest labels were completed by TTB on " + s.NewestDay.String()
+			newest = "the newest completion date is " + s.NewestDay.String()
 		}
 		fmt.Fprintf(w, "stale:        since %s: %s\n", since.Format(time.DateOnly), newest)
 	}

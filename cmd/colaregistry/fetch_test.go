@@ -28,7 +28,7 @@ func mustFetch(t *testing.T, site *ttbsite.Site, h testRegistry, args ...string)
 	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// ttbLast is the last completed date on the test sites; the first is 2026-01-05.
+// ttbLast is the last completion date on the test sites; the first is 2026-01-05.
 var ttbLast = cola.NewDate(2026, time.January, 11)
 
 func mustTTBSite(t *testing.T, o ttbsite.Options) *ttbsite.Site {

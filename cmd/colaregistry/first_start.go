@@ -2,16 +2,19 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/ingest"
 	"github.com/colaregistry/colaregistry/internal/demo"
 	"github.com/colaregistry/colaregistry/internal/filelock"
 	"github.com/colaregistry/colaregistry/store"
@@ -25,6 +28,8 @@ const (
 	// demoMarker is a file next to the database that exists while the demo data is incomplete, so
 	// that the next start completes it.
 	demoMarker = "demo.loading"
+	// demoRecord is a file next to the database with the options of its complete demo data.
+	demoRecord = "demo.json"
 	// demoLock is the file that a process locks while it loads the data.
 	demoLock = "registry.db-demo.lock"
 )
@@ -54,12 +59,19 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 	bar := newProgress(env.stderr, "Loading demo data", "labels")
 	err = demo.Load(env, st, options, func(done, total int) { bar.set(int64(done), int64(total)) })
 	bar.end()
+	if err == nil {
+		err = writeMarker(filepath.Join(c.DataDir, demoRecord), options)
+	}
+	if err == nil {
+		_, err = c.addFreshLabels(env, st, 0)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("load demo data (the next start continues): %w", err)
 	}
 	account, err := demoAccount(env, st)
 	if err == nil && private {
-		d.key, _, err = makeKey(env, st, account, demoKeyName)
+		d.key, _, err = makeKey(env, st, account,
+			store.Key{Name: demoKeyName, KeyAccess: store.KeyAccess{Scopes: cola.Scopes()}})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create the demo account: %w", err)
@@ -125,6 +137,50 @@ func writeMarker(path string, o demo.Options) error {
 		return err
 	}
 	return os.WriteFile(path, b, 0o600)
+}
+
+// freshInterval is the pause between checks for a new day.
+const freshInterval = 10 * time.Minute
+
+// addFreshLabels adds today's fresh labels to a registry with demo data, unless last is today, and
+// returns the day. Without demo data, or if labels were ever imported or fetched into the registry,
+// it adds none.
+func (c *serveCommand) addFreshLabels(ctx context.Context, st database, last cola.Date) (cola.Date, error) {
+	today := cola.DateOf(time.Now().UTC())
+	if !c.embedded() || c.Demo == "never" || last == today {
+		return last, nil
+	}
+	options, found, err := readMarker(filepath.Join(c.DataDir, demoRecord))
+	if err != nil || !found {
+		return last, err
+	}
+	imports, err := st.LastImports(ctx)
+	if err != nil {
+		return last, err
+	}
+	if slices.ContainsFunc(imports, func(i cola.LastImport) bool { return i.Kind == string(ingest.Colas) }) {
+		return last, nil
+	}
+	return today, demo.LoadFresh(ctx, st, options, today)
+}
+
+// keepFresh adds fresh labels to a registry with demo data every day, so that alerts find some.
+func (c *serveCommand) keepFresh(ctx context.Context, env *environment, st database) {
+	var last cola.Date
+	for {
+		day, err := c.addFreshLabels(ctx, st, last)
+		switch {
+		case err == nil:
+			last = day
+		case ctx.Err() == nil:
+			env.log.Warn("adding fresh demo labels failed; retrying", "after", freshInterval, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(freshInterval):
+		}
+	}
 }
 
 // demoAccount creates the demo account, or returns the existing one.

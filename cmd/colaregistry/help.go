@@ -193,7 +193,9 @@ Example:
 
 // Help describes the command.
 func (*accountSetTier) Help() string {
-	return `Example:
+	return `Fails if the account has an open Stripe subscription, which determines its tier.
+
+Example:
 
     colaregistry account set-tier --account ada@example.com --tier starter
 `
@@ -230,6 +232,28 @@ Example:
 }
 
 // Help describes the command.
+func (*accountDelete) Help() string {
+	return `Rejects the account's requests and puts its alerts on hold. After seven days, a running server deletes its data, except
+usage totals, which are kept without a name or address. Until then, run account undelete to cancel; the account holder can
+also cancel by signing in.
+
+Example:
+
+    colaregistry account delete --account ada@example.com
+`
+}
+
+// Help describes the command.
+func (*accountUndelete) Help() string {
+	return `The account's next alerts include labels missed in the meantime.
+
+Example:
+
+    colaregistry account undelete --account ada@example.com
+`
+}
+
+// Help describes the command.
 func (*accountAddIdentity) Help() string {
 	return `If the identity belongs to another account, it is moved to this one. The other account keeps its usage, saved searches,
 keys and app links.
@@ -251,8 +275,7 @@ func (*accountIdentities) Help() string {
 
 // Help describes the command.
 func (*accountExport) Help() string {
-	return `Prints one JSON object with the profile, identities, sessions, keys, apps, saved searches, destinations, usage by day and
-deliveries, without secrets. Its last field is "complete": true.
+	return `Prints one JSON object with everything that is stored about the account, without secrets. Its last field is "complete": true.
 
 Example:
 
@@ -264,9 +287,10 @@ Example:
 func (*keyCreate) Help() string {
 	return `Prints the key on standard output. It is shown only once.
 
-Example:
+Examples:
 
     export API_KEY=$(colaregistry key create --account ada@example.com --name laptop)
+    colaregistry key create --account ada@example.com --name report --scope read --network 203.0.113.0/24
 `
 }
 
@@ -277,7 +301,7 @@ func (*keyList) Help() string {
 Examples:
 
     colaregistry key list
-    colaregistry key list --json
+    colaregistry key list --account ada@example.com --json
 `
 }
 

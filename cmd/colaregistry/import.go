@@ -70,7 +70,7 @@ func (c *importCommand) Run(env *environment) (err error) {
 	return err
 }
 
-// printFailures prints the errors of an import other than ErrRejected, because the report already
+// printFailures prints the errors from an import other than ErrRejected, because the report already
 // covers rejected rows. The returned error is not printed again.
 func printFailures(env *environment, err error) error {
 	list := []error{err}
@@ -107,6 +107,9 @@ func (c *importCommand) createRejects() (*rejectsFile, error) {
 	f, err := os.OpenFile(c.Rejects, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, usageErrorf("--rejects: %s exists; pass a new file name", c.Rejects)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usageErrorf("--rejects: the folder %s does not exist; create it first", filepath.Dir(c.Rejects))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--rejects: %w", err)
@@ -245,7 +248,7 @@ func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {
 			continue
 		}
 		if _, err := os.Stat(name); err != nil {
-			return nil, err
+			return nil, fileError(name, err)
 		}
 		sources = append(sources, ingest.FileSource(name))
 	}

@@ -130,7 +130,7 @@ func testRealData(t *testing.T, h testRegistry) {
 	}
 	if e := coverage.at("data", "estimate_error").(map[string]any); e["labels"] != 50.0 || e["within_25_days"] != 0.96 ||
 		e["worst_days"] != 115.0 {
-		t.Errorf("error of the estimates = %v, want 48 of 50 within 25 days, the worst 115", e)
+		t.Errorf("estimate errors = %v, want 48 of 50 within 25 days, the worst 115", e)
 	}
 	kinds := []string{}
 	for _, i := range coverage.at("data", "last_imports").([]any) {

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -17,32 +20,34 @@ type keyCommand struct {
 
 type keyCreate struct {
 	storeFlags
-	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
-	Name    string `required:"" placeholder:"NAME" help:"Name of the key, up to 100 characters."`
+	Account  string    `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+	Name     string    `required:"" placeholder:"NAME" help:"Name of the key, up to 100 characters."`
+	Scope    string    `default:"saved_searches:write" enum:"saved_searches:write,read" placeholder:"SCOPE" help:"Access of the key: saved_searches:write, or read for a read-only key."`
+	Networks []string  `name:"network" placeholder:"CIDR" help:"IP address or CIDR block that may use the key (repeatable, up to 20; default: any)."`
+	Expires  cola.Date `placeholder:"DATE" help:"Last day on which the key works, in UTC (default: it never expires)."`
 }
 
 // Run creates the key and prints it.
-func (c *keyCreate) Run(env *environment) (err error) {
+func (c *keyCreate) Run(env *environment) error {
 	name, err := recordName(c.Name, "a key")
 	if err != nil {
 		return err
 	}
-	st, err := c.openExisting(env)
+	key, err := registry.KeyParams{
+		Name: name, Scope: c.Scope, Networks: strings.Join(c.Networks, ","), Expires: c.Expires,
+	}.Normalize(time.Now())
 	if err != nil {
-		return err
+		return keyFlagError(err)
 	}
-	defer closing(st, &err)
-	a, err := findAccount(env, st, c.Account)
-	if err != nil {
-		return err
-	}
-	secret, key, err := makeKey(env, st, a, name)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(env.stdout, secret.Reveal())
-	fmt.Fprintf(env.stderr, "Created key %d for %s. Save it now; it is not shown again.\n", key.ID, a.Email)
-	return nil
+	return c.withAccount(env, c.Account, func(st database, a store.Account) error {
+		secret, key, err := makeKey(env, st, a, key)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(env.stdout, secret.Reveal())
+		fmt.Fprintf(env.stderr, "Created key %d for %s. Save it now; it is not shown again.\n", key.ID, a.Email)
+		return nil
+	})
 }
 
 // recordName trims and checks the name of a record.
@@ -55,10 +60,26 @@ func recordName(name, kind string) (string, error) {
 	return name, nil
 }
 
-func makeKey(env *environment, st store.Keys, a store.Account, name string) (auth.Secret, store.Key, error) {
+// keyFlagError returns the usage error for the problems with a key's parameters, which are named like
+// the flags.
+func keyFlagError(err error) error {
+	refusal, ok := errors.AsType[*cola.Error](err)
+	if !ok {
+		return err
+	}
+	for name, flag := range map[string]string{"networks": "--network", "expires": "--expires"} {
+		if messages, ok := refusal.Details[name].([]string); ok {
+			return usageErrorf("%s: %s", flag, strings.Join(messages, " "))
+		}
+	}
+	return usageErrorf("%s", refusal.Message)
+}
+
+// makeKey creates a key with the name, access and expiry of params.
+func makeKey(env *environment, st store.Keys, a store.Account, params store.Key) (auth.Secret, store.Key, error) {
 	secret := auth.NewSecret()
 	key := secret.Key()
-	key.AccountID, key.Name = a.ID, name
+	key.AccountID, key.Name, key.KeyAccess, key.ExpiresAt = a.ID, params.Name, params.KeyAccess, params.ExpiresAt
 	key, err := st.CreateKey(env, key, secret.Hash(), 0)
 	return secret, key, err
 }
@@ -66,28 +87,48 @@ func makeKey(env *environment, st store.Keys, a store.Account, name string) (aut
 type keyList struct {
 	storeFlags
 	outputFlags
+	Account string `placeholder:"EMAIL" help:"Email address of one account (default: all accounts)."`
 }
 
 // Run prints one row per key.
 func (c *keyList) Run(env *environment) error {
-	read := func(st store.Store) ([]store.Key, error) { return st.Keys(env, 0) }
-	return list(&c.storeFlags, c.outputFlags, env, read, newKeyRow)
+	return list(&c.storeFlags, c.outputFlags, env, func(st store.Store) ([]store.Key, error) {
+		account, err := chosenAccount(env, st, c.Account)
+		if err != nil {
+			return nil, err
+		}
+		return st.Keys(env, account)
+	}, newKeyRow)
+}
+
+// networkList is a list of networks; empty for any.
+type networkList []string
+
+// String returns the networks separated by spaces.
+func (l networkList) String() string {
+	if len(l) == 0 {
+		return "any"
+	}
+	return strings.Join(l, " ")
 }
 
 type keyRow struct {
-	ID         int64      `json:"id"`
-	Account    string     `json:"account"`
-	Name       string     `json:"name"`
-	Key        string     `json:"key"` // first and last characters
-	CreatedAt  *time.Time `json:"created_at"`
-	LastUsedAt *time.Time `json:"last_used_at"`
-	ExpiresAt  *time.Time `json:"expires_at"`
-	RevokedAt  *time.Time `json:"revoked_at"`
+	ID         int64       `json:"id"`
+	Account    string      `json:"account"`
+	Name       string      `json:"name"`
+	Key        string      `json:"key"` // first and last characters
+	Scopes     scopeList   `json:"scopes"`
+	Networks   networkList `json:"networks"`
+	CreatedAt  *time.Time  `json:"created_at"`
+	LastUsedAt *time.Time  `json:"last_used_at"`
+	ExpiresAt  *time.Time  `json:"expires_at"`
+	RevokedAt  *time.Time  `json:"revoked_at"`
 }
 
 func newKeyRow(k store.Key) keyRow {
 	return keyRow{
-		ID: k.ID, Account: k.Email, Name: k.Name, Key: k.Prefix + "…" + k.LastFour, CreatedAt: orNil(k.CreatedAt),
+		ID: k.ID, Account: k.Email, Name: k.Name, Key: k.Prefix + "…" + k.LastFour,
+		Scopes: newScopeList(k.Scopes), Networks: k.Networks.Strings(), CreatedAt: orNil(k.CreatedAt),
 		LastUsedAt: orNil(k.LastUsedAt), ExpiresAt: orNil(k.ExpiresAt), RevokedAt: orNil(k.RevokedAt),
 	}
 }

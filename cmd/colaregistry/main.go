@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -71,6 +72,20 @@ type usageError struct{ error }
 func (e usageError) Unwrap() error { return e.error }
 
 func usageErrorf(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// fileError names an input file that can't be read, and says what to do.
+func fileError(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w; check the path", path, fs.ErrNotExist)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%s: %w; give this user read access", path, fs.ErrPermission)
+	}
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
 
 // flagError prefixes an error in the value of a flag with its name; it returns nil for nil.
 func flagError(flag string, err error) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"regexp"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/mailtest"
+	"github.com/colaregistry/colaregistry/internal/stripetest"
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
 )
 
@@ -88,7 +90,12 @@ func TestDocumentedMetrics(t *testing.T) {
 		}
 	}
 	onBoth(t, func(t *testing.T, h testRegistry) {
-		s := startSender(t, h, mailtest.Start(t), "--admin-listen", "127.0.0.1:0", "--oidc-issuer", startIssuer(t).URL)
+		s := startSender(t, h, mailtest.Start(t), "--admin-listen", "127.0.0.1:0", "--oidc-issuer", startIssuer(t).URL,
+			"--stripe-secret-key", stripetest.SecretKey, "--stripe-webhook-secret", stripetest.WebhookSecret,
+			"--stripe-api-url", stripetest.Start(t).URL)
+		if resp, err := http.Post(s.root()+"/stripe/webhook", "application/json", nil); err != nil || resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("unsigned event: %v, %v; want 400", resp, err)
+		}
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "metrics@example.com", cola.TierFree)
 		s.get(t, "/colas", secret.Reveal()) // metrics without calls are not exposed
 		at := cola.TimestampOf(time.Now())

@@ -33,7 +33,7 @@ func TestMaxConnections(t *testing.T) {
 	}
 	f := networkFlags{MaxConnections: 10}
 	if got := f.connections(env); got != 10 {
-		t.Errorf("%d connections, want the value of the flag, 10", got)
+		t.Errorf("%d connections, want the flag's value, 10", got)
 	}
 	f.MaxConnections = 1 << 40
 	if files, ok := fileLimit(); ok && files < 1<<40 && f.connections(env) != int(files)-reservedFiles {

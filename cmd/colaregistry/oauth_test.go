@@ -242,7 +242,7 @@ func TestHostileTokens(t *testing.T) {
 			parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"`+i.URL+`"}`)) + "." + parts[2],
 			"signature",
 		},
-		{"cut", good[:len(good)-10], ""},
+		{"truncated", good[:len(good)-10], ""},
 		{"garbage", "x.y.z", ""},
 		{"not a token", "0", ""},
 		{"60,000 bytes long", strings.Repeat("a", 60_000), ""},

@@ -124,6 +124,8 @@ func withSchema(labels, source string) (migrating, refusing map[string][]string)
 			"account set-alerts":        {"--account", who, "--limit", "3"},
 			"account suspend":           {"--account", who, "--reason", "It is not paid for."},
 			"account restore":           {"--account", who},
+			"account delete":            {"--account", who},
+			"account undelete":          {"--account", who},
 			"account add-identity":      {"--account", who, "--issuer", "https://issuer.example", "--subject", "1"},
 			"account export":            {"--account", who},
 			"account identities":        {},

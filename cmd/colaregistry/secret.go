@@ -96,7 +96,7 @@ func createKeys(env *environment, st store.SealedSecrets, file string) error {
 func loadKeys(file string) (*keyring.Keyring, error) {
 	keys, err := keyring.Load(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w\nCreate it with: colaregistry secret create %s", err, file)
+		err = fmt.Errorf("key file %s: %w\nCreate it with: colaregistry secret create %[1]s", file, fs.ErrNotExist)
 	}
 	return keys, err
 }
@@ -218,6 +218,9 @@ type secretRotate struct {
 // Run adds a key to the file.
 func (c *secretRotate) Run(env *environment) error {
 	id, err := keyring.AddFirst(c.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fileError(c.File, err)
+	}
 	if err != nil {
 		return err
 	}

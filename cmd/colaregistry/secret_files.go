@@ -84,12 +84,12 @@ func set(target reflect.Value, value string) {
 func readSecret(path string, log *slog.Logger) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return "", err
+		return "", fileError(path, err)
 	}
 	defer file.Close()
 	content, err := io.ReadAll(io.LimitReader(file, maxSecretFile+1))
 	if err != nil {
-		return "", err
+		return "", fileError(path, err)
 	}
 	secret := strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
 	switch {
@@ -98,7 +98,7 @@ func readSecret(path string, log *slog.Logger) (string, error) {
 	case secret == "":
 		return "", fmt.Errorf("%s is empty; it must contain the secret on one line", path)
 	case strings.ContainsAny(secret, "\r\n"):
-		return "", fmt.Errorf("%s has several lines; it must contain one", path)
+		return "", fmt.Errorf("%s has more than one line; it must contain only the secret", path)
 	}
 	if info, err := file.Stat(); err == nil {
 		warnReadable(path, info, log)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -24,6 +25,7 @@ type serveCommand struct {
 	logFlags
 	oauthFlags
 	dashboardFlags
+	billingFlags
 	deliveryFlags
 	networkFlags
 	serveFetchFlags
@@ -123,6 +125,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if s.enrich, err = c.enricher(env, st); err != nil {
 		return err
 	}
+	s.keepFresh = func(ctx context.Context) { c.keepFresh(ctx, env, st) }
 	s.onReady = func() error {
 		if err := os.WriteFile(c.urlFile(), []byte(publicURL), 0o600); err != nil {
 			env.log.Warn("recording the public URL failed; account link needs --public-url", "error", err)
@@ -170,6 +173,9 @@ func (c *serveCommand) check() (publicURL string, err error) {
 		return "", err
 	}
 	if _, err := checkedURL("--billing-url", c.BillingURL); err != nil {
+		return "", err
+	}
+	if err := c.checkBilling(c.BillingURL); err != nil {
 		return "", err
 	}
 	_, err = c.signInIssuers(c.Issuers)

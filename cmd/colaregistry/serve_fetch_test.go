@@ -19,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// recentTTBSite returns a site with labels of the last seven days.
+// recentTTBSite returns a site with labels from the last seven days.
 func recentTTBSite(t *testing.T, labels int) *ttbsite.Site {
 	t.Helper()
 	today := cola.DateOf(time.Now())

@@ -21,6 +21,7 @@ import (
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 // networkFlags configure connections and client addresses.
@@ -117,7 +118,7 @@ type dashboardFlags struct {
 	BillingURL        string       `group:"Dashboard flags:" name:"billing-url" placeholder:"URL" help:"Page where account holders change their plan, linked from the plans page."`
 	SignUp            string       `group:"Dashboard flags:" name:"sign-up" default:"off" enum:"off,invite,open" placeholder:"off|invite|open" help:"Who can sign in with an emailed link (requires --smtp). off: existing accounts only. invite: existing accounts only, and the sign-in page says that accounts are by invitation (see account create). open: anyone; a new email address gets a free account (default: ${default})."`
 	RequestLogDays    int          `group:"Dashboard flags:" name:"request-log-days" default:"7" placeholder:"DAYS" help:"Number of days for which account holders can see their requests, up to 90 (default: ${default}). 0 records none and deletes the recorded ones on start."`
-	Operators         []string     `group:"Dashboard flags:" name:"operator" placeholder:"EMAIL" help:"Email address of an account holder who may see and resume the collection of labels in the dashboard (repeatable). Their sign-in must verify the address."`
+	Operators         []string     `group:"Dashboard flags:" name:"operator" placeholder:"EMAIL" help:"Email address of an account holder who may view and resume data collection in the dashboard (repeatable). Their sign-in must verify the address."`
 }
 
 // maxRequestLogDays is the maximum of --request-log-days.
@@ -267,6 +268,16 @@ func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, mailer *mail.S
 		senders[cola.KindEmail] = mailer
 	}
 	return senders
+}
+
+// accountSender returns the function that sends email about accounts.
+func accountSender(mailer *mail.Sender) func(context.Context, store.AccountEmail) (final bool, err error) {
+	return func(ctx context.Context, e store.AccountEmail) (final bool, err error) {
+		if result := mailer.SendAccountEmail(ctx, e); result.Fault != "" {
+			return result.Final, errors.New(result.Fault)
+		}
+		return false, nil
+	}
 }
 
 // linkSender returns the function that sends sign-in links, or nil without email.

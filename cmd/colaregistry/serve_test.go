@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/demo"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -43,7 +44,7 @@ func TestFirstStart(t *testing.T) {
 		}
 	}
 	before := s.get(t, "/colas?approval_date_from=2005-01-01", s.key)
-	if total := before.at("pagination", "total").(float64); total < 15_000 || total > 20_000 {
+	if total := before.at("pagination", "total").(float64); total < 15_000 || total > demoColas+demo.FreshPerDay {
 		t.Errorf("%v dated labels, want most of 20,000", total)
 	}
 	s.stop(t)
@@ -162,8 +163,8 @@ func TestInterruptedFirstStart(t *testing.T) {
 	st := mustOpen(t, h)
 	n := 0
 	if _, err := st.ColasSince(t.Context(), 0, func(*cola.IndexRecord) error { n++; return nil }); err != nil ||
-		n != demoColas {
-		t.Errorf("%d labels after an interrupted first start (%v), want %d", n, err, demoColas)
+		n != demoColas+demo.FreshPerDay {
+		t.Errorf("%d labels after an interrupted first start (%v), want %d", n, err, demoColas+demo.FreshPerDay)
 	}
 	st.Close()
 	s.stop(t)

@@ -25,6 +25,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/registry/billing"
 	"github.com/colaregistry/colaregistry/site"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/images"
@@ -36,9 +37,10 @@ type server struct {
 	*engine
 	env        *environment
 	http       *http.Server
-	onReady    func() error          // called once the index is built
-	enrich     func(context.Context) // enriches labels; nil if disabled
-	delay      time.Duration         // between the signal and closing the listener
+	onReady    func() error              // called once the index is built
+	enrich     func(context.Context)     // enriches labels; nil if disabled
+	keepFresh  func(ctx context.Context) // adds labels to demo data every day
+	delay      time.Duration             // between the signal and closing the listener
 	events     *security.Events
 	tokens     *auth.Tokens // nil if only API keys are accepted
 	browsers   *auth.Browsers
@@ -46,6 +48,9 @@ type server struct {
 	dispatcher *alerts.Dispatcher    // nil with --alerts off
 	collector  *collect.Follower     // nil without --fetch
 	references func(context.Context) // fetches reference data; nil if disabled
+	billing    *billing.Billing      // nil if plans aren't sold
+	deleter    *registry.AccountDeleter
+	mailer     *registry.AccountMailer // nil without email
 }
 
 // deployment groups the dependencies and settings of a server.
@@ -99,17 +104,26 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		upgradeURL = d.publicURL + "/plans"
 	}
 	s := &server{env: env, delay: c.DrainDelay, events: events, tokens: tokens, collector: collector, references: references}
+	s.billing = c.billing(env, d.store, d.publicURL, metrics)
 	s.engine = newEngine(env, d.store, engineOptions{
 		publicURL: d.publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: metrics,
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.servedImages(),
-		operators: c.Operators, requestLogDays: c.RequestLogDays,
+		operators: c.Operators, requestLogDays: c.RequestLogDays, billing: s.billing,
 	})
+	s.deleter = &registry.AccountDeleter{
+		Store: d.store, Logger: env.log, Before: func(ctx context.Context, a store.Account) error {
+			return registry.CheckSubscription(ctx, d.store, a.ID)
+		},
+	}
 	mailer, err := c.mailer(d.vault, d.publicURL, c.SiteName, c.Company, env.log)
 	if err != nil {
 		return nil, err
 	}
 	if mailer != nil && web.IsLocalURL(d.publicURL) {
 		env.log.Warn("links in email work only on this machine; set --public-url", "public_url", d.publicURL)
+	}
+	if mailer != nil {
+		s.mailer = &registry.AccountMailer{Store: d.store, Now: time.Now, Logger: env.log, Send: accountSender(mailer)}
 	}
 	if c.Alerts == "on" {
 		s.addAlerts(c, d, mailer, metrics)
@@ -140,7 +154,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		return nil, err
 	}
 	s.http = &http.Server{
-		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, route(rest, assistants, pages, public))),
+		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, s.routeEvents(route(rest, assistants, pages, public)))),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
@@ -165,7 +179,7 @@ func (s *server) dashboard(
 		return nil, fmt.Errorf("--sign-in-issuer: %w", err)
 	}
 	return dashboard.New(s.service, s.browsers, dashboard.Options{
-		PublicURL: d.publicURL, Hosts: c.hosts(d), BillingURL: c.BillingURL, SignInForApps: len(c.Issuers) > 0,
+		PublicURL: d.publicURL, Hosts: c.hosts(d), BillingURL: c.BillingURL, SellsPlans: s.billing != nil, SignInForApps: len(c.Issuers) > 0,
 		SignInByEmail: mailer != nil, SignUp: mailer != nil && c.SignUp == "open", InviteOnly: c.SignUp == "invite",
 		Landing: public.Landing, NotFound: public.NotFound, Frame: public.Frame, Operator: c.operator(), SiteName: c.SiteName,
 		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, Logger: s.env.log, Metrics: d.admin.registerer(),
@@ -180,8 +194,10 @@ func (s *server) addAlerts(c *serveCommand, d deployment, mailer *mail.Sender, m
 	}
 	runner := alerts.New(alerts.Options{Store: d.store, Logger: s.env.log, Metrics: metrics})
 	s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: s.env.log}
+	rules := s.service.DestinationRules()
 	s.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{
-		Store: d.store, Senders: c.senders(d.vault, d.publicURL, mailer), Now: time.Now, Logger: s.env.log, Metrics: metrics,
+		Store: d.store, Senders: c.senders(d.vault, d.publicURL, mailer), Rules: &rules, Now: time.Now, Logger: s.env.log,
+		Metrics: metrics,
 	})
 }
 
@@ -199,6 +215,21 @@ func route(rest, assistants, pages, public http.Handler) http.Handler {
 		default:
 			rest.ServeHTTP(w, r)
 		}
+	})
+}
+
+// routeEvents routes events from Stripe to the billing, and other requests to next.
+func (s *server) routeEvents(next http.Handler) http.Handler {
+	if s.billing == nil {
+		return next
+	}
+	events := s.billing.Webhook()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == billing.WebhookPath {
+			events.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -259,6 +290,10 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		return nil
 	})
 	group.Go(func() error {
+		s.keepFresh(running)
+		return nil
+	})
+	group.Go(func() error {
 		if s.enrich != nil {
 			s.whenReady(running, s.enrich)
 		}
@@ -295,8 +330,24 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		return nil
 	})
 	group.Go(func() error {
+		if s.billing != nil {
+			runBilling(running, s.env, s.billing)
+		}
+		return nil
+	})
+	group.Go(func() error {
 		if s.dispatcher != nil {
 			s.dispatcher.Run(running)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		s.deleter.Run(running)
+		return nil
+	})
+	group.Go(func() error {
+		if s.mailer != nil {
+			s.mailer.Run(running)
 		}
 		return nil
 	})

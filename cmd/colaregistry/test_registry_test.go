@@ -37,7 +37,7 @@ func onPostgres(t *testing.T) testRegistry {
 	return registryOnPostgres(t, pgtest.NewDatabase(t))
 }
 
-func registryOnPostgres(t *testing.T, url string) testRegistry {
+func registryOnPostgres(t testing.TB, url string) testRegistry {
 	t.Helper()
 	return testRegistry{
 		storeFlags: storeFlags{DataDir: t.TempDir(), DatabaseURL: url},
@@ -157,7 +157,7 @@ func (h testRegistry) flags() []string {
 }
 
 // keyFlags returns the flags for the key file that all servers of a registry on PostgreSQL share.
-func (h testRegistry) keyFlags(t *testing.T) []string {
+func (h testRegistry) keyFlags(t testing.TB) []string {
 	t.Helper()
 	if h.DatabaseURL == "" {
 		return nil // the server creates a key file beside the embedded database
@@ -178,7 +178,7 @@ func (h testRegistry) run(t *testing.T, args ...string) string {
 }
 
 // mustOpen opens the registry's database in this process.
-func mustOpen(t *testing.T, h testRegistry) database {
+func mustOpen(t testing.TB, h testRegistry) database {
 	t.Helper()
 	env := &environment{Context: t.Context(), log: slog.New(slog.DiscardHandler)}
 	st, err := h.open(env, nil)

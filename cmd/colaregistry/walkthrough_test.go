@@ -50,7 +50,7 @@ func TestWalkthroughs(t *testing.T) {
 			},
 		},
 		"docs/ALERTS.md": {want: []string{
-			`"match_count":1`, `"ttb_id":"99365001000017","late":false,"met":["brand_name","type_wine"]`,
+			`"match_count":1`, `"ttb_id":"26266001009917","late":false,"met":["brand_name","type_wine"]`,
 			`"state":"delivered"`, `"verdict":"found"`,
 		}},
 		"docs/QUICKSTART.md": {want: []string{

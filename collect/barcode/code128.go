@@ -36,10 +36,10 @@ const (
 	code128MaxValues = 60
 )
 
-// decodeCode128 reads a Code 128 or GS1-128 of printable characters. It ignores FNC1, the only
-// function character that labels use. Very short symbols are not read: with few values, a chance
-// reading passes the check too often. The number of values is bounded, because damage could hide
-// the stop.
+// decodeCode128 reads a Code 128 or GS1-128 symbol that encodes only printable characters. It
+// ignores FNC1, the only function character that labels use. Very short symbols are not read: with
+// few values, too many false positives pass the check. The number of values is bounded, because
+// damage could hide the stop.
 func decodeCode128(runs []float64, i int) (symbol, bool) {
 	if i+6*code128MinValues+7 >= len(runs) {
 		return symbol{}, false
@@ -90,8 +90,8 @@ func code128Value(runs []float64, module float64, f *fit) (value int, ok bool) {
 			off := e - float64(pattern[k]-'0'+pattern[k+1]-'0')
 			d += off * off
 		}
-		// The bars differ between values with equal edges. They get little weight, because ink
-		// spread changes them.
+		// Values with the same edge distances can differ in total bar width. The bar width gets
+		// little weight, because ink spread changes it.
 		off := bars - float64(pattern[0]-'0'+pattern[2]-'0'+pattern[4]-'0')
 		if d += off * off / 16; d < distance {
 			value, distance = v, d

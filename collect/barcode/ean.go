@@ -13,13 +13,14 @@ var digitWidths = [10][4]int{
 	{1, 2, 3, 1}, {1, 1, 1, 4}, {1, 3, 1, 2}, {1, 2, 1, 3}, {3, 1, 1, 2},
 }
 
-// firstDigits maps the sets of the first six digits, B as 1, to the first digit of an EAN-13.
+// firstDigits maps the sets of the six encoded digits on the left, with 1 for B, to the implied
+// first digit of an EAN-13.
 var firstDigits = map[int]byte{
 	0b000000: '0', 0b001011: '1', 0b001101: '2', 0b001110: '3', 0b010011: '4',
 	0b011001: '5', 0b011100: '6', 0b010101: '7', 0b010110: '8', 0b011010: '9',
 }
 
-// upceChecks maps the sets of the six digits, B as 1, to the check digit of a UPC-E of number
+// upceChecks maps the sets of the six digits, with 1 for B, to the check digit of a UPC-E in number
 // system 0. Number system 1 swaps the sets.
 var upceChecks = map[int]byte{
 	0b111000: '0', 0b110100: '1', 0b110010: '2', 0b110001: '3', 0b101100: '4',
@@ -67,8 +68,8 @@ func newLayout(left, middle, right, end int, misfit, quiet float64) *layout {
 	return l
 }
 
-// decodeEAN13 reads an EAN-13 or a UPC-A. The sets of the left digits encode the first digit. They
-// also exclude most chance readings, together with the check digit.
+// decodeEAN13 reads an EAN-13 or a UPC-A. The sets of the left digits encode the first digit.
+// Together with the check digit, they also exclude most false positives.
 func decodeEAN13(runs []float64, i int) (symbol, bool) {
 	digits, sets, s, ok := ean13Layout.decode(runs, i)
 	if !ok || sets&0b111111 != 0 {
@@ -107,7 +108,7 @@ func decodeUPCE(runs []float64, i int) (symbol, bool) {
 		check, ok = upceChecks[sets^0b111111]
 	}
 	s.typ, s.value = UPCE, system+digits+string(check)
-	// A valid UPC-E has two GTINs, one of them that of the UPC-A it abbreviates.
+	// A valid UPC-E has two GTINs: its own, and that of the UPC-A it abbreviates.
 	return s, ok && len(vocabulary.GTINs(s.value)) == 2
 }
 

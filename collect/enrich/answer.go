@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Bounds of answers.
+// Bounds on answers.
 const (
 	maxItems       = 12 // of a list
 	maxItemRunes   = 60

@@ -21,7 +21,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Limits of a request.
+// Limits on a request.
 const (
 	maxAttempts    = 4
 	maxRedirects   = 5
@@ -86,7 +86,7 @@ func (e *temporaryError) Error() string { return e.err.Error() }
 func (e *temporaryError) Unwrap() error { return e.err }
 
 // download downloads the file of a source to a folder. It returns nil if the server reports that
-// the file still matches the condition. The error is a sourceError or the error of ctx.
+// the file still matches the condition. The error is a sourceError, or comes from ctx.
 func (c *client) download(
 	ctx context.Context, s Source, condition store.ReferenceContent, folder string,
 ) (*download, error) {

@@ -32,7 +32,7 @@ type Options struct {
 	Logger *slog.Logger // logs retries and, in Follow, results; nil discards
 	// Pause is the time between sources. Default: one second.
 	Pause time.Duration
-	// Backoff is the upper bound of the first wait after a failed request. It doubles with each
+	// Backoff is the upper bound on the first wait after a failed request. It doubles with each
 	// attempt. Default: two seconds.
 	Backoff time.Duration
 	// MaxBytes limits the size of a file. Default: 512 MiB.
@@ -154,7 +154,7 @@ func (f *fetch) run(ctx context.Context, report *Report) error {
 	return nil
 }
 
-// sourceError is a failure of a source, as opposed to one of the store.
+// sourceError is an error from a source, as opposed to one from the store.
 type sourceError struct{ err error }
 
 func (e *sourceError) Error() string { return e.err.Error() }
@@ -220,8 +220,8 @@ func (f *fetch) load(ctx context.Context, file *download) (ingest.Report, error)
 	return report, f.importError(err)
 }
 
-// importError returns the error of an import. An unavailable database ends the run, because the
-// other sources would fail, too.
+// importError returns the error for a failed import. An unavailable database ends the run, because
+// the other sources would fail, too.
 func (f *fetch) importError(err error) error {
 	if err == nil || errors.Is(err, store.ErrUnavailable) {
 		return err
@@ -229,7 +229,7 @@ func (f *fetch) importError(err error) error {
 	return failed("%s: import: %w", f.source.URL, err)
 }
 
-// unusable returns the error of a file that was downloaded but can't be imported.
+// unusable returns the error for a file that was downloaded but can't be imported.
 func (f *fetch) unusable(err error) error {
 	return failed("%s: %w; nothing was imported. Check the file. If its publisher has moved it (see %s), set its new address (%s)",
 		f.source.URL, err, f.source.Page, f.source.option())

@@ -134,7 +134,7 @@ func state(t *testing.T, st Store, source string) store.ReferenceFetch {
 	}
 	i := slices.IndexFunc(list, func(f store.ReferenceFetch) bool { return f.Source == source })
 	if i < 0 {
-		t.Fatalf("no state of %s in %+v", source, list)
+		t.Fatalf("no state for %s in %+v", source, list)
 	}
 	return list[i]
 }

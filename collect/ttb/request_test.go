@@ -334,7 +334,7 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// TestUnreachable checks the error of a site that does not answer.
+// TestUnreachable checks the error from a site that does not answer.
 func TestUnreachable(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	c := mustClient(t, server, Options{})

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/ingest/ttbpage"
 )
 
-// Search is a search by completed date and class/type code, both ends included.
+// Search is a search by completion date and class/type code, both ends included.
 type Search struct {
 	First, Last        cola.Date
 	ClassFrom, ClassTo string // empty for all classes

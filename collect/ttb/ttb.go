@@ -1,6 +1,6 @@
 // Package ttb is a client of TTB's Public COLA Registry.
 //
-// The site has no API. A search by completed date puts its results into the session, from which
+// The site has no API. A search by completion date puts its results into the session, from which
 // they are exported as CSV. Each label has a printable form, and opening it makes the images of the
 // label available to the session. Sessions expire without notice, and the site may answer a request
 // with the search page, an error page, a block page or a truncated page instead. The client recognizes
@@ -59,7 +59,7 @@ type failedImage struct {
 	fileName string
 }
 
-// Time limits of a request. Searches are slow on the site.
+// Time limits for a request. Searches are slow on the site.
 const (
 	connectTimeout = 30 * time.Second
 	headerTimeout  = 2 * time.Minute

@@ -38,7 +38,8 @@ func (p *Page) detail() Label {
 	return l
 }
 
-// placeOfBusiness ends the heading of the applicant block, which begins with the kinds of permits.
+// placeOfBusiness is the end of the applicant block's heading. The heading begins with the kinds of
+// permits.
 const placeOfBusiness = "(Principal Place of Business)"
 
 // textAfter returns the text that follows a name in its cell, up to the next name, leaving out help

@@ -18,8 +18,8 @@ var hidden = []string{"T0SECRET", "B0SECRET", "carol@", "holder@", "whsec_", "/f
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 
 // TestAppDestinations calls every REST operation on destinations, deliveries and saved searches,
-// and every MCP list method, as an app without the write scope. No response may reveal the address
-// of a destination.
+// and the MCP methods that list tools, resources and prompts, as an app without the write scope. No
+// response may reveal the address of a destination.
 func TestAppDestinations(t *testing.T) {
 	issuer := newIssuer(t)
 	o := program.Options{Flags: append(issuer.flags(), "--smtp", "smtp://127.0.0.1:1",

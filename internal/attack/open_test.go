@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/internal/mailtest"
+	"github.com/colaregistry/colaregistry/internal/stripetest"
 )
 
 // bound describes how the cost of an unauthenticated request is limited.
@@ -33,6 +34,7 @@ var (
 	sampled  = bound{"computed at most once a minute for all visitors", 0}
 	limited  = bound{"computed at most once a minute for all visitors; 20 requests per IP address, then one every two seconds", 0}
 	queued   = bound{"10 requests per IP address, then 1 a minute; up to 1,000 wait in memory and are handled in the background, at most 100 a second", 60} // ten requests of the flood's address, a few accesses each
+	signed   = bound{"unsigned events are rejected from memory; at most 512 KiB", 0}
 	probed   = bound{"at most ten database queries per second", 20}
 )
 
@@ -75,6 +77,7 @@ var open = map[string]bound{
 	"GET /site/samples/{name}":                               limited,
 	"GET /sitemap.xml":                                       inMemory,
 	"POST /sign-out":                                         inMemory,
+	"POST /stripe/webhook":                                   signed,
 	"GET /site/{version}/{name}":                             inMemory,
 	"GET /unsubscribe/{token}":                               looked,
 	"POST /unsubscribe/{token}":                              looked,
@@ -109,7 +112,9 @@ func closed(method, route string, a response) bool {
 // listed in open, and a flood of requests must stay within their bound.
 func TestOpenRouteBounds(t *testing.T) {
 	w := newBareWorld(t, startOnPostgres, "--alerts", "off", // alerts would also use the database
-		"--smtp", mailtest.Start(t).URL(), "--mail-from", "alerts@registry.example", "--sign-up", "open")
+		"--smtp", mailtest.Start(t).URL(), "--mail-from", "alerts@registry.example", "--sign-up", "open",
+		"--stripe-secret-key", stripetest.SecretKey, "--stripe-webhook-secret", stripetest.WebhookSecret,
+		"--stripe-api-url", stripetest.Start(t).URL)
 	client := &http.Client{
 		Transport:     &http.Transport{MaxIdleConnsPerHost: flooders},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -46,7 +46,8 @@ var bodies = map[string]any{
 
 // queries maps GET requests to the query strings that make them show labels.
 var queries = map[string]string{
-	"GET /sign-in":                       "?return=%2Fplans", // else, it redirects to the overview, which has its own row
+	// Without a return page, it redirects to the overview, which has its own entry in free.
+	"GET /sign-in":                       "?return=%2Fplans",
 	"GET /explore":                       "?approval_date_from=2005-01-01",
 	"GET /brands":                        "?q=quokka",
 	"GET /trends":                        "?group_by=year",
@@ -90,7 +91,7 @@ func (w *world) as(method, route string) (request string, a response) {
 		}
 		wait, err := time.ParseDuration(cmp.Or(a.Header.Get("Retry-After"), "x") + "s")
 		if err != nil || wait > time.Minute {
-			return request, a // a separate limit of the route rather than the rate limit
+			return request, a // the route's own limit rather than the rate limit
 		}
 		time.Sleep(wait)
 	}
@@ -172,8 +173,9 @@ func TestUncharged(t *testing.T) {
 	}
 }
 
-// TestLabelCharges requests every route with every method, and every tool, resource and prompt at
-// /mcp/chatgpt. Only the routes in free may show more labels than they charge for.
+// TestLabelCharges requests every route except /mcp with each method worth trying, and every tool,
+// resource and prompt at /mcp/chatgpt. Only the routes in free may show more labels than they
+// charge for.
 func TestLabelCharges(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		showed := map[string]int{}

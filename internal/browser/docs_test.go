@@ -15,15 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// strangerPages lists the pages outside the sitemap that visitors without an account reach.
-func strangerPages() []string {
-	return []string{
-		"/docs/find?q=cursor", "/docs/find?q=xyzzy", "/docs/missing", "/sign-in", "/sign-in?return=/usage",
-		"/sign-in/link/used", "/confirm/used", "/unsubscribe/used", "/missing",
-	}
-}
-
-// TestPublicPages opens every page of the sitemap, and those of strangerPages, on a dark phone.
+// TestPublicPages opens every page of the sitemap, and others that visitors without an account reach, on
+// a dark phone. TestPages opens those of the search.
 func TestPublicPages(t *testing.T) {
 	s := newSite(t)
 	axe := mustAxe(t)
@@ -41,7 +34,8 @@ func TestPublicPages(t *testing.T) {
 		}
 	}
 	b.setSize(narrow, "dark")
-	for _, path := range append(paths, strangerPages()...) {
+	paths = append(paths, "/sign-in", "/sign-in?return=/usage", "/sign-in/link/used", "/confirm/used", "/unsubscribe/used", "/missing")
+	for _, path := range paths {
 		t.Run(path, func(t *testing.T) {
 			b := b.in(t)
 			s.registry.Advance(time.Second) // pages are rate limited, and the clock is frozen
@@ -62,7 +56,7 @@ func TestPublicPages(t *testing.T) {
 
 // loaded evaluates to the bytes of the page with its style sheets and scripts, before compression.
 const loaded = `performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource").filter(
-	e => ["link", "script"].includes(e.initiatorType))).reduce((sum, e) => sum + e.decodedBodySize, 0)`
+	e => /[.](css|js)$/.test(e.name))).reduce((sum, e) => sum + e.decodedBodySize, 0)`
 
 // checkPublic checks a page that everyone can open.
 func (b *tab) checkPublic(where, axe string) {

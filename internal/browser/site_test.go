@@ -40,7 +40,7 @@ type site struct {
 // newSite starts a site in front of a new registry.
 func newSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{t: t, registry: registrytest.New(t)}
+	s := &site{t: t, registry: registrytest.NewSelling(t)}
 	server := httptest.NewTLSServer(s.handler())
 	t.Cleanup(server.Close)
 	host := strings.TrimPrefix(registrytest.PublicURL, "https://")
@@ -72,7 +72,7 @@ func (s *site) handler() http.Handler {
 		Operator: operator, SignUp: true, Logger: quiet, Now: s.registry.Now,
 	})
 	pages := dashboard.New(s.registry.Service, browsers, dashboard.Options{
-		PublicURL: registrytest.PublicURL, Landing: public.Landing, NotFound: public.NotFound, Frame: public.Frame, Operator: operator, SignInByEmail: true, SignUp: true,
+		PublicURL: registrytest.PublicURL, Landing: public.Landing, NotFound: public.NotFound, Frame: public.Frame, Operator: operator, SignInByEmail: true, SignUp: true, SellsPlans: true,
 		Logger: quiet, Now: s.registry.Now,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -119,7 +119,7 @@ type recordIDs struct {
 }
 
 // addHistory gives Ann an account with a history: keys, apps, usage over several months, a search
-// with a run, a destination, and refused requests.
+// with a run, a destination, a subscription, and refused requests.
 func (s *site) addHistory() (ids recordIDs) {
 	t, r := s.t, s.registry
 	t.Helper()
@@ -154,8 +154,18 @@ func (s *site) addHistory() (ids recordIDs) {
 	r.RunDue(t)
 	s.readResults(ids.Search, &ids)
 	s.recordImports()
+	s.subscribe()
 	ids.Request = s.recordRequests(laptop, app)
 	return ids
+}
+
+// subscribe gives Ann a subscription to her plan.
+func (s *site) subscribe() {
+	s.t.Helper()
+	if _, _, err := s.registry.ChangePlan(s.t.Context(), s.holder, cola.TierStarter); err != nil {
+		s.t.Fatal(err)
+	}
+	s.registry.Stripe.Subscribe(s.registry.Stripe.Customers()[0], "starter_monthly")
 }
 
 // recordRequests records a few requests, counts others as left out, and returns the ID of an invalid
@@ -271,9 +281,10 @@ func (h recordIDs) pages() []namedPage {
 	return []namedPage{
 		{"overview", "/", 200}, {"keys", "/keys", 200}, {"key-new", "/keys/new", 200},
 		{"key-rotate", "/keys/" + h.Key + "/rotate", 200}, {"key-revoke", "/keys/" + h.Key + "/revoke", 200},
-		{"usage", "/usage", 200}, {"usage-year", "/usage?unit=requests&group_by=source&range=12m", 200}, {"coverage", "/coverage", 200}, {"plans", "/plans", 200}, {"apps", "/apps", 200},
+		{"usage", "/usage", 200}, {"usage-year", "/usage?unit=requests&group_by=source&range=12m", 200}, {"coverage", "/coverage", 200}, {"plans", "/plans", 200}, {"plan-return", "/plans/return?plan=pro&check=10", 200}, {"apps", "/apps", 200},
+		{"account-delete", "/account/delete", 200},
 		{"identity-remove", "/account/identities/remove?issuer=https%3A%2F%2Fissuer.example&subject=ann", 200},
-		{"app-revoke", "/apps/" + h.App + "/revoke", 200}, {"account", "/account", 200}, {"connect", "/connect", 200},
+		{"app-revoke", "/apps/" + h.App + "/revoke", 200}, {"account", "/account", 200}, {"quickstart", "/quickstart", 200},
 		{"searches", "/saved-searches", 200}, {"search-new", "/saved-searches/new", 200}, {"search", search, 200},
 		{"search-edit", search + "/edit", 200}, {"search-delete", search + "/delete", 200},
 		{"run", search + "/runs/" + h.Run, 200},

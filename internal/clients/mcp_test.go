@@ -80,7 +80,7 @@ var companions = map[string]map[string]any{
 	"get_processing_times application_type": {"kind": "registration"},
 }
 
-// callsPerAccount is below the rate limit of an account.
+// callsPerAccount is below an account's rate limit.
 const callsPerAccount = 100
 
 // callTools calls every read tool with every client.
@@ -260,7 +260,7 @@ func (b *bench) runCalls(
 	return outcomes
 }
 
-// problems returns the error of each call by name, or nil if it succeeded.
+// problems returns the error from each call by name, or nil if it succeeded.
 func problems(t *testing.T, tools map[string]tool, calls []toolCall, outcomes []toolOutcome) map[string]error {
 	t.Helper()
 	wrong := map[string]error{}

@@ -113,7 +113,7 @@ func (c *cluster) fill(ctx context.Context) (err error) {
 		return err
 	}
 	c.log.Info("importing", "labels", c.labels)
-	if err := measure.Import(ctx, c.program, c.labels, "--database-url", c.url(), "--data-dir", c.dir); err != nil {
+	if err := measure.Import(ctx, c.program, c.labels, 1, "--database-url", c.url(), "--data-dir", c.dir); err != nil {
 		return err
 	}
 	st, err := postgres.Open(ctx, c.url(), postgres.Options{Logger: c.log})

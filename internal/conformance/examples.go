@@ -46,7 +46,7 @@ var examples = []example{
 }
 
 // chatGPTTools lists the tools that exist only at the ChatGPT endpoint, each with a required member
-// of its results. The results of all other tools have the member data.
+// of its results. The results of all other tools have the "data" member.
 var chatGPTTools = map[string]string{"search": "results", "fetch": "text"}
 
 // toolNames returns the names of the tools at /mcp that have examples.

@@ -174,7 +174,7 @@ func TestProcessingTimes(t *testing.T) {
 		}
 	}
 	if len(rows) < 3*12*10 || recent < 3*4 || unknown == 0 || unknown*20 > len(rows) {
-		t.Errorf("%d rows, %d of the last month, %d without a median", len(rows), recent, unknown)
+		t.Errorf("%d rows, %d from the last month, %d without a median", len(rows), recent, unknown)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestProcessingTimesOfLabels(t *testing.T) {
 	median := func(v []int) int { slices.Sort(v); return v[len(v)/2] }
 	for year, days := range published {
 		if got, want := median(actual[year]), median(days); got-want > 3 || want-got > 3 {
-			t.Errorf("%d: labels took %d days, processing times have %d", year, got, want)
+			t.Errorf("%d: labels took a median of %d days, but the published median is %d", year, got, want)
 		}
 	}
 }

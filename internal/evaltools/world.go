@@ -194,7 +194,7 @@ func branded(name string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return strings.Contains(" "+fold(c.BrandName)+" ", words) }
 }
 
-// mentioning holds for labels with every given word in the fields that the parameter q searches.
+// mentioning holds for labels with every given word in the fields that the q parameter searches.
 func mentioning(words string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool {
 		text := strings.Fields(fold(strings.Join([]string{

@@ -50,12 +50,13 @@ var table = map[string][]string{
 	"ingest":            {"cola", "store", "ingest/ttbpage"},
 	"ingest/ttbpage":    {},
 	"registry": {
-		"cola", "store", "store/images", "search", "quota", "auth",
+		"cola", "store", "store/images", "search", "quota", "auth", "registry/billing",
 		"internal/ratelimit", "internal/security", "internal/vault",
 	},
-	"alerts":         {"cola", "store", "search"},
-	"alerts/mail":    {"cola", "store", "alerts"},
-	"alerts/webhook": {"cola", "store", "alerts", "internal/retryafter", "internal/vault"},
+	"registry/billing": {"cola", "store", "internal/web"},
+	"alerts":           {"cola", "store", "search"},
+	"alerts/mail":      {"cola", "store", "alerts"},
+	"alerts/webhook":   {"cola", "store", "alerts", "internal/retryafter", "internal/vault"},
 	"httpapi": {
 		"cola", "registry", "auth", "internal/labelart",
 		"internal/params", "internal/schemas", "internal/strictjson", "internal/web",
@@ -74,23 +75,24 @@ var table = map[string][]string{
 	"search/internal/similar":  {"cola"},
 	"search/internal/text":     {"cola", "search/internal/codec", "search/internal/column", "search/internal/postings"},
 
-	"internal/security":       {"cola", "internal/ratelimit"},
-	"internal/vault":          {"cola", "internal/keyring"},
-	"internal/web":            {"cola", "auth"},
-	"internal/params":         {"cola", "internal/strictjson"},
-	"internal/ttbsite":        {"cola", "ingest/ttbpage", "internal/labelart"}, // a local copy of TTB's site
-	"internal/demo":           {"cola", "store", "ingest"},
-	"internal/perf":           {everything}, // measures the whole program
-	"internal/perf/httpbench": {everything}, // measures the whole program
-	"internal/perf/measure":   {"auth", "cola", "store"},
-	"internal/loadtest":       {"auth", "cola", "store", "quota"},
-	"internal/browser":        {everything}, // tests the dashboard in a real browser
-	"internal/registrytest":   {everything}, // runs a small registry for tests
-	"internal/program":        {"internal/keyring", "internal/nodetest", "internal/loadtest"},
-	"internal/attack":         {everything}, // attacks the whole program
-	"internal/cluster":        {everything}, // tests many processes under failures
-	"internal/conformance":    {everything}, // runs third-party tests
-	"internal/evaltools":      {everything}, // runs a registry and calls its tools
+	"internal/security":        {"cola", "internal/ratelimit"},
+	"internal/vault":           {"cola", "internal/keyring"},
+	"internal/web":             {"cola", "auth"},
+	"internal/params":          {"cola", "internal/strictjson"},
+	"internal/ttbsite":         {"cola", "ingest/ttbpage", "internal/labelart"}, // a local copy of TTB's site
+	"internal/demo":            {"cola", "store", "ingest"},
+	"internal/stripetest/demo": {"internal/stripetest"},
+	"internal/perf":            {everything}, // measures the whole program
+	"internal/perf/httpbench":  {everything}, // measures the whole program
+	"internal/perf/measure":    {"auth", "cola", "store"},
+	"internal/loadtest":        {"auth", "cola", "store", "quota"},
+	"internal/browser":         {everything}, // tests the dashboard in a real browser
+	"internal/registrytest":    {everything}, // runs a small registry for tests
+	"internal/program":         {"internal/keyring", "internal/nodetest", "internal/loadtest"},
+	"internal/attack":          {everything}, // attacks the whole program
+	"internal/cluster":         {everything}, // tests many processes under failures
+	"internal/conformance":     {everything}, // runs third-party tests
+	"internal/evaltools":       {everything}, // runs a registry and calls its tools
 }
 
 // edges render responses. They get their data only from the registry.

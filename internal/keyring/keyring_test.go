@@ -151,7 +151,7 @@ func TestAddFirst(t *testing.T) {
 		t.Fatalf("keys after adding %s = %v, %v, want it before %v", added, after.IDs(), err, before.IDs())
 	}
 	if got, err := after.Box("test").Open(sealed, nil); err != nil || string(got) != "secret" {
-		t.Errorf("Open(data of the older key) = %q, %v, want secret", got, err)
+		t.Errorf("Open(data sealed with the older key) = %q, %v, want secret", got, err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode = %v, %v, want 0600", info.Mode(), err)

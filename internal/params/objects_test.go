@@ -184,7 +184,7 @@ func FuzzJSON(f *testing.F) {
 		got := readJSON(savedSearch, string(body))
 		for name, messages := range got.Problems {
 			if !utf8.ValidString(name) || len(messages) == 0 || len(messages) > 10 {
-				t.Errorf("%q: problems of %q = %q", body, name, messages)
+				t.Errorf("%q: problems with %q = %q", body, name, messages)
 			}
 		}
 		if again := readJSON(savedSearch, string(body)); !reflect.DeepEqual(again, got) {

@@ -63,7 +63,13 @@ func (r *Reader[P]) Takes(name string) (repeatable, ok bool) {
 // all problems in its Problems field. An empty value counts as absent.
 func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 	var params P
-	into := reflect.ValueOf(&params).Elem()
+	r.ReadInto(&params, values, problems)
+	return params
+}
+
+// ReadInto is Read into an empty struct, without a copy.
+func (r *Reader[P]) ReadInto(params *P, values []Value, problems cola.Problems) {
+	into := reflect.ValueOf(params).Elem()
 	byName, unknown := map[string][]Value{}, 0
 	for _, v := range values {
 		field, known := r.field(v)
@@ -101,7 +107,6 @@ func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 		}
 	}
 	into.FieldByIndex(r.problems).Set(reflect.ValueOf(problems))
-	return params
 }
 
 // field returns the parameter of a value.

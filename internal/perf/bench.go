@@ -100,7 +100,7 @@ func (b *bench) importing(ctx context.Context, idle, during time.Duration) error
 
 // importLabels imports demo labels into the data folder.
 func (b *bench) importLabels(ctx context.Context) error {
-	return measure.Import(ctx, b.program, b.labels, "--data-dir", b.data)
+	return measure.Import(ctx, b.program, b.labels, 1, "--data-dir", b.data)
 }
 
 // serve starts the server on the data folder.
@@ -210,10 +210,10 @@ func (b *bench) searching(ctx context.Context, load time.Duration) error {
 	}
 	fmt.Printf("| metered searches over HTTP, with exact totals | requests/s | p50 | p99 | memory |\n|---|---|---|---|---|\n")
 	for _, clients := range []int{1, 8, 64} {
-		if _, err := measure.Search(measure.Timeout(ctx, 2*time.Second), s.Address, b.keys, clients); err != nil {
+		if _, err := measure.Search(measure.Timeout(ctx, 2*time.Second), s.Address, b.keys, clients, 0); err != nil {
 			return err
 		}
-		found, err := measure.Search(measure.Timeout(ctx, load), s.Address, b.keys, clients)
+		found, err := measure.Search(measure.Timeout(ctx, load), s.Address, b.keys, clients, 0)
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func (r *Registry) ConfirmationCode(t testing.TB, account cola.AccountID, destin
 // every attempt fails permanently with that fault.
 func (r *Registry) Deliver(t testing.TB, fault string) {
 	t.Helper()
-	sender := fakeSender{alerts.Result{Status: 204, Fault: fault}}
+	sender := fakeSender{alerts.Result{Status: 204, Fault: fault, Exchange: r.Exchange}}
 	if fault != "" {
 		sender.result.Status, sender.result.Final = 404, true
 	}

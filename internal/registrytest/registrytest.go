@@ -18,9 +18,11 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
 	"github.com/colaregistry/colaregistry/internal/keyring"
+	"github.com/colaregistry/colaregistry/internal/stripetest"
 	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/registry/billing"
 	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/sqlite"
@@ -41,8 +43,12 @@ const labels = 300
 // Registry is a running registry with demo labels and no accounts.
 type Registry struct {
 	*registry.Service
-	Store store.Store
-	Vault *vault.Vault // encrypts stored secrets
+	Store   store.Store
+	Vault   *vault.Vault       // encrypts stored secrets
+	Stripe  *stripetest.Server // nil unless it sells plans
+	Billing *billing.Billing   // nil unless it sells plans
+
+	Exchange registry.Exchange // of every attempt by Deliver
 
 	clock atomic.Int64
 }
@@ -79,7 +85,20 @@ func mustTemplate(t testing.TB) []byte {
 // New returns a registry that is closed when the test ends. Its clock is frozen; use Advance.
 func New(t testing.TB) *Registry {
 	t.Helper()
-	r := &Registry{}
+	return start(t, &Registry{})
+}
+
+// NewSelling is New for a registry that sells plans through a fake of Stripe. The fake sends events to
+// the webhook as soon as they occur.
+func NewSelling(t testing.TB) *Registry {
+	t.Helper()
+	r := start(t, &Registry{Stripe: stripetest.Start(t)})
+	r.Stripe.Now, r.Stripe.Sink = r.Now, stripetest.Handler(r.Billing.Webhook())
+	return r
+}
+
+func start(t testing.TB, r *Registry) *Registry {
+	t.Helper()
 	r.clock.Store(StartTime.UnixMicro())
 	quiet := slog.New(slog.DiscardHandler)
 	file := filepath.Join(t.TempDir(), "registry.db")
@@ -98,10 +117,16 @@ func New(t testing.TB) *Registry {
 		t.Fatal(err)
 	}
 	r.Vault = vault.New(vault.Options{Keys: keys, Now: r.Now})
+	if r.Stripe != nil {
+		r.Billing = billing.New(billing.Options{
+			Store: st, SecretKey: stripetest.SecretKey, WebhookSecret: stripetest.WebhookSecret, APIURL: r.Stripe.URL,
+			PublicURL: PublicURL, Grace: 7 * 24 * time.Hour, Now: r.Now, Logger: quiet,
+		})
+	}
 	r.Service = registry.New(registry.Options{
 		Store: st, Index: index, Ledger: ledger, PublicURL: PublicURL,
 		Now: r.Now, Logger: quiet, SendsMail: true, Vault: r.Vault, Operators: []string{Operator},
-		RequestLogDays: 7,
+		RequestLogDays: 7, Billing: r.Billing,
 	})
 	built := make(chan struct{})
 	follower := registry.NewFollower(r.Service, registry.FollowerOptions{Built: func(registry.Build) { close(built) }})

@@ -26,14 +26,19 @@ const (
 	NewAccount       Kind = "new_account"       // a sign-in link created an account
 	NewIdentity      Kind = "new_identity"      // an issuer's identity was linked to an account
 	NewKey           Kind = "new_key"           // an API key was created
+	ChangedKey       Kind = "changed_key"       // the name or access of an API key was changed
 	RevokedKey       Kind = "revoked_key"       // an API key was revoked
 	NewSignIn        Kind = "new_sign_in"       // a browser signed in
 	NewConnection    Kind = "new_connection"    // an app connected to an account for the first time
 	ChangedScope     Kind = "changed_scope"     // an app connected with different scopes
+	// An account holder requested the deletion of the account, or undid the request.
+	DeletionRequested Kind = "deletion_requested"
+	DeletionCanceled  Kind = "deletion_canceled"
 )
 
 func kinds() []Kind {
-	return []Kind{FailedCredential, NewAccount, NewIdentity, NewKey, RevokedKey, NewSignIn, NewConnection, ChangedScope}
+	return []Kind{FailedCredential, NewAccount, NewIdentity, NewKey, ChangedKey, RevokedKey, NewSignIn, NewConnection, ChangedScope,
+		DeletionRequested, DeletionCanceled}
 }
 
 // Options configures Events. Every field is optional.

@@ -75,7 +75,7 @@ func (f Fault) response(o Faults) (r response, ok bool) {
 	return response{}, false
 }
 
-// response is a response of the site.
+// response is a response from the site.
 type response struct {
 	status int
 	kind   string // Content-Type

@@ -49,7 +49,7 @@ type LabelImage struct {
 	file string // of a real image
 }
 
-// CompletedText returns the completed date in the site's format.
+// CompletedText returns the completion date in the site's format.
 func (l *Label) CompletedText() string { return day(l.Completed) }
 
 // AppliedText returns the application date in the site's format.

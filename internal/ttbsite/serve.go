@@ -87,7 +87,7 @@ func (s *Site) search(r *http.Request, sess *session, entry *Request) response {
 	}
 	var q window
 	if !q.parse(r) {
-		return render("search", "The completed dates are not valid.")
+		return render("search", "The completion dates are not valid.")
 	}
 	entry.Window, entry.Served = q.String(), true
 	sess.results = []*Label{}
@@ -106,7 +106,7 @@ func (s *Site) search(r *http.Request, sess *session, entry *Request) response {
 	return render("results", map[string]any{"Rows": rows, "Listed": listed, "Total": len(sess.results)})
 }
 
-// window contains the filters of a search: completed dates and class/type codes.
+// window contains the filters of a search: completion dates and class/type codes.
 type window struct {
 	first, last        cola.Date
 	classFrom, classTo string

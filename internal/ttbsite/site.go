@@ -27,7 +27,7 @@ const Path = "/colasonline/"
 type Options struct {
 	Seed   uint64
 	Labels int // number of generated labels
-	// First and Last are the range of completed dates; by default January 5 to 23, 2026. Labels are
+	// First and Last are the range of completion dates; by default January 5 to 23, 2026. Labels are
 	// spread over the weekdays in it.
 	First, Last cola.Date
 	// Busy is the number of generated labels on the busiest day, in the middle of the range. If it is
@@ -37,7 +37,7 @@ type Options struct {
 	// quote values, so their rows are ambiguous.
 	Ambiguous int
 	// Data is the folder of real data (shareddata.Folder), or empty. The site adds the labels in it,
-	// with completed dates in the range.
+	// with completion dates in the range.
 	Data string
 
 	Limit          int  // maximum rows of an export; 0 for 1,000
@@ -78,7 +78,7 @@ type session struct {
 }
 
 // New returns a site with generated labels and, if Data is set, real ones. It returns an error if the
-// range of completed dates has no weekday or the real data can't be read.
+// range of completion dates has no weekday or the real data can't be read.
 func New(o Options) (*Site, error) {
 	o.First, o.Last = cmp.Or(o.First, cola.NewDate(2026, 1, 5)), cmp.Or(o.Last, cola.NewDate(2026, 1, 23))
 	o.Limit = cmp.Or(o.Limit, 1000)
@@ -116,7 +116,7 @@ func (s *Site) Labels() []Label {
 	return labels
 }
 
-// Change changes fields of a label, such as its status and its completed date.
+// Change changes fields of a label, such as its status and its completion date.
 func (s *Site) Change(id cola.TTBID, change func(*Label)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

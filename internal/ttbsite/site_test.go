@@ -362,7 +362,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestChange checks that a changed label is found under its new completed date.
+// TestChange checks that a changed label is found under its new completion date.
 func TestChange(t *testing.T) {
 	s := mustNew(t, Options{Seed: 4, Labels: 10})
 	b := newBrowser(t, s)

@@ -68,7 +68,7 @@ type Vault struct {
 	keys       *keyring.Keyring
 	boxes      map[Purpose]*keyring.Box
 	reloadedAt time.Time
-	failed     string // the error of the latest reload, already logged; empty if it succeeded
+	failed     string // the error from the latest reload, already logged; empty if it succeeded
 }
 
 // New returns a Vault.

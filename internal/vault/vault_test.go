@@ -88,7 +88,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestReloadFailure checks that an unreadable key file is logged once, and again after a recovery.
+// TestReloadFailure checks that an unreadable key file is logged once, and again if it becomes
+// unreadable after a successful reload.
 func TestReloadFailure(t *testing.T) {
 	before, after := keyring.NewKey(), keyring.NewKey()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

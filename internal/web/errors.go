@@ -74,7 +74,7 @@ func Envelope(e *cola.Error) ErrorBody {
 // the caller caused it.
 func PublicError(err error, requestID string) (shown *cola.Error, fault error) {
 	if errors.As(err, &shown) && shown.Code != cola.CodeInternal {
-		if shown.Code != cola.CodeUnavailable {
+		if shown.Code != cola.CodeUnavailable || shown.Details["reason"] == cola.ReasonOverloaded {
 			return shown, nil
 		}
 		again := *shown

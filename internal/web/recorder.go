@@ -79,15 +79,20 @@ var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // response header.
 func RequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := r.Header.Get("X-Request-Id")
-		if !validRequestID(id) {
-			id = rand.Text()
-		}
-		w.Header().Set("X-Request-Id", id)
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		ctx := context.WithValue(r.Context(), eventKey{}, &Event{RequestID: id})
-		next.ServeHTTP(w, r.WithContext(ctx))
+		next.ServeHTTP(w, r.WithContext(Begin(w, r)))
 	})
+}
+
+// Begin returns the context of a request with an event, and sets the headers of every response. It is
+// RequestID for middleware that also changes the context, because each change copies the request.
+func Begin(w http.ResponseWriter, r *http.Request) context.Context {
+	id := r.Header.Get("X-Request-Id")
+	if !validRequestID(id) {
+		id = rand.Text()
+	}
+	w.Header().Set("X-Request-Id", id)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	return context.WithValue(r.Context(), eventKey{}, &Event{RequestID: id})
 }
 
 // Recorder writes a log line and metrics for each request, and records it in the request log of its

@@ -39,7 +39,7 @@ type credentials []string
 
 // credentialsOf returns the credentials in the headers of a request.
 func credentialsOf(h http.Header) (found credentials) {
-	for _, value := range slices.Concat(h.Values("X-API-Key"), h.Values("Authorization")) {
+	for _, value := range slices.Concat(h.Values("X-Api-Key"), h.Values("Authorization")) {
 		for word := range strings.FieldsSeq(value) {
 			if len(word) > len("Bearer") {
 				found = append(found, word)
@@ -57,11 +57,17 @@ func (c credentials) scrub(text string) string {
 	for _, secret := range c {
 		text = strings.ReplaceAll(text, secret, removed)
 	}
+	if !credential.MatchString(text) {
+		return text // allocates nothing, unlike ReplaceAllString
+	}
 	return credential.ReplaceAllString(text, removed)
 }
 
 // scrubPath removes credentials from an escaped path.
 func (c credentials) scrubPath(path string) string {
+	if !strings.Contains(path, "%") {
+		return c.scrub(path)
+	}
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
 		plain, err := url.PathUnescape(segment)
@@ -81,28 +87,35 @@ func (c credentials) scrubQuery(query string) string {
 	if query == "" {
 		return ""
 	}
-	pairs := strings.Split(query, "&")
-	for i, pair := range pairs {
+	b := make([]byte, 0, len(query)+1)
+	for pair := range strings.SplitSeq(query, "&") {
 		name, value, hasValue := strings.Cut(pair, "=")
 		name, badName := url.QueryUnescape(name)
 		value, badValue := url.QueryUnescape(value)
 		if badName != nil || badValue != nil {
-			pairs[i] = removed // may hide a credential
+			b = append(b, removed+"&"...) // may hide a credential
 			continue
 		}
 		if isSecretName(name) && value != "" {
 			value = removed
 		}
-		pairs[i] = readableEscape(c.scrub(name))
+		b = append(b, readableEscape(c.scrub(name))...)
 		if hasValue {
-			pairs[i] += "=" + readableEscape(c.scrub(value))
+			b = append(append(b, '='), readableEscape(c.scrub(value))...)
 		}
+		b = append(b, '&')
 	}
-	return strings.Join(pairs, "&")
+	return string(b[:len(b)-1])
 }
 
 // readableEscape is url.QueryEscape, except for characters that need no escape in a query.
-func readableEscape(text string) string { return readable.Replace(url.QueryEscape(text)) }
+func readableEscape(text string) string {
+	escaped := url.QueryEscape(text)
+	if !strings.Contains(escaped, "%") {
+		return escaped
+	}
+	return readable.Replace(escaped)
+}
 
 var readable = strings.NewReplacer("%2C", ",", "%3A", ":", "%2F", "/")
 

@@ -1,6 +1,6 @@
 // Adds copy buttons and heading links, marks the current section in the table of contents, focuses the
-// search on "/", remembers the language of samples, and sends calls with the reader's key. Pages work
-// without it.
+// search on "/", remembers the language of samples, sends calls with the reader's key, runs the sample
+// calls of the landing page, and leads signed-in readers back to the dashboard. Pages work without it.
 "use strict";
 
 // stored returns the value of a key in a storage, or null if the browser blocks site data.
@@ -60,18 +60,18 @@ const entries = new Map();
 for (const link of document.querySelectorAll(".contents a, .side .deep")) {
   entries.set(decodeURIComponent(link.hash.slice(1)), link);
 }
-if (entries.size > 0) {
-  const observer = new IntersectionObserver((changes) => {
-    for (const { target, isIntersecting } of changes) {
-      if (!isIntersecting) continue;
-      for (const link of entries.values()) link.classList.remove("current");
-      entries.get(target.id).classList.add("current");
+const targets = [...entries.keys()].map((id) => document.getElementById(id)).filter(Boolean);
+if (targets.length > 0) {
+  const markSection = () => {
+    const atEnd = scrollY > 0 && scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+    const current = atEnd ? targets.at(-1) : targets.findLast((t) => t.getBoundingClientRect().top < innerHeight * .3);
+    for (const [id, link] of entries) {
+      if (id === (current ?? targets[0]).id) link.setAttribute("aria-current", "location");
+      else link.removeAttribute("aria-current");
     }
-  }, { rootMargin: "-70px 0px -70% 0px" });
-  for (const id of entries.keys()) {
-    const target = document.getElementById(id);
-    if (target) observer.observe(target);
-  }
+  };
+  addEventListener("scroll", markSection, { passive: true });
+  markSection();
 }
 
 // Remembers the language of samples.
@@ -195,3 +195,53 @@ function indent(text) {
     return text; // CSV, NDJSON or plain text
   }
 }
+
+// Runs the sample calls of the landing page and shows the status, time and body.
+for (const button of document.querySelectorAll("[data-sample]")) {
+  const panel = button.closest(".call");
+  const status = panel.querySelector("[role=status]");
+  const answer = panel.querySelector(".answer code");
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    status.textContent = "…";
+    const start = performance.now();
+    try {
+      const response = await fetch("/site/samples/" + button.dataset.sample);
+      const body = await response.text();
+      const took = Math.round(performance.now() - start);
+      const text = JSON.stringify(JSON.parse(body), null, 2);
+      status.textContent = `${response.status} ${response.ok ? "OK" : "Error"} · ${took} ms · ${body.length} characters`;
+      if (text !== answer.textContent) answer.textContent = text; // an equal answer keeps its colors
+    } catch {
+      status.textContent = "The server didn’t respond. Try again.";
+    }
+  });
+}
+
+// Forgets what the tab keeps of a session: the API key, and the list that labels were opened from.
+function forgetSession() {
+  for (const name of ["key", "labels"]) store("sessionStorage", name, null);
+  const field = document.querySelector(".key input");
+  if (!field?.value) return;
+  field.value = "";
+  field.dispatchEvent(new Event("input"));
+}
+
+// Leads signed-in readers back to the dashboard. Pages are the same for everyone and cached, so this
+// asks the server. The dashboard sets a flag in the browser's storage, so other visitors send no request.
+async function showSession() {
+  const response = await fetch("/sign-in/status", { cache: "no-store" });
+  if (!response.ok) return;
+  if (!(await response.json()).signed_in) {
+    store("localStorage", "signed-in", null);
+    forgetSession();
+    return;
+  }
+  for (const element of document.querySelectorAll("[data-session]")) {
+    element.hidden = element.dataset.session === "visitor";
+  }
+}
+
+if (stored("localStorage", "signed-in")) showSession().catch(() => {}); // the page works as it is
+
+if (location.pathname.startsWith("/sign-in")) forgetSession(); // after signing out

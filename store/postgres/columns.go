@@ -98,6 +98,11 @@ func (c column) ScanBytes(v []byte) error {
 	case *[]byte:
 		*f = bytes.Clone(v)
 		return nil
+	case *cola.Networks:
+		if *f = nil; v != nil {
+			f.SetString(string(v))
+		}
+		return nil
 	case **store.FeedHash:
 		if *f = nil; v == nil {
 			return nil

@@ -20,7 +20,8 @@ func TestSchemaBeforeDeliveries(t *testing.T) {
 }
 
 // TestSchemaBeforeSecrets checks that endpoints that accepted a message stay active, and that
-// processes of the previous version, which can't sign with sealed secrets, claim no deliveries.
+// processes running the previous version, which can't sign with sealed secrets, claim no
+// deliveries.
 func TestSchemaBeforeSecrets(t *testing.T) {
 	const created = "to_timestamp(1763640000)"
 	url := oldDatabase(t, 14, storetest.RowsBeforeSecrets(created),

@@ -42,7 +42,7 @@ func TestFailed(t *testing.T) {
 		"syntax error":          {serverError("42601"), false, false},
 		"missing privilege":     {serverError("42501"), false, false},
 		"number out of range":   {serverError("22003"), false, false},
-		"error of this package": {errNull, false, false},
+		"error in this package": {errNull, false, false},
 		"missing record":        {store.ErrNotFound, false, false},
 	} {
 		got := failed("do something", c.err)

@@ -92,7 +92,7 @@ func abandon(ctx context.Context, conn *pgxpool.Conn) {
 	_, _ = conn.Exec(ctx, `ROLLBACK`)
 }
 
-// outcomeUnknown wraps an error of a transaction that has begun. The end of a context becomes
+// outcomeUnknown wraps an error from a transaction that has begun. The end of a context becomes
 // store.ErrUnavailable, because the outcome is unknown. If the connection may be lost,
 // outcomeUnknown reconnects.
 func (s *Store) outcomeUnknown(err error) error {

@@ -19,7 +19,7 @@ const (
 	// selectStates returns the current time and a row for each existing account, or one row without
 	// an account. The statement reads the clock once, after the locks are taken.
 	selectStates = `WITH clock AS MATERIALIZED (SELECT coalesce($2::timestamptz, clock_timestamp()) AS now)
-		SELECT clock.now, a.id, a.tier, a.suspended_at, a.suspended_because, coalesce(m.detail_views, 0), coalesce(m.list_records, 0), w.granted_at, w.requests
+		SELECT clock.now, a.id, a.tier, a.suspended_at, a.suspended_because, a.deletes_at, coalesce(m.detail_views, 0), coalesce(m.list_records, 0), w.granted_at, w.requests
 		FROM clock LEFT JOIN accounts a ON a.id = ANY($1)
 		LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = to_char(clock.now AT TIME ZONE 'UTC', 'YYYY-MM')
 		LEFT JOIN burst_windows w ON w.account_id = a.id`
@@ -47,6 +47,7 @@ func readAccounts(rows pgx.Rows, err error) (now time.Time, list []sqlstore.Acco
 	all, err := collect(rows, err, func(r *row) fields {
 		return fields{
 			&r.now, &r.Account.ID, &r.Account.Tier, &r.Account.SuspendedAt, &r.Account.SuspendedReason,
+			&r.Account.DeletesAt,
 			&r.Used.DetailViews, &r.Used.ListRecords, &r.window.at, &r.window.requests,
 		}
 	})

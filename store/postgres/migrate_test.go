@@ -11,7 +11,7 @@ import (
 )
 
 // TestMigrateDuringImport checks that the migration from schema 20 waits for a running import by a
-// process of the previous version, and does not block further ones.
+// process running the previous version, and does not block further ones.
 func TestMigrateDuringImport(t *testing.T) {
 	url := pgtest.NewDatabase(t)
 	config, err := pgx.ParseConfig(url)

@@ -69,8 +69,8 @@ func TestRevisionRetention(t *testing.T) {
 }
 
 // TestSchemaBeforeRevisions checks that a database from before the revisions table knows its
-// current revision, and records revisions assigned by processes of the old version. New revisions
-// come from the server's clock.
+// current revision, and records revisions assigned by processes running the old version. New
+// revisions come from the server's clock.
 func TestSchemaBeforeRevisions(t *testing.T) {
 	url := pgtest.NewDatabase(t)
 	config, err := pgx.ParseConfig(url)

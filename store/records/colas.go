@@ -134,7 +134,7 @@ func (pl *Colas) merge(
 }
 
 // estimateDate sets the estimated approval date of a label, even if the approval date is known, so
-// that the two can be compared. A later completed date belongs to a different status change, so it
+// that the two can be compared. A later completion date belongs to a different status change, so it
 // doesn't move the estimate, and neither do processing times imported later.
 func (pl *Colas) estimateDate(ctx context.Context, r Reader, label, old *cola.Cola) (err error) {
 	if old != nil && old.DateEstimate != 0 && (old.LatestUpdateDate == label.LatestUpdateDate ||

@@ -1,8 +1,12 @@
 package records
 
 import (
+	"bytes"
+	"compress/gzip"
+	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
@@ -64,6 +68,11 @@ func toMicroseconds(t time.Time) time.Time { return t.UTC().Truncate(time.Micros
 // Apply applies an attempt. paused reports whether it pauses the destination, so that its other
 // deliveries are skipped; notify reports whether the account is notified.
 func (r *AttemptedDelivery) Apply(a *store.Attempt) (paused, notify bool) {
+	if a.State == cola.DeliverySkipped {
+		d := &r.Delivery
+		d.State, d.Error, d.NextAttemptAt, d.SettledAt = a.State, cola.Text(StorableText(a.Error)), time.Time{}, EndOfAttempt(a)
+		return false, false
+	}
 	if r.Event != cola.EventPaused { // pause notices go to the account's email address, not to this destination
 		paused = r.applyToDestination(a)
 	}
@@ -119,4 +128,54 @@ func (d *DestinationState) Skipping() string {
 // attempt that cannot be recorded would be repeated forever.
 func StorableText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// StorableExchange returns an exchange that both databases can store, within the limits of its
+// parts.
+func StorableExchange(e store.Exchange) store.Exchange {
+	return store.Exchange{
+		Subject: StorableText(e.Subject), Sent: truncated(e.Sent, store.MaxSent),
+		Headers: truncated(e.Headers, store.MaxResponseHeaders), Response: truncated(e.Response, store.MaxResponse),
+	}
+}
+
+// truncated returns text in a form that both databases can store, cut to a number of bytes between
+// characters.
+func truncated(text string, limit int) string {
+	if len(text) > limit {
+		text = text[:limit]
+		for range utf8.UTFMax - 1 { // may end within a character
+			if r, size := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || size != 1 {
+				break
+			}
+			text = text[:len(text)-1]
+		}
+	}
+	return StorableText(text)
+}
+
+// Pack compresses text. It returns nil for empty text.
+func Pack(text string) []byte {
+	if text == "" {
+		return nil
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(w, text) // a Buffer returns no errors
+	_ = w.Close()
+	return packed.Bytes()
+}
+
+// Unpack returns the text that Pack compressed.
+func Unpack(packed []byte) (string, error) {
+	if packed == nil {
+		return "", nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return "", err
+	}
+	// Invalid UTF-8 may have grown.
+	text, err := io.ReadAll(io.LimitReader(r, 4*store.MaxSent))
+	return string(text), err
 }

@@ -156,6 +156,7 @@ func (r *SavedSearch) withoutFilters() cola.SavedSearch {
 			PausedBecause: cola.Opt[string]{V: string(r.PausedBecause), OK: r.PausedBecause != ""},
 		}
 	}
+	s.RunRequested = r.Cadence == "" && r.PausedBecause == "" && !r.NextRunAt.IsZero()
 	return s
 }
 

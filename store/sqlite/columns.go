@@ -102,6 +102,8 @@ func (t target) text(v string) error {
 	case *[]cola.Scope:
 		*f = nil
 		return json.Unmarshal([]byte(v), f)
+	case *cola.Networks:
+		f.SetString(v)
 	default:
 		return t.mismatch(v)
 	}

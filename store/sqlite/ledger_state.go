@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-const selectAccounts = `SELECT a.id, a.tier, a.suspended_at, a.suspended_because,
+const selectAccounts = `SELECT a.id, a.tier, a.suspended_at, a.suspended_because, a.deletes_at,
 		coalesce(m.detail_views, 0), coalesce(m.list_records, 0), coalesce(w.grants, '')
 	FROM accounts a LEFT JOIN usage_months m ON m.account_id = a.id AND m.period = ?2
 	LEFT JOIN burst_windows w ON w.account_id = a.id
@@ -30,7 +30,8 @@ func (s *Store) readSettlement(
 	rows, err := s.ledger.query(ctx, sqlstore.SelectCredentials, idList(keys), idList(links), idList(signIns))
 	var c sqlstore.CredentialRow // scanning overwrites every column
 	into := scanTargets(c.Columns()...)
-	credentials, err := collect(rows, err, func(r scanner) (sqlstore.CredentialRow, error) {
+	credentials := make([]sqlstore.CredentialRow, 0, len(batch.Credentials))
+	credentials, err = collectInto(credentials, rows, err, func(r scanner) (sqlstore.CredentialRow, error) {
 		err := r.Scan(into...)
 		return c, err
 	})
@@ -64,9 +65,11 @@ func readAccounts(
 	var grants string
 	into := scanTargets(
 		&a.Account.ID, &a.Account.Tier, &a.Account.SuspendedAt, &a.Account.SuspendedReason,
+		&a.Account.DeletesAt,
 		&a.Used.DetailViews, &a.Used.ListRecords, &grants,
 	)
-	return collect(rows, err, func(r scanner) (_ sqlstore.AccountRow, err error) {
+	accounts := make([]sqlstore.AccountRow, 0, len(ids))
+	return collectInto(accounts, rows, err, func(r scanner) (_ sqlstore.AccountRow, err error) {
 		if err = r.Scan(into...); err == nil {
 			a.Grants, err = parseGrants(grants)
 		}

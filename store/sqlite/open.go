@@ -81,10 +81,10 @@ func (s *Store) connect(ctx context.Context, path string, deleteInterval time.Du
 	if s.recordsLock, err = openRecordsLock(path); err != nil {
 		return err
 	}
-	if s.ledger, err = openWriter(ctx, path, "synchronous(FULL)", "cache_size(-8192)"); err != nil {
+	if s.ledger, err = openWriter(ctx, s.logger, path, "synchronous(FULL)", "cache_size(-8192)"); err != nil {
 		return err
 	}
-	if s.records, err = openWriter(ctx, path, "synchronous(NORMAL)", "cache_size(-65536)"); err != nil {
+	if s.records, err = openWriter(ctx, s.logger, path, "synchronous(NORMAL)", "cache_size(-65536)"); err != nil {
 		return err
 	}
 	if !s.ledger.gate.Shared() {
@@ -102,12 +102,12 @@ func (s *Store) connect(ctx context.Context, path string, deleteInterval time.Du
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
-	s.upkeep = newUpkeep(db, gate)
-	s.upkeep.start(s.logger, deleteInterval, func(ctx context.Context) error { return sqlstore.DeleteExpired(ctx, s.control) })
+	s.upkeep = newUpkeep(db, gate, s.logger)
+	s.upkeep.start(deleteInterval, func(ctx context.Context) error { return sqlstore.DeleteExpired(ctx, s.control) })
 	return s.read.row(ctx, `SELECT store_id FROM meta`).Scan(&s.id)
 }
 
-func openWriter(ctx context.Context, path string, pragmas ...string) (*writer, error) {
+func openWriter(ctx context.Context, log *slog.Logger, path string, pragmas ...string) (*writer, error) {
 	gate, err := openGate(path)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func openWriter(ctx context.Context, path string, pragmas ...string) (*writer, e
 	if err != nil {
 		return nil, errors.Join(err, db.Close(), gate.Close())
 	}
-	w := &writer{gate: gate, db: db, conn: conn, stmts: map[string]*sql.Stmt{}}
+	w := &writer{log: log, gate: gate, db: db, conn: conn, stmts: map[string]*sql.Stmt{}}
 	// After its first read, a connection keeps the journal open, so that no other connection
 	// removes it on closing.
 	var rev int64

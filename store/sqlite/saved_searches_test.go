@@ -61,7 +61,7 @@ func TestCreationRetention(t *testing.T) {
 		t.Errorf("%d creations left, want all 21", n)
 	}
 	now = now.Add(time.Hour)
-	for i, want := range []int{14, 7, 4, 5} { // each creation deletes eight and adds one
+	for i, want := range []int{14, 7, 4, 5} { // each creation deletes up to eight expired records and adds one
 		create(30+i, time.Hour)
 		if n := left(); n != want {
 			t.Errorf("%d creations left after %d new ones, want %d", n, i+1, want)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/colaregistry/colaregistry/internal/filelock"
 )
@@ -19,11 +21,16 @@ type querier interface {
 // writer is the connection for one kind of write. All writers in all processes queue on a fair
 // lock, where they wait in the kernel, in order; SQLite's own write lock would make them poll.
 type writer struct {
+	log   *slog.Logger
 	gate  *filelock.FairLock
 	db    *sql.DB
 	conn  *sql.Conn            // the only connection of db
 	stmts map[string]*sql.Stmt // guarded by the gate
+	args  []any                // reused by rowWrite; guarded by the gate
 }
+
+// slowCommit is the duration of a commit that is logged. Nearly all of it is the disk's.
+const slowCommit = 100 * time.Millisecond
 
 // transact runs work in a write transaction and commits it, unless work fails or panics. It fails
 // if the context ends before the transaction begins, and ignores the context afterwards: the work
@@ -46,10 +53,14 @@ func (w *writer) transact(ctx context.Context, work func(ctx context.Context) er
 	if err := work(ctx); err != nil {
 		return err
 	}
+	start := time.Now()
 	if err := w.exec(ctx, "COMMIT"); err != nil {
 		return err
 	}
 	open = false
+	if took := time.Since(start); took >= slowCommit {
+		w.log.Debug("slow commit", "took", took)
+	}
 	return nil
 }
 
@@ -129,8 +140,8 @@ type rowWrite struct {
 var rowCounts = [...]int{1, 4, 16, 64}
 
 // newRowWrite returns a statement that inserts rows. into is the table with its columns. The values
-// of each row come from the columns of new, a table with columns column1, column2, and so on. A row
-// must have a first column.
+// of each row come from the columns of new, a table with columns column1, column2, and so on. The
+// first value of a row must not be NULL, because that marks an unused row.
 func newRowWrite(into string, columns int, values, conflict string) *rowWrite {
 	w := &rowWrite{columns: columns}
 	row := "(" + placeholders(columns) + ")"
@@ -142,7 +153,8 @@ func newRowWrite(into string, columns int, values, conflict string) *rowWrite {
 	return w
 }
 
-// split returns the statement for the first of n rows, and how many rows it has.
+// split returns the statement that writes the first chunk of n rows, and the number of rows in that
+// statement, which may exceed n.
 func (w *rowWrite) split(n int) (statement string, rows int) {
 	for i, count := range rowCounts {
 		last := i == len(rowCounts)-1
@@ -153,13 +165,15 @@ func (w *rowWrite) split(n int) (statement string, rows int) {
 	panic("unreachable")
 }
 
-// exec writes rows within transact. Common are the parameters in the statement's values, which come
-// before those of the rows.
+// exec writes rows within transact. common holds the parameters used in the statement's values
+// expression; they precede the row parameters.
 func (w *rowWrite) exec(ctx context.Context, to *writer, common, values []any) error {
 	for len(values) > 0 {
 		statement, rows := w.split(len(values) / w.columns)
-		args := make([]any, len(common)+rows*w.columns)
-		n := copy(args[copy(args, common):], values)
+		size, n := len(common)+rows*w.columns, min(rows*w.columns, len(values))
+		args := append(append(to.args[:0], common...), values[:n]...)
+		args = append(args, make([]any, size-len(args))...)
+		to.args = args
 		if err := to.exec(ctx, statement, args...); err != nil {
 			return err
 		}
@@ -271,11 +285,15 @@ type scanner interface{ Scan(into ...any) error }
 
 // collect reads all rows of a result and closes it.
 func collect[T any](rows *sql.Rows, err error, scan func(scanner) (T, error)) ([]T, error) {
+	return collectInto(nil, rows, err, scan)
+}
+
+// collectInto is collect into an empty list with room for the expected rows.
+func collectInto[T any](list []T, rows *sql.Rows, err error, scan func(scanner) (T, error)) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var list []T
 	for rows.Next() {
 		row, err := scan(rows)
 		if err != nil {

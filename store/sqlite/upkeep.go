@@ -35,6 +35,7 @@ const (
 type upkeep struct {
 	db    *sql.DB
 	gate  *filelock.FairLock
+	log   *slog.Logger
 	wrote atomic.Bool // whether there were commits since the background task last checked
 
 	mu    sync.Mutex // serializes checkpoints
@@ -46,15 +47,15 @@ type upkeep struct {
 	running sync.WaitGroup
 }
 
-func newUpkeep(db *sql.DB, gate *filelock.FairLock) *upkeep {
-	return &upkeep{db: db, gate: gate, importBacklog: importBacklog}
+func newUpkeep(db *sql.DB, gate *filelock.FairLock, log *slog.Logger) *upkeep {
+	return &upkeep{db: db, gate: gate, log: log, importBacklog: importBacklog}
 }
 
 // start starts the background tasks.
-func (u *upkeep) start(logger *slog.Logger, deleteInterval time.Duration, deleteExpired func(context.Context) error) {
+func (u *upkeep) start(deleteInterval time.Duration, deleteExpired func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	u.stop = stop
-	u.running.Go(func() { u.runCheckpoints(ctx, logger) })
+	u.running.Go(func() { u.runCheckpoints(ctx) })
 	u.running.Go(func() {
 		tick := time.NewTicker(deleteInterval)
 		defer tick.Stop()
@@ -65,14 +66,14 @@ func (u *upkeep) start(logger *slog.Logger, deleteInterval time.Duration, delete
 			case <-tick.C:
 			}
 			if err := deleteExpired(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errClosed) {
-				logger.Warn("deleting expired rows failed", "error", err)
+				u.log.Warn("deleting expired rows failed", "error", err)
 			}
 		}
 	})
 }
 
 // runCheckpoints is the background task for checkpoints.
-func (u *upkeep) runCheckpoints(ctx context.Context, logger *slog.Logger) {
+func (u *upkeep) runCheckpoints(ctx context.Context) {
 	tick := time.NewTicker(upkeepInterval)
 	defer tick.Stop()
 	for {
@@ -85,7 +86,7 @@ func (u *upkeep) runCheckpoints(ctx context.Context, logger *slog.Logger) {
 			continue
 		}
 		if err := u.checkpointIfDue(ctx, idleBacklog); err != nil && ctx.Err() == nil {
-			logger.Warn("checkpoint failed", "error", err)
+			u.log.Warn("checkpoint failed", "error", err)
 		}
 	}
 }
@@ -110,6 +111,10 @@ func (u *upkeep) checkpointIfDue(ctx context.Context, atLeast int) error {
 		return err
 	}
 	u.stuck = 0
+	start, pages, waited := time.Now(), backlog, time.Duration(0)
+	defer func() {
+		u.log.Debug("checkpoint", "pages", pages, "left", backlog, "took", time.Since(start), "waited", waited)
+	}()
 	for range checkpointAttempts {
 		if backlog, err = u.checkpoint(ctx, "PASSIVE"); err != nil || backlog <= maxBlockingBacklog {
 			break
@@ -126,7 +131,9 @@ func (u *upkeep) checkpointIfDue(ctx context.Context, atLeast int) error {
 		return err
 	}
 	defer u.gate.Unlock()
-	_, err = u.checkpoint(ctx, "PASSIVE")
+	blocking := time.Now()
+	backlog, err = u.checkpoint(ctx, "PASSIVE")
+	waited = time.Since(blocking)
 	return err
 }
 

@@ -122,7 +122,7 @@ func TestRevisionRetention(t *testing.T) {
 }
 
 // TestSchemaBeforeRevisions checks that after migration from a schema without the revisions table,
-// the current revision is known, and so are revisions assigned later by processes of the old
+// the current revision is known, and so are revisions assigned later by processes running the old
 // version.
 func TestSchemaBeforeRevisions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")

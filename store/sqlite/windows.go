@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -25,17 +26,22 @@ var setWindows = newRowWrite(`burst_windows (account_id, grants)`, 2, `new.colum
 
 // formatGrants returns the stored form of a window: a JSON array of [granted_at, requests].
 func formatGrants(grants []store.Grant) string {
-	b := make([]byte, 0, 2+len(grants)*len(`[1700000000000000,1],`))
-	b = append(b, '[')
+	var b strings.Builder
+	b.Grow(2 + len(grants)*len(`[1700000000000000,1],`))
+	b.WriteByte('[')
+	var digits [20]byte
 	for i, g := range grants {
 		if i > 0 {
-			b = append(b, ',')
+			b.WriteByte(',')
 		}
-		b = strconv.AppendInt(append(b, '['), g.At.UnixMicro(), 10)
-		b = strconv.AppendInt(append(b, ','), int64(g.Requests), 10)
-		b = append(b, ']')
+		b.WriteByte('[')
+		b.Write(strconv.AppendInt(digits[:0], g.At.UnixMicro(), 10))
+		b.WriteByte(',')
+		b.Write(strconv.AppendInt(digits[:0], int64(g.Requests), 10))
+		b.WriteByte(']')
 	}
-	return string(append(b, ']'))
+	b.WriteByte(']')
+	return b.String()
 }
 
 // parseGrants parses the stored form of a window. encoding/json would take longer than reading the

@@ -9,21 +9,22 @@ import (
 )
 
 const (
-	accountNames   = `a.id, a.email, a.tier, a.created_at, a.suspended_at, a.suspended_because, a.active_limit`
+	accountNames   = `a.id, a.email, a.tier, a.created_at, a.suspended_at, a.suspended_because, a.deletes_at, a.deleted_at, a.active_limit, coalesce(a.no_quota_emails, FALSE)`
 	selectAccounts = `SELECT ` + accountNames + ` FROM accounts a`
-	accountByID    = selectAccounts + ` WHERE a.id = $1`
-	accountByEmail = selectAccounts + ` WHERE a.email_folded = $1`
-	lockAccount    = `SELECT id FROM accounts WHERE id = $1 FOR NO KEY UPDATE`
+	accountByID    = selectAccounts + ` WHERE a.id = $1 AND a.deleted_at IS NULL`
+	accountByEmail = selectAccounts + ` WHERE a.email_folded = $1 AND a.deleted_at IS NULL`
+	lockAccount    = `SELECT id FROM accounts WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`
 	insertAccount  = `INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ($1, $2, $3, coalesce($4, clock_timestamp()))`
-	setTier        = `UPDATE accounts SET tier = $2 WHERE id = $1`
-	suspendAccount = `UPDATE accounts SET suspended_at = coalesce(suspended_at, $2, clock_timestamp()), suspended_because = $3 WHERE id = $1`
-	restoreAccount = `UPDATE accounts SET suspended_at = NULL, suspended_because = NULL WHERE id = $1`
-	setActiveLimit = `UPDATE accounts SET active_limit = $2 WHERE id = $1`
+	setTier        = `UPDATE accounts SET tier = $2 WHERE id = $1 AND deleted_at IS NULL`
+	suspendAccount = `UPDATE accounts SET suspended_at = coalesce(suspended_at, $2, clock_timestamp()), suspended_because = $3 WHERE id = $1 AND deleted_at IS NULL`
+	restoreAccount = `UPDATE accounts SET suspended_at = CASE WHEN deletes_at IS NOT NULL THEN suspended_at END, suspended_because = NULL
+		WHERE id = $1 AND deleted_at IS NULL`
+	setActiveLimit = `UPDATE accounts SET active_limit = $2 WHERE id = $1 AND deleted_at IS NULL`
 )
 
 // accountColumns returns the scan targets for accountNames.
 func accountColumns(a *store.Account) []any {
-	return []any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, &a.SuspendedReason, &a.ActiveLimit}
+	return []any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, &a.SuspendedReason, &a.DeletesAt, &a.DeletedAt, &a.ActiveLimit, &a.NoQuotaEmails}
 }
 
 // CreateAccount implements store.Accounts.
@@ -93,10 +94,11 @@ func (s *Store) SetActiveLimit(ctx context.Context, id cola.AccountID, limit int
 }
 
 // changeAccount runs a statement that updates an account, which locks its row, and then pauses or
-// resumes the account's searches accordingly. The statement's first parameter is the account.
+// resumes the account's searches accordingly. The statement's first parameter is the account. It
+// erases the earlier version of the row, so that no copy of the address outlives the account.
 func (s *Store) changeAccount(ctx context.Context, operation string, id cola.AccountID, query string,
 	args ...any) error {
-	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
+	return s.db.TransactErasing(ctx, operation, func(ctx context.Context, tx Tx) error {
 		if err := execOne(ctx, tx, query, append([]any{int64(id)}, resolveClocks(args)...)...); err != nil {
 			return err
 		}
@@ -127,9 +129,10 @@ const (
 	// accountOfIdentity also reports whether any account has the verified address.
 	accountOfIdentity = `SELECT ` + accountNames + `, EXISTS (SELECT 1 FROM accounts WHERE email_folded = $3)
 		FROM identities i JOIN accounts a ON a.id = i.account_id WHERE i.issuer = $1 AND i.subject = $2`
-	insertNewAccount = insertAccount + ` ON CONFLICT (email_folded) DO NOTHING RETURNING id, email, tier, created_at, suspended_at, suspended_because, active_limit`
+	insertNewAccount = insertAccount + ` ON CONFLICT (email_folded) DO NOTHING RETURNING id, email, tier, created_at, suspended_at, suspended_because, deletes_at, deleted_at, active_limit, no_quota_emails`
 	ensureIdentity   = `INSERT INTO identities (issuer, subject, account_id) VALUES ($1, $2, $3) ON CONFLICT (issuer, subject) DO NOTHING`
-	moveIdentity     = `WITH held AS (SELECT id FROM accounts WHERE id = $3 FOR KEY SHARE)
+	identityOwner    = `SELECT account_id FROM identities WHERE issuer = $1 AND subject = $2`
+	moveIdentity     = `WITH held AS (SELECT id FROM accounts WHERE id = $3 AND deleted_at IS NULL FOR KEY SHARE)
 		INSERT INTO identities (issuer, subject, account_id) SELECT $1, $2, id FROM held WHERE TRUE
 		ON CONFLICT (issuer, subject) DO UPDATE SET account_id = excluded.account_id`
 	selectIdentities = `SELECT i.account_id, i.issuer, i.subject, a.email FROM identities i JOIN accounts a ON a.id = i.account_id`
@@ -209,6 +212,9 @@ func (s *Store) linkIdentity(ctx context.Context, tx Tx, id store.Identity, veri
 		email = id.Name()
 	}
 	a, err := s.ensureAccount(ctx, tx, email)
+	if err == nil && !a.NewAccount {
+		err = s.queueAccountEmail(ctx, tx, a.ID, store.EventIdentityAdded, id.Issuer, "")
+	}
 	if err != nil {
 		return store.Account{}, err
 	}
@@ -241,7 +247,18 @@ func (s *Store) AddIdentity(ctx context.Context, account cola.AccountID, id stor
 	if err := id.Check(""); err != nil {
 		return s.db.Failed(operation, err)
 	}
-	return s.affectOne(ctx, operation, moveIdentity, id.Issuer, id.Subject, int64(account))
+	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
+		owner, err := value[cola.AccountID](ctx, tx, identityOwner, id.Issuer, id.Subject)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if owner != account {
+			if err := s.queueAccountEmail(ctx, tx, account, store.EventIdentityAdded, id.Issuer, ""); err != nil {
+				return err
+			}
+		}
+		return s.notFoundIfInvalid(execOne(ctx, tx, moveIdentity, id.Issuer, id.Subject, int64(account)))
+	})
 }
 
 // RemoveIdentity implements store.Identities.
@@ -269,8 +286,10 @@ func (s *Store) RemoveIdentity(ctx context.Context, account cola.AccountID, id s
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, endSignInsVia, int64(account), except, now, id.Issuer)
-		return err
+		if _, err = tx.Exec(ctx, endSignInsVia, int64(account), except, now, id.Issuer); err != nil {
+			return err
+		}
+		return s.queueAccountEmail(ctx, tx, account, store.EventIdentityRemoved, id.Issuer, "")
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
@@ -79,7 +80,7 @@ const (
 		FROM links l JOIN accounts a ON a.id = l.account_id JOIN apps p ON p.id = l.app_id`
 	linkByAccountAndApp = selectLinks + ` WHERE l.account_id = $1 AND l.app_id = $2`
 	upsertLink          = `INSERT INTO links AS l (account_id, app_id, scopes, created_at)
-		SELECT a.id, p.id, $3, coalesce($4, clock_timestamp()) FROM accounts a, apps p WHERE a.id = $1 AND p.id = $2
+		SELECT a.id, p.id, $3, coalesce($4, clock_timestamp()) FROM accounts a, apps p WHERE a.id = $1 AND a.deleted_at IS NULL AND p.id = $2
 		ON CONFLICT (account_id, app_id) DO UPDATE SET scopes = excluded.scopes WHERE l.revoked_at IS NULL`
 	revokeLink  = `UPDATE links SET revoked_at = coalesce(revoked_at, $3, clock_timestamp()) WHERE id = $2 AND $1::bigint IN (0, account_id)`
 	restoreLink = `UPDATE links SET revoked_at = NULL WHERE id = $2 AND $1::bigint IN (0, account_id)`
@@ -114,6 +115,10 @@ func (s *Store) Connect(ctx context.Context, account cola.AccountID, app int64,
 			return err
 		}
 		link, err = one(ctx, tx, linkColumns, linkByAccountAndApp, int64(account), app)
+		if err == nil && change == store.LinkCreated {
+			once := "app/" + strconv.FormatInt(link.ID, 10) // a concurrent call may have created it
+			err = s.queueAccountEmail(ctx, tx, account, store.EventAppConnected, link.App.Name, once)
+		}
 		return err
 	})
 	if err != nil {

@@ -58,6 +58,8 @@ func Value(field any) any {
 		return (*f)[:]
 	case *[]string:
 		return known(*f, len(*f) > 0)
+	case *cola.Networks:
+		return known(f.String(), len(*f) > 0)
 	case *[]cola.Scope:
 		list := make([]string, len(*f))
 		for i, scope := range *f {
@@ -131,6 +133,8 @@ func Clear(field any) bool {
 		*f = []string{}
 	case *[]cola.Scope:
 		*f = []cola.Scope{}
+	case *cola.Networks:
+		*f = nil
 	case *time.Time:
 		*f = time.Time{}
 	case **store.FeedHash:

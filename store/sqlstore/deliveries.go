@@ -29,6 +29,7 @@ const (
 	deliveryByID    = selectDeliveries + ` WHERE v.account_id = $1 AND v.id = $2`
 	countDeliveries = `SELECT count(*) FROM deliveries v`
 	selectAttempts  = `SELECT at, took, status, error FROM delivery_attempts WHERE delivery_id = $1 ORDER BY n`
+	selectExchanges = `SELECT subject, sent, headers, response FROM delivery_attempts WHERE delivery_id = $1 ORDER BY n`
 	deliveriesAfter = selectDeliveries + ` WHERE v.account_id = $1 AND v.id > $2 ORDER BY v.id LIMIT $3`
 	attemptsOf      = `SELECT delivery_id, at, took, status, error FROM delivery_attempts WHERE delivery_id IN (SELECT id FROM deliveries
 		WHERE account_id = $1 AND id BETWEEN $2 AND $3) ORDER BY delivery_id, n`
@@ -133,6 +134,29 @@ func (s *Store) DeliveriesAfter(ctx context.Context, account cola.AccountID, aft
 
 func attemptColumns(a *cola.DeliveryAttempt) []any {
 	return []any{&a.At, &a.DurationMS, &a.Status, &a.Error}
+}
+
+// Exchanges implements store.Deliveries.
+func (s *Store) Exchanges(ctx context.Context, account cola.AccountID, id int64) (all []store.Exchange, err error) {
+	type exchange struct {
+		store.Exchange
+		packed []byte
+	}
+	err = s.db.View(ctx, "read exchanges of a delivery", func(q Querier) error {
+		if _, err := one(ctx, q, deliveryColumns, deliveryByID, int64(account), id); err != nil {
+			return err
+		}
+		stored, err := list(ctx, q, func(e *exchange) []any {
+			return []any{&e.Subject, &e.packed, &e.Headers, &e.Response}
+		}, selectExchanges, id)
+		all = make([]store.Exchange, len(stored))
+		for i := 0; i < len(stored) && err == nil; i++ {
+			all[i] = stored[i].Exchange
+			all[i].Sent, err = records.Unpack(stored[i].packed)
+		}
+		return err
+	})
+	return all, err
 }
 
 // addAttempt adds a stored attempt, whose duration is in microseconds.

@@ -32,8 +32,9 @@ const (
 			a.email, ` + destinationNames + ` FROM deliveries v INNER JOIN destinations d ON d.id = v.destination_id` + destinationOwner + ` WHERE v.id = ANY($1)`
 	releaseDelivery = `UPDATE deliveries SET hold = hold + 1, held_until = NULL WHERE id IN (
 		SELECT id FROM deliveries WHERE id = $1 AND hold = $2 FOR NO KEY UPDATE SKIP LOCKED)`
-	lockDestinationOf   = `SELECT id FROM destinations WHERE id = (SELECT destination_id FROM deliveries WHERE id = $1) FOR NO KEY UPDATE`
-	insertAttempt       = `INSERT INTO delivery_attempts (delivery_id, n, at, took, status, error) VALUES ($1, $2, $3, $4, $5, $6)`
+	lockDestinationOf = `SELECT id FROM destinations WHERE id = (SELECT destination_id FROM deliveries WHERE id = $1) FOR NO KEY UPDATE`
+	insertAttempt     = `INSERT INTO delivery_attempts (delivery_id, n, at, took, status, error, subject, sent, headers, response)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 	insertPausedMessage = `INSERT INTO deliveries (account_id, destination_id, event, kind, created_at, next_attempt_at)
 		SELECT account_id, id, '` + cola.EventPaused + `', '` + cola.KindEmail + `', $2, $2 FROM destinations WHERE id = $1`
 )
@@ -164,15 +165,21 @@ func recordAttempt(ctx context.Context, tx Tx, a *store.Attempt) (recorded bool,
 		return false, err
 	}
 	paused, notify := r.Apply(a)
+	exchange := records.StorableExchange(a.Exchange)
+	packed := records.Pack(exchange.Sent)
 	ended, failure := records.EndOfAttempt(a), records.StorableText(a.Error)
-	statements := []Statement{
-		{updateDeliveryState, append([]any{a.Due.ID}, targets(r.Delivery.Columns())...)},
-		{insertAttempt, arguments([]any{
+	statements := []Statement{{updateDeliveryState, append([]any{a.Due.ID}, targets(r.Delivery.Columns())...)}}
+	if a.State == cola.DeliverySkipped {
+		_, err = tx.ExecAll(ctx, statements...)
+		return err == nil, err
+	}
+	statements = append(statements,
+		Statement{insertAttempt, arguments([]any{
 			a.Due.ID, r.Delivery.Attempts, a.At,
 			a.Took.Microseconds(), orNull(&a.Status), orNull(&failure),
+			orNull(&exchange.Subject), &packed, orNull(&exchange.Headers), orNull(&exchange.Response),
 		})},
-		{updateDestinationState, append([]any{destination}, targets(r.Destination.Columns())...)},
-	}
+		Statement{updateDestinationState, append([]any{destination}, targets(r.Destination.Columns())...)})
 	if paused {
 		statements = append(statements, Statement{skipPending, []any{destination, ended, r.Destination.Skipping()}})
 	}

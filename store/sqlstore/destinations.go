@@ -72,15 +72,22 @@ func (s *Store) CreateDestination(ctx context.Context, n store.NewDestination) (
 	}
 	var created store.Destination
 	err := s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) (err error) {
-		if created, err = s.createDestination(ctx, tx, n); err == nil && n.Confirm != nil {
-			_, err = s.requestConfirmation(ctx, tx, &created, n.Confirm)
-		}
+		created, err = s.addDestination(ctx, tx, n)
 		return err
 	})
 	if err != nil {
 		return store.Destination{}, err
 	}
 	return created, nil
+}
+
+// addDestination creates a destination and, if asked to, requests its confirmation.
+func (s *Store) addDestination(ctx context.Context, tx Tx, n store.NewDestination) (store.Destination, error) {
+	created, err := s.createDestination(ctx, tx, n)
+	if err == nil && n.Confirm != nil {
+		_, err = s.requestConfirmation(ctx, tx, &created, n.Confirm)
+	}
+	return created, err
 }
 
 // createDestination locks an account and creates a destination for it.

@@ -33,7 +33,7 @@ const (
 		AND (state = '` + store.FetchIncomplete + `' OR state = '` + store.FetchComplete + `' AND completed_at < least(settled_at, $3))`
 
 	lockReplanned = `SELECT day FROM fetch_windows` + replannedWindows + ` ORDER BY day FOR NO KEY UPDATE`
-	// A complete window is history only if a process of an older version completed it.
+	// A complete window is history only if a process running an older version completed it.
 	replanWindows = `UPDATE fetch_windows SET state = '` + store.FetchPending + `', attempts = 0,
 		due_at = coalesce($4::timestamptz, clock_timestamp()), completed_at = NULL, failure = NULL,
 		history = (history AND state <> '` + store.FetchComplete + `')` + replannedWindows + ` RETURNING day`

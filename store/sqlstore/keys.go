@@ -10,11 +10,13 @@ import (
 
 const (
 	selectKeys = `SELECT k.id, k.account_id, a.email, k.name, k.prefix, k.last_four,
-	k.created_at, k.last_used_at, k.revoked_at, k.expires_at FROM api_keys k JOIN accounts a ON a.id = k.account_id`
+	k.created_at, k.last_used_at, k.revoked_at, k.expires_at, k.scopes, k.networks FROM api_keys k JOIN accounts a ON a.id = k.account_id`
 	keyByHash = selectKeys + ` WHERE k.hash = $1`
 	lockKey   = selectKeys + ` WHERE k.id = $1 AND k.account_id = $2 FOR NO KEY UPDATE OF k`
-	insertKey = `INSERT INTO api_keys (account_id, hash, name, prefix, last_four, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+	insertKey = `INSERT INTO api_keys (account_id, hash, name, prefix, last_four, created_at, expires_at, scopes, networks)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 	countKeys = `SELECT count(*) FROM api_keys WHERE account_id = $1 AND id <> $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`
+	changeKey = `UPDATE api_keys SET name = $2, scopes = $3, networks = $4 WHERE id = $1`
 	expireKey = `UPDATE api_keys SET expires_at = least(coalesce(expires_at, $2), $2) WHERE id = $1`
 	revokeKey = `UPDATE api_keys SET revoked_at = coalesce(revoked_at, $3, clock_timestamp()) WHERE id = $2 AND $1::bigint IN (0, account_id)`
 )
@@ -22,7 +24,7 @@ const (
 func keyColumns(k *store.Key) []any {
 	return []any{
 		&k.ID, &k.AccountID, &k.Email, &k.Name, &k.Prefix, &k.LastFour,
-		&k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt,
+		&k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt, &k.Scopes, &k.Networks,
 	}
 }
 
@@ -67,7 +69,7 @@ func checkKeyLimit(ctx context.Context, tx Tx, account cola.AccountID, except in
 func (s *Store) insertKeyRow(ctx context.Context, tx Tx, key store.Key, hash store.KeyHash,
 	now time.Time) (store.Key, error) {
 	_, err := tx.Exec(ctx, insertKey, int64(key.AccountID), hash[:],
-		key.Name, key.Prefix, key.LastFour, now, &key.ExpiresAt)
+		key.Name, key.Prefix, key.LastFour, now, &key.ExpiresAt, &key.Scopes, &key.Networks)
 	if s.db.IsDuplicate(err) {
 		return store.Key{}, store.ErrExists
 	}
@@ -86,16 +88,9 @@ func (s *Store) ReplaceKey(ctx context.Context, account cola.AccountID, id int64
 		if err := lockAccountRow(ctx, tx, account); err != nil {
 			return err
 		}
-		old, err := one(ctx, tx, keyColumns, lockKey, id, int64(account))
+		old, now, err := s.lockValidKey(ctx, tx, account, id)
 		if err != nil {
 			return err
-		}
-		now, err := s.currentTime(ctx, tx)
-		switch {
-		case err != nil:
-			return err
-		case !old.RevokedAt.IsZero() || !old.ExpiresAt.IsZero() && !old.ExpiresAt.After(now):
-			return store.ErrNotActive
 		}
 		if err := checkKeyLimit(ctx, tx, account, id, now, maxKeys); err != nil {
 			return err
@@ -107,7 +102,7 @@ func (s *Store) ReplaceKey(ctx context.Context, account cola.AccountID, id int64
 		if _, err := tx.Exec(ctx, expireKey, id, end); err != nil {
 			return err
 		}
-		key.AccountID, key.Name = old.AccountID, old.Name
+		key.AccountID, key.Name, key.KeyAccess = old.AccountID, old.Name, old.KeyAccess
 		created, err = s.insertKeyRow(ctx, tx, key, hash, now)
 		return err
 	})
@@ -115,6 +110,34 @@ func (s *Store) ReplaceKey(ctx context.Context, account cola.AccountID, id int64
 		return store.Key{}, err
 	}
 	return created, nil
+}
+
+// lockValidKey locks one of the account's keys, and returns it and the current time. It fails with
+// store.ErrNotActive if the key is no longer valid.
+func (s *Store) lockValidKey(
+	ctx context.Context, tx Tx, account cola.AccountID, id int64,
+) (key store.Key, now time.Time, err error) {
+	if key, err = one(ctx, tx, keyColumns, lockKey, id, int64(account)); err != nil {
+		return key, now, err
+	}
+	now, err = s.currentTime(ctx, tx)
+	if err == nil && (!key.RevokedAt.IsZero() || !key.ExpiresAt.IsZero() && !key.ExpiresAt.After(now)) {
+		err = store.ErrNotActive
+	}
+	return key, now, err
+}
+
+// ChangeKey implements store.Keys. It locks only the key, like RevokeKey.
+func (s *Store) ChangeKey(
+	ctx context.Context, account cola.AccountID, id int64, name string, access store.KeyAccess,
+) error {
+	return s.db.Transact(ctx, "change key", func(ctx context.Context, tx Tx) error {
+		if _, _, err := s.lockValidKey(ctx, tx, account, id); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, changeKey, id, name, &access.Scopes, &access.Networks)
+		return err
+	})
 }
 
 // KeyByHash implements store.Keys.

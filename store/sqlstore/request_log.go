@@ -20,9 +20,9 @@ const (
 	selectRequests = `SELECT id, ` + requestNames + ` FROM request_log WHERE account_id = $1`
 	requestByID    = selectRequests + ` AND id = $2`
 	insertRequest  = `INSERT INTO request_log (account_id, expires_at, ` + requestNames + `)
-		SELECT id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16 FROM accounts WHERE id = $1`
+		SELECT id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16 FROM accounts WHERE id = $1 AND deleted_at IS NULL`
 	addRequestGap = `INSERT INTO request_log_gaps (account_id, hour, expires_at, successes, errors)
-		SELECT id, $2, $3, $4, $5 FROM accounts WHERE id = $1
+		SELECT id, $2, $3, $4, $5 FROM accounts WHERE id = $1 AND deleted_at IS NULL
 		ON CONFLICT (account_id, hour) DO UPDATE SET successes = request_log_gaps.successes + excluded.successes,
 			errors = request_log_gaps.errors + excluded.errors`
 	sumRequestGaps = `SELECT coalesce(sum(successes), 0)::bigint, coalesce(sum(errors), 0)::bigint FROM request_log_gaps

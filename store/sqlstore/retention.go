@@ -71,6 +71,12 @@ var (
 		query:    deleteOldest("request_log_gaps", "account_id, hour", "expires_at <= $1"),
 		perWrite: store.RequestBatch,
 	}
+	oldStripeEvents = expiring{
+		name:     "Stripe events",
+		query:    deleteOldest("stripe_events", "id", "processed_at <= $1"),
+		age:      store.StripeEventRetention,
+		perWrite: 1,
+	}
 	oldPaidPages = expiring{
 		name:     "paid pages",
 		query:    DeleteOldPaidPages,
@@ -135,7 +141,8 @@ func DeleteExpired(ctx context.Context, s *Store) error {
 	var errs []error
 	for _, o := range []expiring{
 		expiredSessions, expiredSignInLinks, oldEmailedLinks, expiredCreations, expiredConfirmations,
-		expiredAllowances, expiredPreviews, expiredRequests, expiredRequestGaps, oldPaidPages,
+		expiredAllowances, expiredPreviews, oldAccountEmails, unsentAccountEmails, expiredRequests, expiredRequestGaps, oldStripeEvents,
+		oldPaidPages,
 	} {
 		errs = append(errs, s.deleteAllExpired(ctx, o))
 	}

@@ -84,6 +84,11 @@ func (s *Store) createOnce(ctx context.Context, tx Tx, n store.NewSavedSearch,
 	if err := s.insertSearchRow(ctx, tx, n, row); err != nil {
 		return created, false, err
 	}
+	for i := range n.Destinations {
+		if _, err := s.addDestination(ctx, tx, n.Destinations[i]); err != nil {
+			return created, false, store.DestinationError{Destination: n.Destinations[i], Err: err}
+		}
+	}
 	created, err = s.updatePausesReturning(ctx, tx, n.Account, row.UUID)
 	return created, false, err
 }

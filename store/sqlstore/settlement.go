@@ -23,15 +23,16 @@ const (
 // SelectCredentials reads keys, links and sign-ins by ID. Its parameters are the three lists of
 // CredentialIDs, and its columns those of CredentialRow.Columns. A link to a disabled app counts as
 // revoked.
-const SelectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, account_id, last_used_at, revoked_at, expires_at
+const SelectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, account_id, last_used_at, revoked_at, expires_at, scopes, networks
 	FROM api_keys WHERE id = ANY($1)
-	UNION ALL SELECT '` + string(cola.CredentialLink) + `', l.id, l.account_id, l.last_used_at, coalesce(l.revoked_at, p.disabled_at), NULL
+	UNION ALL SELECT '` + string(cola.CredentialLink) + `', l.id, l.account_id, l.last_used_at, coalesce(l.revoked_at, p.disabled_at), NULL, NULL, NULL
 	FROM links l JOIN apps p ON p.id = l.app_id WHERE l.id = ANY($2)
-	UNION ALL SELECT '` + string(cola.CredentialSignIn) + `', id, account_id, last_used_at, ended_at, expires_at FROM sign_ins WHERE id = ANY($3)`
+	UNION ALL SELECT '` + string(cola.CredentialSignIn) + `', id, account_id, last_used_at, ended_at, expires_at, NULL, NULL
+	FROM sign_ins WHERE id = ANY($3)`
 
 // AccountRow is an account's row with its window.
 type AccountRow struct {
-	Account store.Account // only ID, tier and suspension
+	Account store.Account // only ID, tier, suspension and DeletesAt
 	Used    cola.Used     // in the current month
 	Grants  []store.Grant // in the window, oldest first; may include expired ones
 }
@@ -48,6 +49,7 @@ func (r *AccountRow) State(now time.Time) (state store.AccountState, ahead int) 
 		Account:   r.Account.ID,
 		Exists:    true,
 		Suspended: r.Account.Suspended(),
+		DeletesAt: r.Account.DeletesAt,
 		Tier:      r.Account.Tier,
 		Used:      r.Used,
 	}
@@ -85,11 +87,12 @@ type CredentialRow struct {
 	cola.Credential
 	Account                      cola.AccountID
 	LastUsed, Revoked, ExpiresAt time.Time // zero if never
+	store.KeyAccess                        // of a key
 }
 
 // Columns returns pointers to the fields in the order of SelectCredentials.
 func (c *CredentialRow) Columns() []any {
-	return []any{&c.Kind, &c.ID, &c.Account, &c.LastUsed, &c.Revoked, &c.ExpiresAt}
+	return []any{&c.Kind, &c.ID, &c.Account, &c.LastUsed, &c.Revoked, &c.ExpiresAt, &c.Scopes, &c.Networks}
 }
 
 // valid reports whether the credential is valid at now.
@@ -156,6 +159,10 @@ func NewSettlement(
 		Ahead:  make([]int, n),
 		Stored: make([]int, n),
 		place:  make(map[cola.AccountID]int, n),
+
+		// Most accounts of a batch are charged, for one row of daily usage.
+		Months: newSums[cola.AccountID, cola.Used](n), Days: newSums[DayKey, DayCount](n),
+		Requests: newSums[cola.AccountID, int](n),
 	}
 	for i, id := range batch.Accounts {
 		s.States[i].Account, s.place[id] = id, i
@@ -167,6 +174,7 @@ func NewSettlement(
 	}
 	for i := range s.States {
 		s.States[i].Valid = map[cola.Credential]bool{}
+		s.States[i].Keys = map[cola.Credential]store.KeyAccess{}
 	}
 	s.credentials = make(map[cola.Credential]*CredentialRow, len(credentials))
 	for i := range credentials {
@@ -174,6 +182,9 @@ func NewSettlement(
 		s.credentials[c.Credential] = c
 		if at, requested := s.place[c.Account]; requested && c.valid(now) {
 			s.States[at].Valid[c.Credential] = true
+			if c.Kind == cola.CredentialKey {
+				s.States[at].Keys[c.Credential] = c.KeyAccess
+			}
 		}
 	}
 	return s
@@ -284,6 +295,11 @@ func (s *Settlement) DueUses(kind cola.CredentialKind) (ids []int64, accounts []
 type Sums[K comparable, V any] struct {
 	Keys   []K // in the order in which they were added
 	Values map[K]V
+}
+
+// newSums returns sums with room for n keys.
+func newSums[K comparable, V any](n int) Sums[K, V] {
+	return Sums[K, V]{Keys: make([]K, 0, n), Values: make(map[K]V, n)}
 }
 
 // Change changes the value of a key, which starts at zero.

@@ -14,7 +14,7 @@ const (
 	selectSignIns = `SELECT ` + signInNames + ` FROM sign_ins
 		WHERE account_id = $1 AND ended_at IS NULL AND expires_at > coalesce($2, clock_timestamp()) ORDER BY id DESC`
 	insertSignIn = `INSERT INTO sign_ins (account_id, via, browser, created_at, expires_at)
-		SELECT id, $2, $3, coalesce($4, clock_timestamp()), $5 FROM accounts WHERE id = $1 RETURNING ` + signInNames
+		SELECT id, $2, $3, coalesce($4, clock_timestamp()), $5 FROM accounts WHERE id = $1 AND deleted_at IS NULL RETURNING ` + signInNames
 	endSignIn       = `UPDATE sign_ins SET ended_at = coalesce(ended_at, $3, clock_timestamp()) WHERE account_id = $1 AND id = $2`
 	endOtherSignIns = `UPDATE sign_ins SET ended_at = $3 WHERE account_id = $1 AND id <> $2 AND ended_at IS NULL AND expires_at > $3`
 )
@@ -73,7 +73,7 @@ func (s *Store) EndOtherSignIns(ctx context.Context, account cola.AccountID, exc
 
 const (
 	insertSignInLink = `INSERT INTO sign_in_links (hash, account_id, expires_at)
-		SELECT $2, id, coalesce($3, clock_timestamp()) + make_interval(secs => $4) FROM accounts WHERE id = $1`
+		SELECT $2, id, coalesce($3, clock_timestamp()) + make_interval(secs => $4) FROM accounts WHERE id = $1 AND deleted_at IS NULL`
 	signInLink = selectAccounts + ` JOIN sign_in_links l ON l.account_id = a.id
 		WHERE l.hash = $1 AND l.expires_at > coalesce($2, clock_timestamp())`
 	// useSignInLink waits for a concurrent use of the same link, and then finds no row.

@@ -314,8 +314,8 @@ func assignments(columns []records.Column, first int) string {
 	return strings.Join(all, ", ")
 }
 
-// unwrapRefusal returns the error of the caller's change function from a records.Refusal, and other
-// errors unchanged.
+// unwrapRefusal returns the error that a records.Refusal wraps, which comes from the caller's
+// change function, and other errors unchanged.
 func unwrapRefusal(err error) error {
 	if refusal, ok := errors.AsType[records.Refusal](err); ok {
 		return refusal.Reason

@@ -82,13 +82,16 @@ func table(kind store.ItemKind, name, columns, order string, fields func(i *stor
 func Tables(grants string) []Table {
 	return []Table{
 		accountTable(),
+		table(store.ItemSubscription, "subscriptions", subscriptionNames, "account_id",
+			func(i *store.Item) []any { return subscriptionFields(&i.Subscription) }),
 		table(store.ItemKey, "api_keys",
-			"id, account_id, hash, name, prefix, last_four, created_at, last_used_at, revoked_at, expires_at", "id",
+			"id, account_id, hash, name, prefix, last_four, created_at, last_used_at, revoked_at, expires_at, "+
+				"scopes, networks", "id",
 			func(i *store.Item) []any {
 				k := &i.Key
 				return []any{
 					&k.ID, &k.AccountID, &k.Hash, &k.Name, &k.Prefix, &k.LastFour,
-					&k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt,
+					&k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt, &k.Scopes, &k.Networks,
 				}
 			}),
 		table(store.ItemApp, "apps", appNames, "id", func(i *store.Item) []any { return appColumns(&i.App) }),
@@ -132,6 +135,8 @@ func Tables(grants string) []Table {
 				return []any{&c.Account, &c.Key, (*store.KeyHash)(&c.Fingerprint), &c.UUID, &c.Until}
 			}),
 		confirmationTable(),
+		table(store.ItemAccountEmail, "account_emails", accountEmailNames, "id",
+			func(i *store.Item) []any { return accountEmailColumns(&i.AccountEmail) }),
 		monthTable(),
 		table(store.ItemDay, "usage_days",
 			"account_id, day, channel, credential_kind, credential_id, meter, units, requests",
@@ -168,14 +173,14 @@ func Tables(grants string) []Table {
 
 func accountTable() Table {
 	t := table(store.ItemAccount, "accounts",
-		"id, email, tier, created_at, suspended_at, suspended_because, active_limit, email_folded", "id",
+		"id, email, tier, created_at, suspended_at, suspended_because, deletes_at, deleted_at, active_limit, no_quota_emails, email_folded", "id",
 		func(i *store.Item) []any { return append(accountColumns(&i.Account), new(string)) })
 	t.Row = func(i *store.Item) ([]any, error) {
 		a := &i.Account
 		folded := store.FoldEmail(a.Email)
 		return arguments([]any{
-			&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedReason),
-			&a.ActiveLimit, &folded,
+			&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedReason), &a.DeletesAt,
+			&a.DeletedAt, &a.ActiveLimit, &a.NoQuotaEmails, &folded,
 		}), nil
 	}
 	return t
@@ -239,13 +244,16 @@ func destinationTable() Table {
 
 func attemptTable() Table {
 	fields := func(a *store.StoredAttempt, took *int64) []any {
-		return []any{&a.Delivery, &a.N, &a.At, took, orNull(&a.Status), orNull(&a.Error)}
+		return []any{
+			&a.Delivery, &a.N, &a.At, took, orNull(&a.Status), orNull(&a.Error),
+			orNull(&a.Subject), &a.Sent, orNull(&a.Headers), orNull(&a.Response),
+		}
 	}
 	return Table{
 		Kind:    store.ItemAttempt,
 		Name:    "delivery_attempts",
 		Order:   "delivery_id, n",
-		Columns: []string{"delivery_id", "n", "at", "took", "status", "error"},
+		Columns: []string{"delivery_id", "n", "at", "took", "status", "error", "subject", "sent", "headers", "response"},
 		Fields: func(i *store.Item) ([]any, func() error) {
 			var took int64 // in microseconds
 			return into(fields(&i.Attempt, &took)), func() error {

@@ -133,7 +133,7 @@ const (
 	selectRefusals = `SELECT ` + refusalNames + ` FROM refusals WHERE account_id = $1` + latestRefusals + ` LIMIT $2`
 	updateRefusal  = `UPDATE refusals SET count = count + $7, last_at = greatest(last_at, $8)
 		WHERE account_id = $1 AND minute = $2 AND channel = $3 AND credential_kind = $4 AND credential_id = $5 AND reason = $6`
-	insertRefusal = `INSERT INTO refusals (account_id, ` + refusalNames + `) SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM accounts WHERE id = $1`
+	insertRefusal = `INSERT INTO refusals (account_id, ` + refusalNames + `) SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM accounts WHERE id = $1 AND deleted_at IS NULL`
 	// pruneRefusals reads only the account's part of the index, where few refusals exceed the
 	// maximum.
 	pruneRefusals = `DELETE FROM refusals WHERE (account_id, minute, channel, credential_kind, credential_id, reason) IN (

@@ -110,8 +110,21 @@ func testKeys(t *testing.T, open Opener) {
 func mustKey(t tb, st store.Store, account cola.AccountID, fill byte) store.Key {
 	t.Helper()
 	k, err := st.CreateKey(context.Background(),
-		store.Key{AccountID: account, Name: "k", Prefix: "lar_ab", LastFour: "wxyz"}, keyHash(fill), 0)
+		store.Key{AccountID: account, Name: "k", Prefix: "lar_ab", LastFour: "wxyz", KeyAccess: fullAccess}, keyHash(fill), 0)
 	return must(t, k, err)
+}
+
+// fullAccess is the access of an unrestricted key.
+var fullAccess = store.KeyAccess{Scopes: cola.Scopes()}
+
+// mustNetworks parses networks that are separated by commas.
+func mustNetworks(t tb, list string) (n cola.Networks) {
+	t.Helper()
+	n.SetString(list)
+	if n.String() != list {
+		t.Fatalf("invalid networks %s", list)
+	}
+	return n
 }
 
 func keyHash(fill byte) (h store.KeyHash) {
@@ -132,6 +145,7 @@ func keyRoundTrip(t *testing.T, st store.Store, c *clock) {
 		ExpiresAt:  c.now().Add(24 * time.Hour),
 		RevokedAt:  epoch,
 		LastUsedAt: epoch,
+		KeyAccess:  store.KeyAccess{Scopes: cola.Scopes(), Networks: mustNetworks(t, "203.0.113.0/24,2001:db8::1")},
 	}
 	got, err := st.CreateKey(t.Context(), want, keyHash(0), 0)
 	must(t, got, err)

@@ -52,6 +52,8 @@ var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Wri
 	"fetch briefly": fetching.child(shortClaim),
 	"claim fetches": fetching.childClaim,
 	"reserve":       reserveSome,
+	"delete":        childDelete,
+	"email":         childEmail,
 }
 
 // Database is a store that reports whether opening it created the database.

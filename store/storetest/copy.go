@@ -93,9 +93,14 @@ func populate(t *testing.T, st store.Store, c *clock) {
 	t.Helper()
 	a, b := mustAccount(t, st, "A@example.com", cola.TierPro), mustAccount(t, st, "b@example.com", cola.TierFree)
 	mustKey(t, st, b.ID, 9)
+	mustCustomer(t, st, a.ID, "cus_a")
+	mustCustomer(t, st, b.ID, "cus_b")
+	mustSubscribe(t, st, a.ID, starter("sub_1"), "evt_1")
 	k := mustKey(t, st, a.ID, 1)
 	expiring, err := st.CreateKey(t.Context(),
-		store.Key{AccountID: a.ID, Name: "ünïcode", ExpiresAt: epoch.Add(time.Hour)}, keyHash(4), 0)
+		store.Key{AccountID: a.ID, Name: "ünïcode", ExpiresAt: epoch.Add(time.Hour), KeyAccess: store.KeyAccess{
+			Networks: mustNetworks(t, "203.0.113.7,2001:db8::/64"),
+		}}, keyHash(4), 0)
 	must(t, expiring, err)
 	populateLinks(t, st, c, a.ID)
 	populateSignIns(t, st, c, a.ID)

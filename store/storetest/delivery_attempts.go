@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +16,8 @@ func testAttempts(t *testing.T, open Opener) {
 		{"delivered", attemptDelivered},
 		{"retried and failed", attemptRetriedThenFailed},
 		{"failing destination is paused", failingDestinationPaused},
+		{"skipped without an attempt", skippedWithoutAttempt},
+		{"exchanges", attemptExchanges},
 		{"gone destination is disabled", goneDestinationDisabled},
 		{"later delivery prevents the pause", workingDestinationNotPaused},
 		{"pause notification", pauseNotification},
@@ -355,4 +359,50 @@ func concurrentPauseAndRuns(t *testing.T, st store.Store, _ *clock) {
 	}
 	checkEqual(t, "number of deliveries for runs", 15,
 		len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: a.hook.UUID, SavedSearch: a.search.UUID})))
+}
+
+// skippedWithoutAttempt checks that skipping a delivery records no attempt and doesn't affect its
+// destination, and that it can be replayed.
+func skippedWithoutAttempt(t *testing.T, st store.Store, _ *clock) {
+	a := mustNotify(t, st, "a@example.com", 1, 1)
+	d := mustClaimDelivery(t, st)
+	skip := store.Attempt{Due: d, At: duePast, State: cola.DeliverySkipped, Error: "Not here.\x00"}
+	mustRecordAttempt(t, st, skip)
+	got := mustDelivery(t, st, a.ID, d.ID)
+	want := cola.DeliveryDetail{Delivery: got.Delivery, Attempts: []cola.DeliveryAttempt{}}
+	want.State, want.Error, want.AttemptCount = cola.DeliverySkipped, cola.Some("Not here.\uFFFD"), 0
+	want.NextAttemptAt, want.SettledAt = cola.Opt[cola.Timestamp]{}, cola.Some(cola.TimestampOf(duePast))
+	checkEqual(t, "DeliveryOf", want, got)
+	checkEqual(t, "destination", a.hook, mustReload(t, st, a.hook))
+	checkAttemptRejected(t, st, "skipped again", skip)
+	n, err := st.ReplayUndelivered(t.Context(), a.ID, a.hook.UUID, duePast, noLimit)
+	checkEqual(t, "replayed", 1, must(t, n, err))
+}
+
+// attemptExchanges checks that what attempts sent and received is stored within limits, in their
+// order, and only shown to the account.
+func attemptExchanges(t *testing.T, st store.Store, _ *clock) {
+	a, b := mustNotify(t, st, "a@example.com", 1, 1), roomyAccount(t, st, "b@example.com")
+	first := store.Exchange{Subject: "1 new label", Sent: `{"type": "é"}`, Headers: "Server: x\nLocation: /", Response: "No."}
+	retry := retriedAttempt(mustClaimDelivery(t, st), duePast)
+	retry.Exchange = first
+	mustRecordAttempt(t, st, retry)
+	next, err := st.ClaimDeliveries(t.Context(), duePast.Add(week), allKinds, noLimit, anHour)
+	if must(t, next, err); len(next) != 1 {
+		t.Fatalf("%d deliveries claimed, want 1", len(next))
+	}
+	long := retriedAttempt(next[0], duePast.Add(anHour))
+	long.Exchange = store.Exchange{
+		Subject: "a\x00b", Sent: strings.Repeat("é", store.MaxSent), Headers: strings.Repeat("h", 2*store.MaxResponseHeaders),
+		Response: "\xff" + strings.Repeat("é", store.MaxResponse),
+	}
+	mustRecordAttempt(t, st, long)
+	got, err := st.Exchanges(t.Context(), a.ID, next[0].ID)
+	checkEqual(t, "Exchanges", []store.Exchange{first, {
+		Subject: "a\uFFFDb", Sent: strings.Repeat("é", store.MaxSent/2), Headers: strings.Repeat("h", store.MaxResponseHeaders),
+		Response: "\uFFFD" + strings.Repeat("é", (store.MaxResponse-1)/2),
+	}}, must(t, got, err))
+	if got, err := st.Exchanges(t.Context(), b.ID, next[0].ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("Exchanges of another account = %+v, %v, want ErrNotFound", got, err)
+	}
 }

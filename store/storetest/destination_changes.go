@@ -252,6 +252,8 @@ func attempt(t tb, st store.Store, claimed map[string]store.DueDelivery, d store
 			Error:  failure,
 			State:  state,
 			Next:   duePast.Add(2 * week),
+
+			Exchange: store.Exchange{Subject: "Tést", Sent: "{}", Headers: "Server: x", Response: "ok"},
 		})
 	if !recorded || err != nil {
 		t.Errorf("RecordAttempt = %v, %v; want true, nil", recorded, err)

@@ -164,7 +164,7 @@ func RowsBeforeSecrets(created string) string {
 }
 
 // CheckRowsBeforeSecrets checks the migration of the rows that RowsBeforeSecrets writes, and later
-// writes by a process of the previous version. run executes a statement as that version would;
+// writes by a process running the previous version. run executes a statement as that version would;
 // tokenOf reads a destination's token.
 func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run func(statement string) error,
 	tokenOf func(uuid string) string) {

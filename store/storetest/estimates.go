@@ -26,7 +26,7 @@ const receivedID cola.TTBID = 26311001000123
 var receivedOn = cola.NewDate(2026, time.November, 7)
 
 // completedLabel returns a label with a receipt date, but without an approval date. A zero
-// completed date means unknown.
+// completion date means unknown.
 func completedLabel(completed cola.Date) cola.Cola {
 	c := label(0)
 	c.TTBID, c.LatestUpdateDate = receivedID, completed
@@ -148,7 +148,7 @@ func arrivalWithoutEstimate(t *testing.T, st store.Store, _ *clock) {
 	checkArrived(t, st, "with the first effective date", map[cola.TTBID]cola.Revision{firstID + 1: mustRevision(t, st)})
 }
 
-// estimateCases returns labels with IDs and completed dates that cover the rules for date
+// estimateCases returns labels with IDs and completion dates that cover the rules for date
 // estimates.
 func estimateCases() (cases []cola.Cola) {
 	today := cola.DateOf(time.Now())

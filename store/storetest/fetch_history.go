@@ -46,8 +46,8 @@ func historyWindows(t *testing.T, st store.Store, _ *clock) {
 }
 
 // replannedHistory checks that planning a window again removes its history mark if it is complete,
-// but not if it is incomplete. Complete windows have the mark only if a process of an older version
-// completed them.
+// but not if it is incomplete. Complete windows have the mark only if a process running an older
+// version completed them.
 func replannedHistory(t *testing.T, st store.Store, c *clock) {
 	items := func(yield func(*store.Item, error) bool) {
 		for n, state := range []string{store.FetchComplete, store.FetchIncomplete} {

@@ -89,7 +89,7 @@ func fetchedImages(t *testing.T, st store.Store, _ *clock) {
 	for i := range count {
 		l := label(i)
 		if i == 0 {
-			l.TTBID = 99_001_001_000_001 // of the last century
+			l.TTBID = 99_001_001_000_001 // from the last century
 		}
 		for n := range perLabel {
 			id := fmt.Sprint(l.TTBID, "-", n)

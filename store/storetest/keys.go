@@ -26,6 +26,110 @@ func testKeyReplacement(t *testing.T, open Opener) {
 	})
 }
 
+func testKeyAccess(t *testing.T, open Opener) {
+	runChecks(t, open, []check{
+		{"change", changeKey},
+		{"only valid keys are changed", changeInvalidKey},
+		{"replacement keeps the access", replaceRestrictedKey},
+		{"refused keys are unused", refusedKeyUse},
+	})
+}
+
+// keyAccess returns the access that a batch reports for a key.
+func keyAccess(t *testing.T, st store.Store, k store.Key) (access store.KeyAccess) {
+	t.Helper()
+	credential := keyCredential(k.ID)
+	err := st.Settle(t.Context(), store.Batch{
+		ID: NewBatchID(), Accounts: []cola.AccountID{k.AccountID}, Credentials: []cola.Credential{credential},
+	}, func(_ time.Time, states []store.AccountState) []store.Entry {
+		access = states[0].Keys[credential]
+		return nil
+	})
+	mustDo(t, err)
+	return access
+}
+
+func changeKey(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	k, other := mustKey(t, st, a.ID, 1), mustKey(t, st, a.ID, 2)
+	for _, access := range []store.KeyAccess{
+		{Scopes: []cola.Scope{}, Networks: mustNetworks(t, "0.0.0.0/0,::/0,203.0.113.7")},
+		{Scopes: cola.Scopes(), Networks: mustNetworks(t, "2001:db8::/64")},
+		{Scopes: []cola.Scope{}},
+		fullAccess,
+	} {
+		mustDo(t, st.ChangeKey(t.Context(), a.ID, k.ID, "changed é", access))
+		want := k
+		want.Name, want.KeyAccess = "changed é", access
+		found, err := st.KeyByHash(t.Context(), keyHash(1))
+		checkEqual(t, "KeyByHash", want, must(t, found, err))
+		checkEqual(t, "access in the next batch", access, keyAccess(t, st, k))
+		c.advance(time.Second)
+		k.LastUsedAt = found.LastUsedAt
+		if k.LastUsedAt.IsZero() {
+			k.LastUsedAt = c.now().Add(-time.Second) // of keyAccess
+		}
+	}
+	found, err := st.KeyByHash(t.Context(), keyHash(2))
+	checkEqual(t, "another key", other, must(t, found, err))
+}
+
+func changeInvalidKey(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	valid, revoked, other := mustKey(t, st, a.ID, 1), mustKey(t, st, a.ID, 2), mustKey(t, st, b.ID, 3)
+	expired, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, ExpiresAt: c.now().Add(time.Minute)}, keyHash(4), 0)
+	must(t, expired, err)
+	mustDo(t, st.RevokeKey(t.Context(), a.ID, revoked.ID))
+	c.advance(time.Minute)
+	before, err := st.Keys(t.Context(), 0)
+	must(t, before, err)
+	for name, k := range map[string]struct {
+		account cola.AccountID
+		id      int64
+		want    error
+	}{
+		"revoked":               {a.ID, revoked.ID, store.ErrNotActive},
+		"expired":               {a.ID, expired.ID, store.ErrNotActive},
+		"another account's key": {a.ID, other.ID, store.ErrNotFound},
+		"account 0":             {0, valid.ID, store.ErrNotFound},
+		"unknown key":           {a.ID, expired.ID + 100, store.ErrNotFound},
+	} {
+		if err := st.ChangeKey(t.Context(), k.account, k.id, "x", store.KeyAccess{}); !errors.Is(err, k.want) {
+			t.Errorf("%s: error = %v, want %v", name, err, k.want)
+		}
+	}
+	after, err := st.Keys(t.Context(), 0)
+	checkEqual(t, "Keys", before, must(t, after, err))
+}
+
+func replaceRestrictedKey(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	access := store.KeyAccess{Scopes: []cola.Scope{}, Networks: mustNetworks(t, "203.0.113.0/24")}
+	old, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, KeyAccess: access}, numberedHash(1), 0)
+	must(t, old, err)
+	created, err := st.ReplaceKey(t.Context(), a.ID, old.ID, store.Key{KeyAccess: fullAccess}, numberedHash(2), c.now(), 0)
+	checkEqual(t, "access of the new key", access, must(t, created, err).KeyAccess)
+	checkEqual(t, "access in the next batch", access, keyAccess(t, st, created))
+}
+
+// refusedKeyUse checks that a key that decide removes from Valid isn't recorded as used.
+func refusedKeyUse(t *testing.T, st store.Store, _ *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	refused, used := mustKey(t, st, a.ID, 1), mustKey(t, st, a.ID, 2)
+	credentials := []cola.Credential{keyCredential(refused.ID), keyCredential(used.ID)}
+	mustDo(t, st.Settle(t.Context(),
+		store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}, Credentials: credentials},
+		func(_ time.Time, states []store.AccountState) []store.Entry {
+			delete(states[0].Valid, credentials[0])
+			return nil
+		}))
+	keys, err := st.Keys(t.Context(), a.ID)
+	must(t, keys, err)
+	if !keys[0].LastUsedAt.IsZero() || keys[1].LastUsedAt.IsZero() {
+		t.Errorf("last uses = %v, %v, want only the second", keys[0].LastUsedAt, keys[1].LastUsedAt)
+	}
+}
+
 // numberedHash returns a distinct hash for each number.
 func numberedHash(n int) (h store.KeyHash) {
 	binary.BigEndian.PutUint64(h[:], uint64(n))
@@ -181,6 +285,7 @@ func replaceKey(t *testing.T, st store.Store, c *clock) {
 		LastFour:  params.LastFour,
 		CreatedAt: c.now(),
 		ExpiresAt: params.ExpiresAt,
+		KeyAccess: old.KeyAccess,
 	}
 	found, err := st.KeyByHash(t.Context(), keyHash(3))
 	checkEqual(t, "KeyByHash", created, must(t, found, err))
@@ -256,7 +361,7 @@ func replaceInvalidKey(t *testing.T, st store.Store, c *clock) {
 		"duplicate hash":        {a.ID, valid.ID, keyHash(3), store.ErrExists},
 	} {
 		created, err := st.ReplaceKey(t.Context(), k.account, k.id, store.Key{}, k.hash, c.now(), 0)
-		if !errors.Is(err, k.want) || created != (store.Key{}) {
+		if !errors.Is(err, k.want) || created.ID != 0 {
 			t.Errorf("%s: ReplaceKey = %+v, %v; want %v", name, created, err, k.want)
 		}
 	}

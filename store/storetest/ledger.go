@@ -111,6 +111,7 @@ func accountStates(t *testing.T, st store.Store, c *clock) {
 				Exists:  true,
 				Tier:    cola.TierFree,
 				Valid:   map[cola.Credential]bool{keyCredential(ka.ID): true},
+				Keys:    map[cola.Credential]store.KeyAccess{keyCredential(ka.ID): fullAccess},
 			},
 			{
 				Account: b.ID,
@@ -119,8 +120,9 @@ func accountStates(t *testing.T, st store.Store, c *clock) {
 				Used:    cola.Used{DetailViews: 3, ListRecords: 20},
 				Grants:  []store.Grant{{At: granted, Requests: 2}},
 				Valid:   map[cola.Credential]bool{keyCredential(kb.ID): true},
+				Keys:    map[cola.Credential]store.KeyAccess{keyCredential(kb.ID): fullAccess},
 			},
-			{Account: unknown, Valid: map[cola.Credential]bool{}},
+			{Account: unknown, Valid: map[cola.Credential]bool{}, Keys: map[cola.Credential]store.KeyAccess{}},
 		}, got)
 		return nil
 	})

@@ -235,7 +235,7 @@ func concurrentRunAndChange(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// recordAny records a run from any goroutine. The run may be rejected.
+// recordAny records a run, which may be rejected. It may be called from any goroutine.
 func recordAny(t tb, st store.Store, run store.RunRecord) store.RunOutcome {
 	outcomes, err := st.RecordRuns(context.Background(), []store.RunRecord{run})
 	if err != nil || len(outcomes) != 1 {
@@ -304,7 +304,7 @@ func checkRunOnce(t *testing.T, db Database, account cola.AccountID) {
 	}
 }
 
-// running defines the runs of searches as shared work for RunProcesses.
+// running describes search runs as the shared work for RunProcesses.
 var running = sharedWork{
 	jobs:      sharedSearches,
 	work:      "run",

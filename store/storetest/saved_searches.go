@@ -19,6 +19,7 @@ func testSavedSearches(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"create and get", searchRoundTrip},
 		{"list in order of creation", listSearches},
+		{"created with destinations", createWithDestinations},
 		{"another account", searchOfAnotherAccount},
 		{"unknown account and duplicate UUID", createSearchErrors},
 		{"malformed", malformedSearch},
@@ -340,4 +341,54 @@ func activeLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	if stored := mustSearches(t, st, a.ID); created != maxActive || len(stored) != maxActive {
 		t.Errorf("%d searches created, %d stored; want %d", created, len(stored), maxActive)
 	}
+}
+
+// createWithDestinations checks that a search and its destinations are created together or not at
+// all, and only once.
+func createWithDestinations(t *testing.T, st store.Store, _ *clock) {
+	a := roomyAccount(t, st, "a@example.com")
+	n := newSearch(a.ID, 1)
+	n.Once = store.Once{Key: "key:once", Within: anHour}
+	own, all := newHook(a.ID, "https://one.example.com/"), newHook(a.ID, "https://all.example.com/")
+	own.SavedSearch = n.Search.UUID
+	count := func() (searches, destinations int) {
+		_, searches, err := st.SavedSearches(t.Context(), a.ID, 0, noLimit)
+		mustDo(t, err)
+		_, destinations, err = st.Destinations(t.Context(), a.ID, store.Slice{Limit: noLimit})
+		mustDo(t, err)
+		return searches, destinations
+	}
+	limited := all
+	limited.MaxDestinations = 2
+	malformed := all
+	malformed.Address = "a\x00b"
+	for name, bad := range map[string]struct {
+		second store.NewDestination
+		want   error
+	}{
+		"same destination": {own, store.ErrExists}, "limit": {limited, store.ErrLimit}, "malformed": {malformed, store.ErrMalformed},
+	} {
+		n.Destinations = []store.NewDestination{own, bad.second}
+		_, _, err := st.CreateSavedSearch(t.Context(), n)
+		var failed store.DestinationError
+		if !errors.Is(err, bad.want) || !errors.As(err, &failed) {
+			t.Errorf("%s: error = %v, want a DestinationError with %v", name, err, bad.want)
+		}
+		if searches, destinations := count(); searches != 0 || destinations != 1 {
+			t.Errorf("%s: %d searches and %d destinations, want 0 and 1", name, searches, destinations)
+		}
+	}
+	n.Destinations = []store.NewDestination{own, all}
+	for _, repeated := range []bool{false, true} {
+		_, got, err := st.CreateSavedSearch(t.Context(), n)
+		if must(t, got, err) != repeated {
+			t.Errorf("repeated = %t, want %t", got, repeated)
+		}
+		if searches, destinations := count(); searches != 1 || destinations != 3 {
+			t.Errorf("%d searches and %d destinations, want 1 and 3", searches, destinations)
+		}
+	}
+	list := mustDestinations(t, st, a.ID)
+	checkEqual(t, "search of the destination", cola.Some(n.Search.UUID), list[1].SavedSearch)
+	checkEqual(t, "search of the other destination", cola.Opt[string]{}, list[2].SavedSearch)
 }

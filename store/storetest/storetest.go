@@ -17,7 +17,7 @@ import (
 )
 
 // Opener returns an empty store whose clock is the function now. It closes the store when the test
-// ends. Tests may call now from any goroutine.
+// ends. The store may call now from any goroutine.
 type Opener func(t *testing.T, now func() time.Time) store.Store
 
 // Run tests a backend against the contract, each test on its own store.
@@ -47,8 +47,10 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Changes", testChanges},
 		{"Revisions", testRevisions},
 		{"Accounts", testAccounts},
+		{"Subscriptions", testSubscriptions},
 		{"Keys", testKeys},
 		{"KeyReplacement", testKeyReplacement},
+		{"KeyAccess", testKeyAccess},
 		{"Identities", testIdentities},
 		{"LinkedIdentities", testLinkedIdentities},
 		{"Apps", testApps},
@@ -63,6 +65,8 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"SavedSearches", testSavedSearches},
 		{"SavedSearchChanges", testSavedSearchChanges},
 		{"Suspension", testSuspension},
+		{"AccountDeletion", testAccountDeletion},
+		{"AccountEmails", testAccountEmails},
 		{"Destinations", testDestinations},
 		{"Confirmations", testConfirmations},
 		{"Endpoints", testEndpoints},
@@ -275,6 +279,14 @@ func afterCloseSearches(ctx context.Context, st store.Store, errs map[string]err
 	errs["SetFeed"] = st.SetFeed(ctx, 1, "x", nil)
 	errs["Suspend"] = st.Suspend(ctx, 1, "x")
 	errs["Restore"] = st.Restore(ctx, 1)
+	errs["RequestDeletion"] = st.RequestDeletion(ctx, 1, 0)
+	errs["CancelDeletion"] = st.CancelDeletion(ctx, 1)
+	_, errs["QueueQuotaEmails"] = st.QueueQuotaEmails(ctx)
+	errs["SetQuotaEmails"] = st.SetQuotaEmails(ctx, 1, true)
+	_, errs["ClaimAccountEmails"] = st.ClaimAccountEmails(ctx, 1, anHour)
+	errs["SettleAccountEmail"] = st.SettleAccountEmail(ctx, store.AccountEmail{}, 0)
+	_, errs["DueDeletions"] = st.DueDeletions(ctx, 1)
+	_, errs["DeleteAccountData"] = st.DeleteAccountData(ctx, 1)
 	errs["SetActiveLimit"] = st.SetActiveLimit(ctx, 1, 1)
 	_, errs["HasColas"] = st.HasColas(ctx)
 	errs["ColasMissing"] = st.ColasMissing(ctx, store.MissingDetail, func(cola.TTBID) error { return nil })
@@ -285,6 +297,8 @@ func afterCloseSearches(ctx context.Context, st store.Store, errs map[string]err
 	errs["ReleaseDue"] = st.ReleaseDue(ctx, []store.DueSearch{{}})
 	_, errs["NextDue"] = st.NextDue(ctx)
 	_, _, errs["RunsOf"] = st.RunsOf(ctx, 1, "x", store.Slice{})
+	_, errs["RunsAfter"] = st.RunsAfter(ctx, 1, "x", 0, 1)
+	_, errs["MatchesAfter"] = st.MatchesAfter(ctx, 1, "x", 0, 1)
 	_, errs["LatestMatches"] = st.LatestMatches(ctx, 1, 1)
 	_, _, errs["MatchesOf"] = st.MatchesOf(ctx, 1, "x", 0, store.Slice{})
 	_, errs["RequestRun"] = st.RequestRun(ctx, 1, "x", epoch, 1)

@@ -113,7 +113,7 @@ func (c runRows) unreadableSearches() {
 	}
 }
 
-// missingMarks checks that a search created by a process of the previous version gets a mark
+// missingMarks checks that a search created by a process running the previous version gets a mark
 // at its creation.
 func (c runRows) missingMarks() {
 	c.execute(`DELETE FROM saved_searches`)

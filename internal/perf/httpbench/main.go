@@ -29,7 +29,10 @@ type options struct {
 	clients   []int
 	duration  time.Duration // per step and server
 	baseline  string        // another build of colaregistry to compare with, or empty
+	overload  float64       // multiple of the sustained rate; 0 skips the step
 	profiles  string        // folder, or empty
+	stalls    time.Duration // how long to look for stalls instead
+	rate      int           // requests per second, then
 }
 
 // sliceDuration is how long a step measures one server before it turns to the next one, so that
@@ -49,6 +52,9 @@ func main() {
 	flag.DurationVar(&o.duration, "duration", 30*time.Second, "duration of a step, for each server")
 	flag.StringVar(&o.baseline, "baseline", "", "another build of colaregistry with the same schema, to compare with in the same run")
 	flag.StringVar(&o.profiles, "profiles", "", "folder for CPU and allocation profiles of each step and server")
+	flag.Float64Var(&o.overload, "overload", 2, "multiple of the sustained rate for the last step; 0 skips it")
+	flag.DurationVar(&o.stalls, "stalls", 0, "for how long to look for slow requests instead, with imports during the load; on the first database")
+	flag.IntVar(&o.rate, "rate", 400, "requests per second, with -stalls")
 	flag.Parse()
 	o.databases = strings.Split(*databases, ",")
 	for _, text := range strings.Split(*clients, ",") {
@@ -84,6 +90,9 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	fmt.Printf("%d labels, %d accounts, %s; CPU time, WAL and allocations are per request\n\n", o.labels, o.accounts, measure.Machine())
+	if o.stalls > 0 {
+		return findStalls(ctx, o, targets[0], targets[1])
+	}
 	fmt.Println("| clients | server | requests/s | ratio | p50 | p99 | server CPU | PostgreSQL CPU | WAL | charges per batch | allocated | refused | memory |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, clients := range o.clients {
@@ -91,14 +100,17 @@ func run(ctx context.Context, o options) (err error) {
 			return err
 		}
 	}
-	return nil
+	if o.overload == 0 {
+		return nil
+	}
+	return overload(ctx, o, targets[1:])
 }
 
 // step measures all servers with a number of clients, and prints a row for each.
 func step(ctx context.Context, o options, targets []*target, clients int) error {
 	for _, t := range targets {
 		t.result = result{}
-		if _, err := measure.Search(measure.Timeout(ctx, time.Second), t.server.Address, t.keys, clients); err != nil {
+		if _, err := measure.Search(measure.Timeout(ctx, time.Second), t.server.Address, t.keys, clients, 0); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/colaregistry/colaregistry/internal/keyring"
+	"github.com/colaregistry/colaregistry/internal/loadtest"
 	"github.com/colaregistry/colaregistry/internal/perf/measure"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 	"github.com/colaregistry/colaregistry/store"
@@ -33,6 +34,10 @@ type target struct {
 	keys     []string
 	postgres *pgtest.Server // or nil
 	conn     *pgx.Conn      // to the database on it
+	flags    []string       // of every command, to select the database
+	dir      string         // data directory
+	log      string         // file
+	material loadtest.Material
 	result   result
 }
 
@@ -83,7 +88,7 @@ func (t *target) measure(ctx context.Context, d time.Duration, clients int, prof
 		return err
 	}
 	before, databaseBefore, started := t.server.CPU(), t.databaseCPU(), time.Now()
-	found, err := measure.Search(measure.Timeout(ctx, d), t.server.Address, t.keys, clients)
+	found, err := measure.Search(measure.Timeout(ctx, d), t.server.Address, t.keys, clients, 0)
 	t.result.took += time.Since(started)
 	t.result.cpu += t.server.CPU() - before
 	t.result.databaseCPU += t.databaseCPU() - databaseBefore
@@ -231,17 +236,22 @@ func (t *target) start(ctx context.Context, o options, dir string) (err error) {
 	} else if st, err = sqlite.Open(ctx, filepath.Join(dir, "registry.db"), sqlite.Options{}); err != nil {
 		return err
 	}
+	t.flags, t.dir, t.log = flags, dir, dir+".log"
 	t.keys, err = measure.Accounts(ctx, st, o.accounts)
-	if err = errors.Join(err, st.Close()); err != nil {
-		return err
+	if err == nil {
+		err = measure.Import(ctx, t.program, o.labels, 1, flags...)
 	}
-	if err := measure.Import(ctx, t.program, o.labels, flags...); err != nil {
+	if err == nil && o.stalls > 0 {
+		serveFlags = append(serveFlags, "--log-level", "debug")
+		t.material, err = loadtest.ReadMaterial(ctx, st)
+	}
+	if err = errors.Join(err, st.Close()); err != nil {
 		return err
 	}
 	if t.admin, err = measure.FreeAddress(); err != nil {
 		return err
 	}
 	serveFlags = append(append(serveFlags, "--admin-listen", t.admin), flags...)
-	t.server, err = measure.Serve(ctx, t.program, dir+".log", serveFlags...)
+	t.server, err = measure.Serve(ctx, t.program, t.log, serveFlags...)
 	return err
 }

@@ -31,8 +31,8 @@ func Build(ctx context.Context, dir string) (program string, err error) {
 
 // Import generates demo labels and imports them as in the README, by piping the demo command into
 // the import command. flags select the database.
-func Import(ctx context.Context, program string, labels int, flags ...string) error {
-	demo := exec.CommandContext(ctx, program, "demo", "--colas", strconv.Itoa(labels))
+func Import(ctx context.Context, program string, labels, seed int, flags ...string) error {
+	demo := exec.CommandContext(ctx, program, "demo", "--colas", strconv.Itoa(labels), "--seed", strconv.Itoa(seed))
 	load := exec.CommandContext(ctx, program, append(append([]string{"import"}, flags...), "colas", "-")...)
 	pipe, err := demo.StdoutPipe()
 	if err != nil {

@@ -23,7 +23,7 @@ func TestImport(t *testing.T) {
 	dir := t.TempDir()
 	program := mustScript(t,
 		`if [ "$1" = demo ]; then echo "made $3"; else echo "$@" >`+dir+`/args; cat >`+dir+`/read; fi`)
-	if err := Import(t.Context(), program, 7, "--data-dir", "here"); err != nil {
+	if err := Import(t.Context(), program, 7, 1, "--data-dir", "here"); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{"args": "import --data-dir here colas -\n", "read": "made 7\n"} {
@@ -36,7 +36,7 @@ func TestImport(t *testing.T) {
 // TestImportFailure checks that a failed import also ends the program that generates labels.
 func TestImportFailure(t *testing.T) {
 	program := mustScript(t, `if [ "$1" = demo ]; then yes; else exit 3; fi`)
-	if err := Import(t.Context(), program, 7); err == nil || !strings.Contains(err.Error(), "exit status 3") {
+	if err := Import(t.Context(), program, 7, 1); err == nil || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("failed import: err = %v, want exit status 3", err)
 	}
 }

@@ -64,12 +64,23 @@ func (s *Searches) Add(other Searches) {
 	s.Bytes += other.Bytes
 }
 
-// Search runs the mix of searches from several concurrent clients until the context ends. Each
-// client keeps one connection. Requests rotate through the keys.
+// record adds a response.
+func (s *Searches) record(status, size int, took time.Duration) {
+	if s.Statuses == nil {
+		s.Statuses = map[int]int{}
+	}
+	s.Latencies = append(s.Latencies, took)
+	s.Statuses[status]++
+	s.Bytes += int64(size)
+}
+
+// Search runs the mix of searches from several concurrent clients until the context ends or they
+// have sent limit requests; 0 is no limit. Each client keeps one connection. Requests rotate
+// through the keys.
 //
 // The clients share the machine with the server, so they avoid net/http, whose client needs about
 // as much CPU time per request as the server.
-func Search(ctx context.Context, address string, keys []string, clients int) (Searches, error) {
+func Search(ctx context.Context, address string, keys []string, clients, limit int) (Searches, error) {
 	var mu sync.Mutex
 	var all Searches
 	var failed error
@@ -79,8 +90,9 @@ func Search(ctx context.Context, address string, keys []string, clients int) (Se
 	for c := range clients {
 		wg.Go(func() {
 			random := rand.New(rand.NewPCG(1, uint64(c)))
-			one, err := searchUntil(ctx, address, func() (path, key string) {
-				return paths[random.IntN(len(paths))], keys[int(turn.Add(1))%len(keys)]
+			one, err := searchUntil(ctx, address, func() (path, key string, more bool) {
+				n := int(turn.Add(1))
+				return paths[random.IntN(len(paths))], keys[n%len(keys)], limit == 0 || n <= limit
 			})
 			mu.Lock()
 			defer mu.Unlock()
@@ -92,32 +104,54 @@ func Search(ctx context.Context, address string, keys []string, clients int) (Se
 	return all, failed
 }
 
-// searchUntil sends requests over one connection until the context ends.
-func searchUntil(ctx context.Context, address string, next func() (path, key string)) (s Searches, err error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+// searchUntil sends requests over one connection until the context or the requests end.
+func searchUntil(ctx context.Context, address string, next func() (path, key string, more bool)) (s Searches, err error) {
+	c, err := connect(ctx, address)
 	if err != nil {
 		return s, err
 	}
-	defer conn.Close()
-	s.Statuses = map[int]int{}
-	reader := bufio.NewReaderSize(conn, 16<<10)
-	var request []byte
+	defer c.conn.Close()
 	for ctx.Err() == nil {
-		path, key := next()
-		request = fmt.Appendf(request[:0], "GET /api/v1%s HTTP/1.1\r\nHost: %s\r\nX-API-Key: %s\r\n\r\n", path, address, key)
+		path, key, more := next()
+		if !more {
+			break
+		}
 		started := time.Now()
-		if _, err := conn.Write(request); err != nil {
+		status, size, err := c.search(path, key)
+		if err != nil {
 			return s, err
 		}
-		status, size, err := readResponse(reader)
-		if err != nil {
-			return s, fmt.Errorf("%s: %w", path, err)
-		}
-		s.Latencies = append(s.Latencies, time.Since(started))
-		s.Statuses[status]++
-		s.Bytes += int64(size)
+		s.record(status, size, time.Since(started))
 	}
 	return s, nil
+}
+
+// connection is a client's connection to the server.
+type connection struct {
+	conn    net.Conn
+	reader  *bufio.Reader
+	address string
+	request []byte // reused
+}
+
+func connect(ctx context.Context, address string) (*connection, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return &connection{conn: conn, reader: bufio.NewReaderSize(conn, 16<<10), address: address}, nil
+}
+
+// search sends one request and reads the response.
+func (c *connection) search(path, key string) (status, size int, err error) {
+	c.request = fmt.Appendf(c.request[:0], "GET /api/v1%s HTTP/1.1\r\nHost: %s\r\nX-API-Key: %s\r\n\r\n", path, c.address, key)
+	if _, err := c.conn.Write(c.request); err != nil {
+		return 0, 0, err
+	}
+	if status, size, err = readResponse(c.reader); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return status, size, err
 }
 
 var contentLength = []byte("Content-Length")

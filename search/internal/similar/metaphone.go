@@ -189,7 +189,7 @@ func (m *metaphone) c() int {
 		return m.either("S", "X", 2)
 	case m.has(1, "cia"): // focaccia
 		return m.add("X", 3)
-	case m.char(1) == 'c' && !(m.at == 1 && m.word[0] == 'm'): // but McClellan
+	case m.char(1) == 'c' && !(m.at == 1 && m.word[0] == 'm'): // but not McClellan
 		if !m.in(2, "ieh") || m.has(2, "hu") {
 			return m.add("K", 2)
 		}
@@ -244,7 +244,7 @@ func (m *metaphone) g() int {
 		switch {
 		case m.at == 1 && m.vowel(-1) && !m.slavic:
 			return m.either("KN", "N", 2)
-		case !m.has(2, "ey") && !m.slavic: // champignon, but Cagney
+		case !m.has(2, "ey") && !m.slavic: // champignon, but not Cagney
 			return m.either("N", "KN", 2)
 		}
 		return m.add("KN", 2)

@@ -4,32 +4,38 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-func TestConnectWithKeys(t *testing.T) {
+func TestQuickstartWithKeys(t *testing.T) {
 	s := mustSite(t)
-	a := s.get("/connect")
+	a := s.get("/quickstart")
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, "https://registry.example/api/v1", "https://registry.example/mcp", "YOUR_KEY",
 		"/keys/new", "read -rs API_KEY",
-		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer YOUR_KEY'", `id="chatgpt"`, "Claude Desktop", "Cursor", "VS Code")
+		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer YOUR_KEY'", `id="chatgpt"`, "Claude Desktop", `"X-API-Key:${API_KEY}"`, `href="/docs/reference/labels"`, "Cursor", "VS Code")
 	if strings.Contains(a.text, "By signing in") || strings.Contains(a.body, `href="/apps">connected apps`) {
 		t.Error("page offers sign-in, which is not set up")
 	}
-	s.by("").get("/connect").redirects(t)
+	s.by("").get("/quickstart").redirects(t)
+	old := s.by(ann).get("/connect")
+	if got := old.Header.Get("Location"); old.StatusCode != http.StatusMovedPermanently || got != "/quickstart" {
+		t.Errorf("/connect: %d to %q, want 301 to /quickstart", old.StatusCode, got)
+	}
 }
 
-func TestConnectBySigningIn(t *testing.T) {
+func TestQuickstartBySigningIn(t *testing.T) {
 	s := mustSite(t)
 	s.handler = New(s.registry.Service, s.browsers, Options{
 		PublicURL: registrytest.PublicURL +
 			"/", SignInForApps: true, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
 	})
-	a := s.get("/connect")
+	a := s.get("/quickstart")
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, `href="/apps">connected apps`,
 		"claude mcp add --transport http colaregistry 'https://registry.example/mcp'</code>", "With a key",
@@ -68,6 +74,23 @@ func TestSettings(t *testing.T) {
 	for _, s := range v.setupsWithKey(key) {
 		if asks := s.ID == "vs-code"; strings.Contains(s.Text, key) == asks {
 			t.Errorf("%s: contains the key: %t, want %t:\n%s", s.Name, asks, !asks, s.Text)
+		}
+	}
+}
+
+// TestSettingsInGuide checks that the assistants guide has the same settings as the dashboard.
+func TestSettingsInGuide(t *testing.T) {
+	guide, err := os.ReadFile("../docs/ASSISTANTS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &request{edge: &edge{opts: Options{PublicURL: "http://127.0.0.1:8080"}}}
+	text := strings.NewReplacer("'", "", `"`, "").Replace(string(guide)) // quoted differently in the shell
+	for _, s := range req.assistantsWithKey("<secret>") {
+		if !slices.ContainsFunc([]string{"$API_KEY", "lar_…", "${env:API_KEY}"}, func(secret string) bool {
+			return strings.Contains(text, strings.NewReplacer("'", "", `"`, "", "<secret>", secret).Replace(s.Text))
+		}) {
+			t.Errorf("the guide lacks the settings for %s:\n%s", s.Name, s.Text)
 		}
 	}
 }

@@ -8,7 +8,15 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-func connectRoutes() []route { return []route{get(connectPath, (*request).connect)} }
+func quickstartRoutes() []route {
+	return []route{get(quickstartPath, (*request).quickstart), get(connectPath, (*request).redirectConnect)}
+}
+
+// redirectConnect redirects the page's former path.
+func (req *request) redirectConnect() error {
+	http.Redirect(req.w, req.http, quickstartPath, http.StatusMovedPermanently)
+	return nil
+}
 
 // serverName is the name of this server in client settings; keyPlaceholder stands in for an API
 // key.
@@ -40,25 +48,27 @@ type way struct {
 	setup
 }
 
-// connectPage explains how to connect programs and assistants.
-type connectPage struct {
+// quickstartPage explains how to make the first call and how to connect assistants.
+type quickstartPage struct {
 	API, MCP   string // their URLs
 	SignIn     bool   // apps can sign in
 	Prompt     copied // commands that read a key into the environment
-	Try        copied
+	Usage      copied // a free call
+	Search     copied
 	Assistants []assistant
 	Others     setup // for all other clients
 }
 
-func (req *request) connect() error {
-	p := connectPage{
+func (req *request) quickstart() error {
+	p := quickstartPage{
 		API: req.opts.PublicURL + apiPath, MCP: req.mcpURL(), SignIn: req.opts.SignInForApps,
 		Prompt:     copied{"commands", "read -rs API_KEY\nexport API_KEY"},
-		Try:        copied{"command", req.call("GET", "/usage", "").Curl()},
+		Usage:      copied{"usage command", req.call("GET", "/usage", "").Curl()},
+		Search:     copied{"search command", req.call("GET", "/colas?q=oak&per_page=3", "").Curl()},
 		Assistants: req.assistants(),
 		Others:     req.otherClients(keyPlaceholder),
 	}
-	return req.show(http.StatusOK, "connect", page{Title: "Connect a client", Data: p})
+	return req.show(http.StatusOK, "quickstart", page{Title: "Quickstart", Data: p})
 }
 
 func (req *request) mcpURL() string { return req.opts.PublicURL + mcpPath }
@@ -108,24 +118,18 @@ func (req *request) setupsWithKey(key string) []setup {
 func (req *request) assistantsWithKey(key string) []setup {
 	return []setup{
 		{
-			ID: "claude-code", Name: "Claude Code",
-			Before: "Run in a shell:",
-			Text: fmt.Sprintf("claude mcp add --transport http %s %s --header %s",
-				serverName, web.ShellQuote(req.mcpURL()), web.ShellQuote("Authorization: Bearer "+key)),
-		},
-		{
-			ID: "claude-desktop", Name: "Claude Desktop",
-			Before: "Install colaregistry on the same computer, then add this to claude_desktop_config.json. Replace the " +
-				"path with the location of the colaregistry binary.",
+			ID: "claude", Name: "Claude",
+			Before: "For Claude Desktop, install Node.js, add this to claude_desktop_config.json (Settings > Developer > Edit " +
+				"Config), and restart Claude Desktop. The program mcp-remote forwards messages to this server.",
 			Text: settings(`{
   "mcpServers": {
     "NAME": {
-      "command": "/path/to/colaregistry",
-      "args": ["mcp", "--url", "BASE"],
-      "env": { "COLAREGISTRY_API_KEY": "KEY" }
+      "command": "npx",
+      "args": ["-y", "mcp-remote@latest", "MCP", "--header", "X-API-Key:${API_KEY}"],
+      "env": { "API_KEY": "SECRET" }
     }
   }
-}`, "BASE", req.opts.PublicURL, "KEY", key),
+}`, "MCP", req.mcpURL(), "SECRET", key),
 			After: "This works in any client that runs local MCP servers.",
 		},
 		{
@@ -135,10 +139,10 @@ func (req *request) assistantsWithKey(key string) []setup {
   "mcpServers": {
     "NAME": {
       "url": "MCP",
-      "headers": { "Authorization": "Bearer KEY" }
+      "headers": { "Authorization": "Bearer SECRET" }
     }
   }
-}`, "MCP", req.mcpURL(), "KEY", key),
+}`, "MCP", req.mcpURL(), "SECRET", key),
 			After: "To keep the key out of the file, use an environment variable: ${env:API_KEY}.",
 		},
 		{
@@ -155,6 +159,12 @@ func (req *request) assistantsWithKey(key string) []setup {
   }
 }`, "MCP", req.mcpURL()),
 		},
+		{
+			ID: "claude-code", Name: "Claude Code",
+			Before: "Run in a shell:",
+			Text: fmt.Sprintf("claude mcp add --transport http %s %s --header %s",
+				serverName, web.ShellQuote(req.mcpURL()), web.ShellQuote("Authorization: Bearer "+key)),
+		},
 	}
 }
 
@@ -168,10 +178,10 @@ func (req *request) otherClients(key string) setup {
     "NAME": {
       "type": "http",
       "url": "MCP",
-      "headers": { "Authorization": "Bearer KEY" }
+      "headers": { "Authorization": "Bearer SECRET" }
     }
   }
-}`, "MCP", req.mcpURL(), "KEY", key),
+}`, "MCP", req.mcpURL(), "SECRET", key),
 	}
 }
 
@@ -179,16 +189,17 @@ func (req *request) otherClients(key string) setup {
 func (req *request) assistantsSignedIn() []setup {
 	return []setup{
 		{
-			ID: "claude-code", Name: "Claude Code",
-			Before: "Run in a shell:",
-			Text:   fmt.Sprintf("claude mcp add --transport http %s %s", serverName, web.ShellQuote(req.mcpURL())),
-			After:  "Then start Claude Code, enter /mcp, select " + serverName + " and sign in.",
+			ID: "claude", Name: "Claude",
+			Before: "On the web or in Claude Desktop, open Settings > Connectors, add a custom connector with this URL and " +
+				"sign in. Anthropic connects from the internet, so this server needs a public https URL.",
+			Text: req.mcpURL(),
 		},
 		{
-			ID: "claude-desktop", Name: "Claude Desktop",
-			Before: "In Settings > Connectors, add a custom connector with this URL and sign in. Anthropic connects " +
-				"from the internet, so this server needs a public https URL.",
-			Text: req.mcpURL(),
+			ID: "chatgpt", Name: "ChatGPT",
+			Before: "Turn on developer mode (Settings > Apps & Connectors > Advanced settings), then create a " +
+				"connector with this URL and OAuth authentication. This server needs a public https URL.",
+			Text:  req.mcpURL() + "/chatgpt",
+			After: "Leave the client ID and client secret blank. If ChatGPT requires them, ask your administrator.",
 		},
 		{
 			ID: "cursor", Name: "Cursor",
@@ -209,18 +220,15 @@ func (req *request) assistantsSignedIn() []setup {
 }`, "MCP", req.mcpURL()),
 		},
 		{
-			ID: "chatgpt", Name: "ChatGPT",
-			Before: "Turn on developer mode (Settings > Apps & Connectors > Advanced settings), then create a " +
-				"connector with this URL and OAuth authentication. This server needs a public https URL.",
-			Text:  req.mcpURL() + "/chatgpt",
-			After: "Leave the client ID and client secret blank. If ChatGPT requires them, ask your administrator.",
+			ID: "claude-code", Name: "Claude Code",
+			Before: "Run in a shell:",
+			Text:   fmt.Sprintf("claude mcp add --transport http %s %s", serverName, web.ShellQuote(req.mcpURL())),
+			After:  "Then start Claude Code, enter /mcp, select " + serverName + " and sign in.",
 		},
 	}
 }
 
-// settings fills in NAME and the given placeholders in a settings template. It leaves
-// COLAREGISTRY_API_KEY as it is, although it contains the placeholder KEY.
+// settings fills in the placeholder NAME and the given ones in a settings template.
 func settings(text string, pairs ...string) string {
-	return strings.NewReplacer(append([]string{"NAME", serverName, "COLAREGISTRY_API_KEY", "COLAREGISTRY_API_KEY"},
-		pairs...)...).Replace(text)
+	return strings.NewReplacer(append([]string{"NAME", serverName}, pairs...)...).Replace(text)
 }

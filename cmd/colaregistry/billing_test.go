@@ -1,0 +1,102 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/stripetest"
+)
+
+// stripeFlags returns the flags of a server that uses a fake of Stripe.
+func stripeFlags(s *stripetest.Server) []string {
+	return []string{
+		"--stripe-api-url", s.URL, "--stripe-secret-key", stripetest.SecretKey,
+		"--stripe-webhook-secret", stripetest.WebhookSecret,
+	}
+}
+
+// TestStripeEvents kills a server while it reads a subscription from Stripe, and sends the events again,
+// in reverse order, to two others. The next request has the limits of the plan. Commands then leave the
+// tier to Stripe.
+func TestStripeEvents(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h testRegistry) {
+		st := mustOpen(t, h)
+		ann, secret, _ := mustAccount(t, st, "payer@example.com", cola.TierFree)
+		if _, err := st.AddCustomer(t.Context(), ann.ID, "cus_ann"); err != nil {
+			t.Fatal(err)
+		}
+		stripe := stripetest.Start(t)
+		stripe.AddCustomer("cus_ann")
+		stripe.Subscribe("cus_ann", "pro_monthly")
+		send := func(s *serverProcess, e stripetest.Event) int {
+			r := e.Request(stripetest.WebhookSecret, time.Now())
+			again, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.root()+r.URL.Path, r.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again.Header = r.Header
+			resp, err := http.DefaultClient.Do(again)
+			if err != nil {
+				return 0
+			}
+			resp.Body.Close()
+			return resp.StatusCode
+		}
+		dying := startServer(t, h, stripeFlags(stripe)...)
+		stripe.SetFault(func(*http.Request) int { dying.kill(); return 0 })
+		if status := send(dying, stripe.Events()[0]); status != 0 {
+			t.Errorf("killed server: status %d", status)
+		}
+		stripe.SetFault(nil)
+		one, two := startServer(t, h, stripeFlags(stripe)...), startServer(t, h, stripeFlags(stripe)...)
+		events := stripe.Events()
+		for i := range events {
+			for _, s := range []*serverProcess{one, two} {
+				if status := send(s, events[len(events)-1-i]); status != http.StatusOK {
+					t.Errorf("%s: status %d, want 200", events[len(events)-1-i].Type, status)
+				}
+			}
+		}
+		if a := one.get(t, "/usage", secret.Reveal()); a.at("data", "tier") != "pro" {
+			t.Errorf("usage after the events: %s", a.body)
+		}
+		for _, s := range []*serverProcess{one, two} {
+			if log := s.err.String(); !strings.Contains(log, "stripe event") || strings.Contains(log, stripetest.SecretKey) ||
+				strings.Contains(log, stripetest.WebhookSecret) {
+				t.Errorf("log lacks the events or contains a secret:\n%s", log)
+			}
+		}
+		set := command(append([]string{"account", "set-tier", "--account", ann.Email, "--tier", "free"}, h.flags()...)...)
+		if out, err := set.CombinedOutput(); err == nil || !strings.Contains(string(out), "sub_") {
+			t.Errorf("set-tier: %v, want an error that names the subscription:\n%s", err, out)
+		}
+		suspend := command(append([]string{"account", "suspend", "--account", ann.Email, "--reason", "Test"}, h.flags()...)...)
+		if out, err := suspend.CombinedOutput(); err != nil || !strings.Contains(string(out), "sub_") {
+			t.Errorf("suspend: %v, want a note that names the subscription:\n%s", err, out)
+		}
+	})
+}
+
+func TestStripeFlags(t *testing.T) {
+	t.Parallel()
+	for name, flags := range map[string][]string{
+		"--stripe-webhook-secret-file": {"--stripe-secret-key", "sk_test_1"},
+		"--stripe-secret-key-file":     {"--stripe-webhook-secret", "whsec_1"},
+		"--stripe-secret-key":          {"--stripe-secret-key", "pk_test_1", "--stripe-webhook-secret", "whsec_1"},
+		"--stripe-webhook-secret":      {"--stripe-secret-key", "rk_test_1", "--stripe-webhook-secret", "we_1"},
+		"--stripe-api-url":             {"--stripe-api-url", "stripe"},
+		"--stripe-grace-days":          {"--stripe-grace-days", "91"},
+		"--billing-url": {
+			"--stripe-secret-key", "sk_test_1", "--stripe-webhook-secret", "whsec_1", "--billing-url", "https://a.example",
+		},
+	} {
+		c := command(append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--demo", "never"}, flags...)...)
+		if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), name) {
+			t.Errorf("%v: error %v, want one about %s:\n%s", flags, err, name, out)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package dashboard
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
+	"github.com/colaregistry/colaregistry/internal/stripetest"
+)
+
+func TestPlans(t *testing.T) {
+	s := mustSite(t)
+	open := s.by("").get("/plans")
+	open.checkHTML(t)
+	open.shows(t, http.StatusOK, "Free", "Starter", "Pro", "$39", "$99", "10,000", "1,000,000", "recommended",
+		"ask your administrator", `href="/sign-in?return=%2Fplans"`)
+	if strings.Contains(open.body, "your plan</span>") {
+		t.Error("signed-out visitor has a plan")
+	}
+	own := s.get("/plans")
+	own.checkHTML(t)
+	own.shows(t, http.StatusOK, `Pro <span class="state good">your plan</span></h2>`, `href="/usage"`, "/api/v1/usage'")
+	if strings.Count(own.body, "your plan</span>") != 1 || strings.Contains(own.body, "recommended") {
+		t.Error("want the account's plan marked, and no recommendation")
+	}
+	if len(buttons(own)) != 0 {
+		t.Errorf("buttons %v on a server that doesn't sell plans", buttons(own))
+	}
+	s.handler = New(s.registry.Service, s.browsers, Options{
+		PublicURL: registrytest.PublicURL, BillingURL: "https://billing.example/change?a=1&b=2",
+		Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
+	})
+	paid := s.get("/plans")
+	paid.checkHTML(t)
+	paid.shows(t, http.StatusOK, `<a class="button" href="https://billing.example/change?a=1&b=2">Change plan</a>`)
+}
+
+var planButton = regexp.MustCompile(`action="(/plans(?:/billing)?)">.*?(?:name="plan" value="(\w+)">)?<button`)
+
+// buttons returns the plans that a page has a button for, and "billing".
+func buttons(a response) (all []string) {
+	for _, m := range planButton.FindAllStringSubmatch(a.body, -1) {
+		if m[1] == billingPath {
+			m[2] = "billing"
+		}
+		all = append(all, m[2])
+	}
+	return all
+}
+
+var away = regexp.MustCompile(`<meta http-equiv="refresh" content="0;url=([^"]+)">`)
+
+// atStripe submits a form that leads to a page at Stripe, chooses an action there, and returns the
+// address to which that leads.
+func (s *site) atStripe(path, plan, action string) string {
+	s.t.Helper()
+	a := s.post(path, url.Values{"plan": {plan}})
+	a.checkHTML(s.t)
+	m := away.FindStringSubmatch(a.text)
+	if a.StatusCode != http.StatusOK || m == nil {
+		s.t.Fatalf("%s %s: status %d, no redirect\n%s", path, plan, a.StatusCode, a.body)
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.PostForm(m[1], url.Values{"action": {action}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp.Body.Close()
+	return strings.TrimPrefix(resp.Header.Get("Location"), registrytest.PublicURL)
+}
+
+// TestPlanLife subscribes, upgrades, misses a payment, pays, cancels, and subscribes again.
+func TestPlanLife(t *testing.T) {
+	s := mustSell(t)
+	sub := func() stripetest.Subscription {
+		all := s.registry.Stripe.Subscriptions(s.registry.Stripe.Customers()[0])
+		return all[len(all)-1]
+	}
+	for _, step := range []struct {
+		desc    string
+		do      func() (back string)
+		tier    cola.Tier
+		shows   []string
+		buttons string // on the plans page
+		banner  bool   // on other pages
+	}{
+		{"new account", func() string { return "/plans" }, cola.TierFree, nil, "[starter pro]", false},
+		{"subscribe", func() string { return s.atStripe("/plans", "starter", "pay") }, cola.TierStarter, []string{"renews"}, "[billing free pro]", false},
+		{"upgrade", func() string { return s.atStripe("/plans", "pro", "confirm") }, cola.TierPro, []string{"renews"}, "[billing free starter]", false},
+		{"payment fails", func() string { return s.atStripe("/plans/billing", "", "past_due") }, cola.TierPro, []string{"Nov 27, 2026"}, "[billing]", true},
+		{"grace ends", func() string {
+			s.registry.Advance(8 * 24 * time.Hour)
+			return "/plans/return"
+		}, cola.TierFree, nil, "[billing]", true},
+		{"pay", func() string { return s.atStripe("/plans/billing", "", "active") }, cola.TierPro, []string{"renews"}, "[billing free starter]", false},
+		{"cancel", func() string { return s.atStripe("/plans", "free", "cancel") }, cola.TierPro, []string{"canceled", "Dec 20, 2026"}, "[billing]", false},
+		{"period ends", func() string {
+			s.registry.Stripe.Change(sub().ID, stripetest.End(s.registry.Now()))
+			return "/plans"
+		}, cola.TierFree, nil, "[starter pro]", false},
+		{"subscribe again", func() string { return s.atStripe("/plans", "pro", "pay") }, cola.TierPro, []string{"renews"}, "[billing free starter]", false},
+	} {
+		back := step.do()
+		if strings.HasPrefix(back, planReturnPath) {
+			if to := s.get(back).redirects(t); to != plansPath {
+				t.Errorf("%s: returns to %s", step.desc, to)
+			}
+		}
+		page := s.get("/plans")
+		page.checkHTML(t)
+		page.shows(t, http.StatusOK, append(step.shows, `<h2 id="plan-`+string(step.tier))...)
+		if got := fmt.Sprint(buttons(page)); got != step.buttons {
+			t.Errorf("%s: buttons %s, want %s", step.desc, got, step.buttons)
+		}
+		own := regexp.MustCompile(`class="plan own" aria-labelledby="plan-(\w+)"`).FindStringSubmatch(page.body)
+		if own == nil || own[1] != string(step.tier) {
+			t.Errorf("%s: own plan %v, want %s", step.desc, own, step.tier)
+		}
+		account := s.get("/account")
+		account.checkHTML(t)
+		if got := strings.Contains(account.body, `class="warning dunning"`); got != step.banner {
+			t.Errorf("%s: banner %t, want %t", step.desc, got, step.banner)
+		}
+	}
+	if n := len(s.registry.Stripe.Customers()); n != 1 {
+		t.Errorf("%d customers, want 1", n)
+	}
+}
+
+// TestUpgradeLimits checks that the limits of a new plan hold on the next request of a key.
+func TestUpgradeLimits(t *testing.T) {
+	s := mustSell(t)
+	key := s.registry.Key(t, s.browsers.callers[ann].Account, "script")
+	search := func() (cola.QuotaState, error) {
+		_, state, err := s.registry.SearchColas(t.Context(), key, cola.SearchParams{})
+		return state, err
+	}
+	for range cola.TierFree.Limits().PerMinute {
+		if _, err := search(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.atStripe("/plans", "starter", "pay")
+	if state, err := search(); err != nil || state.Limits != cola.TierStarter.Limits() {
+		t.Errorf("after the upgrade: limits %v, %v", state.Limits, err)
+	}
+}
+
+// TestPlanReturn opens the return page before the payment is confirmed, and while Stripe is down.
+func TestPlanReturn(t *testing.T) {
+	s := mustSell(t)
+	s.get("/plans/return?plan=pro").shows(t, http.StatusNotFound) // no customer
+	s.post("/plans", url.Values{"plan": {"pro"}})
+	wait := func(path, next string) {
+		t.Helper()
+		a := s.get(path)
+		a.checkHTML(t)
+		a.shows(t, http.StatusOK, `role="status"`)
+		if got := a.Header.Get("Refresh"); got != next {
+			t.Errorf("%s: Refresh %q, want %q", path, got, next)
+		}
+	}
+	wait("/plans/return?plan=pro", "3;url=/plans/return?plan=pro&check=1")
+	wait("/plans/return?plan=pro&check=9", "3;url=/plans/return?plan=pro&check=10")
+	wait("/plans/return?plan=pro&check=10", "")
+	wait("/plans/return?plan=pro&check=-1", "")
+	s.registry.Stripe.Fault = func(*http.Request) int { return 503 }
+	s.registry.Advance(time.Hour)
+	wait("/plans/return?plan=pro", "3;url=/plans/return?plan=pro&check=1")
+	wait("/plans/return?plan=%0a%22%3e", "3;url=/plans/return?plan=&check=1")
+	s.registry.Stripe.Fault = nil
+	if to := s.get("/plans/return?plan=%0a%22%3e").redirects(t); to != plansPath {
+		t.Errorf("unknown plan returns to %s", to)
+	}
+}
+
+// TestPlanErrors submits the forms of the plans page when they can't work.
+func TestPlanErrors(t *testing.T) {
+	s := mustSell(t)
+	s.post("/plans", url.Values{"plan": {"platinum"}}).shows(t, http.StatusBadRequest)
+	s.post("/plans/billing", nil).shows(t, http.StatusNotFound)
+	s.post("/plans", url.Values{"plan": {"pro"}, accountField: {"999"}}).shows(t, http.StatusForbidden)
+	s.by("").post("/plans", url.Values{"plan": {"pro"}}).shows(t, http.StatusUnauthorized)
+	s.registry.Stripe.Fault = func(*http.Request) int { return 500 }
+	a := s.post("/plans", url.Values{"plan": {"pro"}})
+	a.shows(t, http.StatusServiceUnavailable)
+	a.checkHTML(t)
+	if n := len(s.registry.Stripe.Customers()); n != 0 {
+		t.Errorf("%d customers after failures, want 0", n)
+	}
+	other := mustSite(t)
+	for _, path := range []string{"/plans", "/plans/billing"} {
+		other.post(path, url.Values{"plan": {"pro"}}).shows(t, http.StatusNotFound)
+	}
+	other.get("/plans/return").shows(t, http.StatusNotFound)
+}

@@ -1,0 +1,121 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/vault"
+)
+
+// TestSaveSearchWithDestination checks that a search and a destination are created together, that a
+// webhook's secret is shown once, and that repeating the form creates nothing more.
+func TestSaveSearchWithDestination(t *testing.T) {
+	for _, tt := range []struct {
+		address, all string
+		secret       bool
+	}{
+		{hook, "", true}, {hook, "true", true}, {"buyer@example.org", "", false},
+	} {
+		s := mustSite(t)
+		s.get("/saved-searches/new").shows(t, http.StatusOK, ann, `name="destination.address"`)
+		form := typedSearch("destination.address", " "+tt.address+" ", "destination.all", tt.all, "once", "ABCDEFGH")
+		saved := s.post("/saved-searches/new", form)
+		var path string
+		if tt.secret {
+			saved.shows(t, http.StatusCreated, "whsec_")
+			path = "/saved-searches/" + cutOut(saved.body, `class="button" href="/saved-searches/`, `"`)
+		} else {
+			path = saved.redirects(t)
+		}
+		if again := s.post("/saved-searches/new", form).redirects(t); again != path {
+			t.Errorf("%s: repeating redirects to %s, want %s", tt.address, again, path)
+		}
+		destinations := s.destinationsOf(ann)
+		if len(destinations) != 2 {
+			t.Fatalf("%s: destinations %v, want 2", tt.address, destinations)
+		}
+		page := s.get(destinations[1])
+		page.shows(t, http.StatusOK, tt.address)
+		page.lacks(t, "whsec_")
+		if forOne := strings.Contains(page.text, `href="`+path+`"`); forOne != (tt.all == "") {
+			t.Errorf("%s, all %q: for one search %t", tt.address, tt.all, forOne)
+		}
+		form.Set("destination.address", "https://other.example.com/")
+		s.post("/saved-searches/new", form).shows(t, http.StatusConflict, "https://other.example.com/")
+	}
+}
+
+// TestSharedDestination checks that a new search can use the destination of another search, without
+// confirming it again, and with the same secret.
+func TestSharedDestination(t *testing.T) {
+	s := mustSite(t)
+	first := s.mustSave(typedSearch())
+	account := s.browsers.callers[ann].Account
+	s.post("/destinations/new", typedWebhook("saved_search", first[16:])).shows(t, http.StatusCreated)
+	pending := s.destinationsOf(ann)[1]
+	s.get("/saved-searches/new").lacks(t, hook)
+	s.post(pending+"/confirm", url.Values{"code": {s.registry.ConfirmationCode(t, account, pending[14:])}}).redirects(t)
+	s.get("/saved-searches/new").shows(t, http.StatusOK, hook, `value="`+pending[14:]+`"`)
+	checked := s.post("/saved-searches/new", typedSearch("name", "", "destinations", pending[14:]))
+	checked.shows(t, http.StatusBadRequest, `value="`+pending[14:]+`" checked`)
+	second := s.mustSave(typedSearch("name", "Second", "destinations", pending[14:]))
+	shared := s.destinationsOf(ann)[2]
+	s.get(shared).shows(t, http.StatusOK, hook, `href="`+second+`"`, `<span class="state good">active`)
+	secrets := map[string]bool{}
+	for _, path := range []string{pending, shared} {
+		d, err := s.registry.Store.Destination(t.Context(), account, path[14:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret, err := s.registry.Vault.Open(vault.Secret, d.UUID, d.Secrets.Current)
+		secrets[secret] = err == nil
+	}
+	if len(secrets) != 1 {
+		t.Error("the shared destination has another secret")
+	}
+}
+
+// TestSaveSearchWithInvalidDestination checks that an error in either part is shown next to its field, keeps
+// everything entered and creates nothing.
+func TestSaveSearchWithInvalidDestination(t *testing.T) {
+	s := mustSite(t)
+	s.join("bob@example.com", cola.TierFree)
+	bobs := s.by("bob@example.com").destinationsOf("bob@example.com")[0][14:]
+	created := s.post("/destinations/new", typedWebhook())
+	created.shows(t, http.StatusCreated)
+	for _, tt := range []struct {
+		name   string
+		fields []string
+		status int
+		shows  []string
+	}{
+		{"http", []string{"destination.address", "http://hooks.example.com/"}, 400, []string{`href="#destination-address"`}},
+		{"private", []string{"destination.address", "https://10.0.0.1/"}, 400, []string{`href="#destination-address"`}},
+		{"not an address", []string{"destination.address", "<b>@"}, 400, []string{`href="#destination-address"`, `value="&lt;b&gt;@"`}},
+		{"both parts", []string{"name", "", "destination.address", "x"}, 400, []string{`href="#name"`, `href="#destination-address"`}},
+		{"search", []string{"filters.abv_min", "x", "destination.address", hook}, 400, []string{`href="#filters-abv_min"`}},
+		{"too broad", []string{"name", "kept text", "filters.query", "", "filters.type_wine", "", "destination.address", hook}, 400, nil},
+		{"exists", []string{"destination.address", hook, "destination.all", "true"}, 409, []string{`id="destination-all" name="destination.all" value="true" checked`}},
+		{"another account's", []string{"destinations", bobs}, 400, []string{"Destinations"}},
+		{"malformed ID", []string{"destinations", "x'"}, 400, nil},
+	} {
+		form := typedSearch(append([]string{"filters.query", "kept text"}, tt.fields...)...)
+		answer := s.post("/saved-searches/new", form)
+		answer.shows(t, tt.status, "kept text")
+		answer.checkHTML(t)
+		for _, want := range tt.shows {
+			if !strings.Contains(answer.body, want) {
+				t.Errorf("%s: lacks %s", tt.name, want)
+			}
+		}
+		if n := len(s.destinationsOf(ann)); n != 2 {
+			t.Errorf("%s: %d destinations, want 2", tt.name, n)
+		}
+		s.get("/saved-searches").shows(t, http.StatusOK, "No saved searches yet")
+	}
+	preview := s.post("/saved-searches/new", typedSearch("preview", "true", "destination.address", "https://kept.example.com/"))
+	preview.shows(t, http.StatusOK, "https://kept.example.com/")
+}

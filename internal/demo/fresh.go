@@ -1,0 +1,57 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// FreshPerDay is the number of labels that LoadFresh adds for a day.
+const FreshPerDay = 24
+
+const (
+	// freshIndex separates the random numbers of fresh labels from those of Labels.
+	freshIndex = 1 << 40
+	// freshSequence separates their IDs: the applications of a day are numbered from 1.
+	freshSequence = 900_000
+	// reserved is left out of fresh labels: a guide imports such labels and expects alerts to find
+	// only those.
+	reserved = "HERON"
+)
+
+// Fresh returns new labels of the registry that Labels generates, all approved on the given day.
+func Fresh(o Options, day cola.Date) (labels []*cola.Cola) {
+	m := labelMaker{world: newWorld(o)}
+	m.o.AsOf = max(o.AsOf, day)
+	for i := 0; len(labels) < FreshPerDay; i++ {
+		received := day.AddDays(-3 - i%5)
+		t := received.Time()
+		id := cola.TTBID((uint64(t.Year()%100*1000+t.YearDay())*1000+1)*1_000_000 + freshSequence + uint64(i))
+		c := m.label(freshIndex+int(day)*1000+i, received, id)
+		if strings.Contains(strings.ToUpper(c.BrandName+string(c.ProductName)), reserved) {
+			continue
+		}
+		c.ApprovalDate, c.LatestUpdateDate, c.ExpirationDate = day, day, 0
+		c.ApplicationStatus = vocabulary.StatusApproved
+		c.Derive()
+		labels = append(labels, c)
+	}
+	return labels
+}
+
+// LoadFresh writes the fresh labels of a day to a registry with demo data. Unlike those of Load, they
+// trigger alerts. Repeating it changes nothing.
+func LoadFresh(ctx context.Context, st store.Colas, o Options, day cola.Date) error {
+	var batch []cola.Patch[cola.Cola]
+	for _, c := range Fresh(o, day) {
+		batch = append(batch, whole(*c))
+	}
+	if _, err := st.UpsertColas(ctx, batch, store.Commit); err != nil {
+		return fmt.Errorf("load fresh demo labels: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/security"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// DeletionPhrase confirms the deletion of an account without an email address.
+const DeletionPhrase = "delete my account"
+
+const (
+	deleteUnconfirmed = "The deletion may not have been scheduled. Try again in a few seconds; it's safe to repeat."
+	keepUnconfirmed   = "The deletion may not have been canceled. Try again in a few seconds; it's safe to repeat."
+)
+
+// Confirmation returns what the holder must type to delete the account: the email address, or
+// DeletionPhrase if it has none.
+func (a Account) Confirmation() string {
+	if a.Email == "" {
+		return DeletionPhrase
+	}
+	return a.Email
+}
+
+// authorizeLeaving is authorizeHolder, but also accepts accounts whose deletion was requested.
+func (s *Service) authorizeLeaving(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
+	state, err := s.Standing(ctx, c)
+	if err != nil && !cola.IsDeletionRequested(err) {
+		return state, err
+	}
+	return state, checkHolder(c)
+}
+
+// LeavingAccount returns the caller's account, even if its deletion was requested.
+func (s *Service) LeavingAccount(ctx context.Context, c cola.Caller) (Account, cola.QuotaState, error) {
+	state, err := s.authorizeLeaving(ctx, c)
+	if err != nil {
+		return Account{}, state, err
+	}
+	return readAuthorized(ctx, state, readAccount, s.accountOf(c))
+}
+
+// DeleteAccount schedules the deletion of the caller's account, and rejects its credentials from now
+// on. typed must be the account's Confirmation, ignoring ASCII letter case. After CodeUnavailable
+// the outcome may be unknown.
+func (s *Service) DeleteAccount(ctx context.Context, c cola.Caller, typed string) (cola.QuotaState, error) {
+	account, state, err := s.Account(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	want := account.Confirmation()
+	if store.FoldEmail(strings.TrimSpace(typed)) != store.FoldEmail(want) {
+		problem := cola.Errorf(cola.CodeValidation, "Type %q to delete the account.", want)
+		problem.Details = map[string]any{"confirmation": []string{"This doesn't match."}}
+		return state, problem
+	}
+	if err := CheckSubscription(ctx, s.store, c.Account); err != nil {
+		return state, err
+	}
+	err = s.changeManaged(ctx, "request deletion", deleteUnconfirmed, nil, func(ctx context.Context) error {
+		return s.store.RequestDeletion(ctx, c.Account, store.DeletionDelay)
+	})
+	if err == nil {
+		s.events.Record(ctx, security.DeletionRequested, c.Account, c.Credential)
+	}
+	return state, err
+}
+
+// SubscriptionReader reads the subscription of an account.
+type SubscriptionReader interface {
+	SubscriptionOf(context.Context, cola.AccountID) (store.Subscription, error)
+}
+
+// CheckSubscription returns a CodeValidation error if the account's subscription would still be billed
+// after a deletion of the account.
+func CheckSubscription(ctx context.Context, st SubscriptionReader, id cola.AccountID) error {
+	s, err := st.SubscriptionOf(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !s.Renews() {
+		return nil
+	}
+	if err != nil {
+		return storeError(err, "read subscription")
+	}
+	problem := cola.Errorf(cola.CodeValidation, "The account has a subscription that renews. Cancel it first.")
+	problem.Details = map[string]any{"confirmation": []string{"You have a subscription that renews. Cancel it on the Plans page first."}}
+	return problem
+}
+
+// KeepAccount cancels the deletion of the caller's account. It has no effect if none was requested,
+// and fails with CodeNotFound if the deletion has started. After CodeUnavailable the outcome may be
+// unknown.
+func (s *Service) KeepAccount(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
+	state, err := s.authorizeLeaving(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	missing := cola.Errorf(cola.CodeNotFound, "It's too late: the account is being deleted.")
+	err = s.changeManaged(ctx, "cancel deletion", keepUnconfirmed, missing, func(ctx context.Context) error {
+		return s.store.CancelDeletion(ctx, c.Account)
+	})
+	if err == nil {
+		s.events.Record(ctx, security.DeletionCanceled, c.Account, c.Credential)
+	}
+	return state, err
+}
+
+const (
+	// deletionInterval is the pause between rounds of an AccountDeleter.
+	deletionInterval = time.Minute
+	// maxDeletions limits the accounts of one round.
+	maxDeletions = 100
+)
+
+// AccountDeleter deletes the accounts whose deletion is due. Every serving process has one; they can
+// work on the same account. If one is interrupted, the next round of any process continues.
+type AccountDeleter struct {
+	Store  store.AccountDeletion
+	Logger *slog.Logger
+	// Before is called before the data of an account is deleted, for example to cancel its
+	// subscription at a payment provider; may be nil. The deletion waits until it succeeds. It may be
+	// called several times for an account, also by several processes at once.
+	Before func(context.Context, store.Account) error
+}
+
+// Run deletes due accounts every minute until the context ends. It starts after a random delay, so
+// that processes started together don't compete.
+func (d *AccountDeleter) Run(ctx context.Context) {
+	for wait := rand.N(deletionInterval); ; wait = deletionInterval {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		if err := d.DeleteDue(ctx); err != nil && ctx.Err() == nil {
+			d.Logger.Error("deleting accounts failed; retrying every minute", "error", err)
+		}
+	}
+}
+
+// DeleteDue deletes the accounts whose deletion is due. A failure doesn't affect other accounts.
+func (d *AccountDeleter) DeleteDue(ctx context.Context) error {
+	due, err := d.Store.DueDeletions(ctx, maxDeletions)
+	errs := []error{err}
+	for _, a := range due {
+		errs = append(errs, d.delete(ctx, a))
+	}
+	return errors.Join(errs...)
+}
+
+func (d *AccountDeleter) delete(ctx context.Context, a store.Account) error {
+	if d.Before != nil && a.DeletedAt.IsZero() {
+		if err := d.Before(ctx, a); err != nil {
+			return err
+		}
+	}
+	for {
+		done, err := d.Store.DeleteAccountData(ctx, a.ID)
+		switch {
+		case errors.Is(err, store.ErrNotFound): // another process completed it, or it was canceled
+			return nil
+		case err != nil:
+			return err
+		case done:
+			d.Logger.Info("account deleted", "account", a.ID)
+			return nil
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// PlanState is the state of a subscription as its holder sees it.
+type PlanState string
+
+// The states.
+const (
+	PlanActive PlanState = "active"
+	PlanEnding PlanState = "ending" // active, but set to end
+	// PlanPastDue means that a payment failed; the account keeps its plan until GraceUntil.
+	PlanPastDue PlanState = "past_due"
+	PlanUnpaid  PlanState = "unpaid" // the account has lost its plan
+	PlanEnded   PlanState = "ended"
+)
+
+// PaidPlan is the subscription of an account to a plan.
+type PaidPlan struct {
+	State      PlanState
+	Tier       cola.Tier // that is paid for
+	Granted    cola.Tier // tier that the subscription gives the account
+	RenewsAt   time.Time // zero unless active or past due
+	EndsAt     time.Time // zero unless ending or ended
+	GraceUntil time.Time // zero unless past due
+}
+
+// Open reports whether the subscription has not ended. An account can have only one that is open.
+func (s *PaidPlan) Open() bool { return s != nil && s.State != PlanEnded }
+
+// Owed reports whether a payment has failed.
+func (s *PaidPlan) Owed() bool {
+	return s != nil && (s.State == PlanPastDue || s.State == PlanUnpaid)
+}
+
+const (
+	noBilling          = "This server doesn’t offer paid plans."
+	noCustomer         = "Your account has no subscription."
+	billingUnavailable = "The payment service isn’t available. You weren’t charged. Try again in a minute."
+)
+
+// billingRetry is when to try again after a failed request to Stripe.
+const billingRetry = time.Minute
+
+// paidPlan returns the subscription of an account, or nil if it never had one or the server
+// doesn't sell plans.
+func (s *Service) paidPlan(ctx context.Context, account cola.AccountID) (*PaidPlan, error) {
+	if s.billing == nil {
+		return nil, nil
+	}
+	record, err := s.store.SubscriptionOf(ctx, account)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return s.newPaidPlan(record.SubscriptionState), err
+}
+
+func (s *Service) newPaidPlan(state store.SubscriptionState) *PaidPlan {
+	if state.ID == "" {
+		return nil
+	}
+	sub := &PaidPlan{
+		State: PlanActive, Tier: state.Tier, Granted: state.Granted, RenewsAt: state.PeriodEnd, EndsAt: state.EndsAt,
+	}
+	switch {
+	case !state.Live():
+		sub.State = PlanEnded
+	case state.Granted != state.Tier:
+		sub.State = PlanUnpaid
+	case !state.PastDueSince.IsZero():
+		sub.State, sub.GraceUntil = PlanPastDue, s.billing.GraceEnd(state)
+	case !state.EndsAt.IsZero():
+		sub.State = PlanEnding
+	}
+	if sub.State != PlanActive && sub.State != PlanPastDue {
+		sub.RenewsAt = time.Time{}
+	}
+	return sub
+}
+
+// ChangePlan returns the address of the page at Stripe where the caller changes to a tier. After
+// CodeUnavailable, nothing was changed.
+func (s *Service) ChangePlan(ctx context.Context, c cola.Caller, t cola.Tier) (address string, _ cola.QuotaState, _ error) {
+	if t.Limits() == (cola.Limits{}) {
+		return "", cola.QuotaState{}, cola.Errorf(cola.CodeValidation, "Unknown plan.")
+	}
+	state, err := s.bill(ctx, c, "change plan", func() (err error) {
+		address, err = s.billing.ChangePlan(ctx, c.Account, t)
+		return err
+	})
+	return address, state, err
+}
+
+// BillingPortal returns the address of the page at Stripe where the caller changes the payment
+// method, sees invoices or cancels.
+func (s *Service) BillingPortal(ctx context.Context, c cola.Caller) (address string, _ cola.QuotaState, _ error) {
+	state, err := s.bill(ctx, c, "open billing portal", func() (err error) {
+		address, err = s.billing.Portal(ctx, c.Account)
+		return err
+	})
+	return address, state, err
+}
+
+// RefreshPlan reads the caller's subscription from Stripe, at most every two seconds, and
+// returns it. A change of the plan applies to the next request.
+func (s *Service) RefreshPlan(ctx context.Context, c cola.Caller) (sub *PaidPlan, _ cola.QuotaState, _ error) {
+	state, err := s.bill(ctx, c, "read subscription", func() error {
+		record, err := s.billing.Refresh(ctx, c.Account)
+		sub = s.newPaidPlan(record.SubscriptionState)
+		return err
+	})
+	return sub, state, err
+}
+
+// bill does work that sends requests to Stripe for an account holder.
+func (s *Service) bill(ctx context.Context, c cola.Caller, operation string, work func() error) (cola.QuotaState, error) {
+	state, err := s.authorizeHolder(ctx, c)
+	if err != nil {
+		return state, err
+	}
+	if s.billing == nil {
+		return state, cola.Errorf(cola.CodeNotFound, noBilling)
+	}
+	err = work()
+	switch {
+	case err == nil:
+		return state, nil
+	case errors.Is(err, store.ErrNotFound):
+		return state, cola.Errorf(cola.CodeNotFound, noCustomer)
+	case errors.Is(err, store.ErrUnavailable):
+		return state, cola.Unavailable()
+	default: // a failure at Stripe, including a wrong configuration
+		s.log.Error("request to Stripe failed", "operation", operation, "account", int64(c.Account), "error", err)
+		return state, &cola.Error{Code: cola.CodeUnavailable, Message: billingUnavailable, RetryAfter: billingRetry}
+	}
+}

@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// AccountEvent is what an email about an account reports.
+type AccountEvent string
+
+// The events. The transaction that makes the change also queues the email.
+const (
+	EventIdentityAdded     AccountEvent = "identity_added"     // to an existing account; About is the issuer
+	EventIdentityRemoved   AccountEvent = "identity_removed"   // About is the issuer
+	EventAppConnected      AccountEvent = "app_connected"      // for the first time; About is the app's name
+	EventQuota             AccountEvent = "quota"              // About is a QuotaUse
+	EventDeletionRequested AccountEvent = "deletion_requested" // About is the time, RFC 3339
+	EventDeletionCanceled  AccountEvent = "deletion_canceled"
+	EventDeleted           AccountEvent = "deleted" // sent when the deletion is complete
+)
+
+// AccountEmail is an email to the holder of an account.
+type AccountEmail struct {
+	ID        int64
+	Account   cola.AccountID
+	To        string
+	Event     AccountEvent
+	About     string
+	CreatedAt time.Time
+	Attempts  int // including the claimed one
+}
+
+// QuotaUse is the part of a monthly quota that was used.
+type QuotaUse struct {
+	Meter   cola.Meter
+	Percent int // at least
+}
+
+// String returns the form that ParseQuotaUse reads.
+func (u QuotaUse) String() string { return fmt.Sprintf("%s %d", u.Meter, u.Percent) }
+
+// ParseQuotaUse returns the QuotaUse of an email.
+func ParseQuotaUse(text string) (u QuotaUse, err error) {
+	_, err = fmt.Sscanf(text, "%s %d", &u.Meter, &u.Percent)
+	return u, err
+}
+
+// QuotaThresholds are the percentages of a monthly quota at which email is sent, in descending order.
+func QuotaThresholds() []int { return []int{100, 80} }
+
+const (
+	// AccountEmailLifetime is how long sending an email is tried.
+	AccountEmailLifetime = 3 * 24 * time.Hour
+	// AccountEmailRetention is how long email that is sent only once is stored. It is longer than a
+	// month.
+	AccountEmailRetention = 40 * 24 * time.Hour
+)
+
+// AccountEmails stores email to account holders until it is sent. Accounts without an email address
+// get none. Several processes can send: each email is claimed by one.
+type AccountEmails interface {
+	// QueueQuotaEmails queues email to the accounts whose usage has reached a threshold of a monthly
+	// quota, and returns how many. It queues one email per account, month, meter and threshold, and
+	// none for a threshold below one that was reached before. It skips suspended accounts, and those
+	// that turned it off.
+	QueueQuotaEmails(ctx context.Context) (queued int, err error)
+	// SetQuotaEmails turns an account's quota email on or off, or fails with ErrNotFound.
+	SetQuotaEmails(ctx context.Context, id cola.AccountID, on bool) error
+	// ClaimAccountEmails claims up to limit emails that are due, for the duration of hold. Unless it is
+	// settled by then, an email is due again, until its AccountEmailLifetime ends.
+	ClaimAccountEmails(ctx context.Context, limit int, hold time.Duration) ([]AccountEmail, error)
+	// SettleAccountEmail records that a claimed email was sent or given up if retry is zero, and
+	// otherwise makes it due again after that time.
+	SettleAccountEmail(ctx context.Context, e AccountEmail, retry time.Duration) error
+}
