@@ -168,7 +168,7 @@ func TestSiteName(t *testing.T) {
 		"/mcp/server-card":     "",
 		"/mcp/server.json":     "",
 		"/privacy":             "<title>Privacy · Ann &amp; Bob’s &#34;Labels&#34; &lt;Desk&gt;</title>",
-		"/confirm/unknown":     "<footer>Ann &amp; Bob’s &#34;Labels&#34; &lt;Desk&gt;</footer>",
+		"/confirm/unknown":     " · Ann &amp; Bob’s &#34;Labels&#34; &lt;Desk&gt;</title>",
 		"/docs":                "<title>Documentation · Ann &amp; Bob’s &#34;Labels&#34; &lt;Desk&gt;</title>",
 	} {
 		body := getPage(t, visitor(t), root+path, nil).body

@@ -237,6 +237,7 @@ func newSampleRecords(t *testing.T, h testRegistry, s *serverProcess) map[string
 		}
 		f.search, f.spares = f.spares[0], f.spares[1:]
 		receiver.destination(t, s, f.key, f.search, "/"+language)
+		receiver.confirm(t, s, f.key, nil)
 		for i, uuid := range []*string{&f.pending, &f.deleted, &f.confirmed} {
 			*uuid = create("/destinations", fmt.Sprintf(`{"kind":"webhook","address":"%s/%s/%d"}`, silent.URL, language, i))
 		}
