@@ -187,8 +187,8 @@ func (seg *segmentView) countErrors(differences map[int]int) {
 const goodEstimate = 25
 
 // summarizeErrors returns statistics of estimation errors, given the number of labels by absolute
-// error in days, or nil if there are none. The median of an even number is the lower of the middle
-// two.
+// error in days, or nil if there are none. For an even number of labels, the median is the lower of
+// the middle two errors.
 func summarizeErrors(differences map[int]int) *cola.EstimateError {
 	if len(differences) == 0 {
 		return nil

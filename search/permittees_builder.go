@@ -97,7 +97,7 @@ func valueNumber(values *[]string, v string) uint32 {
 	return uint32(len(*values) - 1)
 }
 
-// companyNames returns a permittee's names in the next view. It has the type companyNames.
+// companyNames returns a permittee's names in the next view. It implements companyNames.
 func (b *permitteesBuilder) companyNames(number string) (company, operating string) {
 	p := b.next.records[b.number(number)]
 	return string(p.CompanyName), string(p.OperatingName)
@@ -194,7 +194,8 @@ func (b *permitteesBuilder) rank() {
 	b.next.ranked = mergeInto(rest, moved, b.next.ranksBefore)
 }
 
-// mergeInto returns a new sorted slice of the elements of a sorted slice and of more.
+// mergeInto returns a new slice with the elements of sorted and more, in order. It sorts more in
+// place.
 func mergeInto(sorted, more []uint32, less func(a, b uint32) bool) []uint32 {
 	slices.SortFunc(more, func(a, b uint32) int {
 		if less(a, b) {

@@ -24,7 +24,7 @@ type query struct {
 	similar  []*similar.Query    // ways to read the name that the brand must be similar to; nil for none
 	category string              // resolved
 
-	appellations []string // the requested one and those inside it
+	appellations []string // the requested appellation and those inside it
 }
 
 // resolveQuery resolves a query. ok is false if it matches no label because a non-empty part of it
