@@ -208,7 +208,7 @@ func setFile(image *cola.Image, file store.ImageContent) {
 }
 
 // setCodes replaces the codes of an image of a label. It then sets the main barcode to the label's
-// first, unless the main barcode came from another source.
+// first barcode, unless the main barcode came from another source.
 func setCodes(label *cola.Cola, at int, codes []barcode.Code) {
 	image := &label.Images[at]
 	found, qrcodes, address := barcode.Describe(image.TTBImageID, codes)
@@ -237,7 +237,7 @@ func setCodes(label *cola.Cola, at int, codes []barcode.Code) {
 	}
 }
 
-// qrcodeURL returns the URL of a label after its image at an index was read again. address is the
+// qrcodeURL returns a label's qrcode_url after the image at an index was read again. address is the
 // first URL in that image's QR codes. The first image with QR codes counts as the source of the
 // label's current URL.
 func qrcodeURL(label *cola.Cola, at int, address cola.Text) cola.Text {

@@ -115,7 +115,7 @@ const (
 	endTimeout  = 10 * time.Second
 )
 
-// Report is the result of a run, of this process only.
+// Report is the result of a run. It covers only this process.
 type Report struct {
 	Asked     int // labels
 	Enriched  int // labels with at least one field changed

@@ -55,10 +55,10 @@ func newClient(o *Options) *client {
 	}}
 }
 
-// errRedirect is wrapped by the errors of redirects that are not followed.
+// errRedirect is wrapped by the errors about redirects that are not followed.
 var errRedirect = errors.New("redirect")
 
-// checkRedirect limits the number of redirects and rejects those that leave TLS.
+// checkRedirect limits the number of redirects and rejects insecure ones.
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > maxRedirects:
