@@ -244,7 +244,8 @@ func (r *registry) similarBrands(s cola.BrandSearch) BrandPage {
 	return page
 }
 
-// compareNames returns the best match of any reading of a searched name and a brand name.
+// compareNames returns the best match between any reading of a searched name and any reading of a
+// brand name.
 func compareNames(searched, brand string, allowed similar.Set) (best similar.Match) {
 	for _, q := range brandQueries(searched, allowed) {
 		for _, name := range brandNames(brand) {
