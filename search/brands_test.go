@@ -255,7 +255,7 @@ func compareNames(searched, brand string, allowed similar.Set) (best similar.Mat
 	return best
 }
 
-// brandMatch returns the statistics of the labels of a brand.
+// brandMatch returns the statistics on a brand's labels.
 func (r *registry) brandMatch(labels []*cola.IndexRecord) cola.BrandMatch {
 	m := cola.BrandMatch{Colas: len(labels), ProductTypes: []string{}}
 	spellings, holders, types := map[string]int{}, map[string]int{}, map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// permitteesBuilder builds the permittees of the next view from those of the last one.
+// permitteesBuilder builds the next view's permittees from the last view's.
 type permitteesBuilder struct {
 	next    *permittees
 	added   map[string]uint32 // by permit number
@@ -103,7 +103,7 @@ func (b *permitteesBuilder) companyNames(number string) (company, operating stri
 	return string(p.CompanyName), string(p.OperatingName)
 }
 
-// countLabels adds labels of a segment to the statistics of their permittees, or subtracts them if
+// countLabels adds labels of a segment to the statistics on their permittees, or subtracts them if
 // sign is negative.
 func (b *permitteesBuilder) countLabels(s *segment, each func(yield func(doc uint32)), sign int) {
 	t := s.t
@@ -130,7 +130,7 @@ func (b *permitteesBuilder) countLabels(s *segment, each func(yield func(doc uin
 	})
 }
 
-// build returns the permittees. segments are those of the next view.
+// build returns the permittees. segments is the list of the next view's segments.
 func (b *permitteesBuilder) build(segments []segmentView) *permittees {
 	for i := range b.stale {
 		f, number := &b.next.stats[i], b.next.records[i].PermitNumber

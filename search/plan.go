@@ -186,7 +186,7 @@ func (p *plan) addText(q *query, i int) {
 	}
 }
 
-// addDocs adds the condition that a document is one of docs, which are ascending.
+// addDocs adds the condition that a document is in docs, which must be in ascending order.
 func (p *plan) addDocs(docs []uint32) { p.addAny([]postings.List{postings.Of(docs)}) }
 
 // addWord adds the condition that a document contains the word of a phrase, or has it as its ID.

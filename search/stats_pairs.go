@@ -64,8 +64,8 @@ func (c *groupCounter) findFirst(counts []uint32) {
 }
 
 // findLargest finds the pairs with the most labels. If the number of distinct pairs stays unknown,
-// it counts the pairs of the largest groups, and then those of other groups that have at least as
-// many labels as the last pair found. Unless they fit in a table, both are limited, which bounds
+// it counts the pairs of the largest groups, and then the pairs of other groups that have at least
+// as many labels as the last pair found. Unless they fit in a table, both are limited, which bounds
 // the time if almost all pairs are small: a group beyond the limit may then have a pair larger than
 // the last ones found.
 func (c *groupCounter) findLargest(counts []uint32) {

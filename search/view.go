@@ -39,7 +39,7 @@ type Stats struct {
 	Bytes      int64 // memory of the segments
 }
 
-// Stats returns statistics of the view.
+// Stats returns statistics on the view.
 func (v *View) Stats() Stats {
 	s := Stats{Permittees: len(v.permittees.ranked), Segments: len(v.segments)}
 	for i := range v.segments {
