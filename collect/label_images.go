@@ -215,7 +215,8 @@ func setCodes(label *cola.Cola, at int, codes []barcode.Code) {
 	label.QRCodeURL = qrcodeURL(label, at, address)
 	image.BarcodeCount, image.QRCodeCount = cola.Some(len(found)), cola.Some(qrcodes)
 
-	// A barcode without a size was imported. It may be on this image even if it names another.
+	// A barcode without a size was imported. It may be on this image even if it names another
+	// image.
 	imported := func(b cola.Barcode) bool { return !b.WidthPixels.OK }
 	if len(label.Barcodes) > 0 && !imported(label.Barcodes[0]) &&
 		label.Barcodes[0].BarcodeValue == string(label.BarcodeValue) {

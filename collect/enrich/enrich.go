@@ -244,8 +244,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// visit enriches a label. If that changes the label, a second call of enrich records that the result
-// covers the change.
+// visit enriches a label. If that changes the label, a second call to enrich records that the
+// result covers the change.
 func (e *enricher) visit(ctx context.Context, id cola.TTBID) error {
 	for range 2 {
 		changed, err := e.enrich(ctx, id)

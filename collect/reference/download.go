@@ -246,7 +246,7 @@ func (d *download) check() error {
 	return nil
 }
 
-// withoutURL removes the method and the URL from an error of http.Client, for messages that already
+// withoutURL removes the method and the URL from an http.Client error, for messages that already
 // include the URL.
 func withoutURL(err error) error {
 	if failed := (*url.Error)(nil); errors.As(err, &failed) {
