@@ -305,7 +305,8 @@ func TestPagesReplaceImages(t *testing.T) {
 			t.Errorf("report = %s; images (-want +got):\n%s", report.Summary(), diff)
 		}
 		if len(got.Barcodes) != 1 || got.BarcodeValue != "5901234123457" || got.QRCodeURL != "" {
-			t.Errorf("barcodes = %v, main barcode %s, QR code %s; want only the code of another image", got.Barcodes, got.BarcodeValue, got.QRCodeURL)
+			t.Errorf("barcodes = %v, main barcode %s, QR code %s; want only the code of another image",
+				got.Barcodes, got.BarcodeValue, got.QRCodeURL)
 		}
 	}
 }

@@ -145,7 +145,7 @@ func TestCrashWhileApplying(t *testing.T) {
 			answer = `{"llm_container_type":"keg","llm_beer_ibu":"70"}`
 			w.mustRun(t, func(o *Options) { o.Model = "huge" })
 			if c := w.mustLabel(t, 1); c.LLMContainerType != "keg" || c.LLMBeerIBU != "60" {
-				t.Errorf("container = %q, IBU = %q; want the answer of the third model, and the IBU from the other source",
+				t.Errorf("container = %q, IBU = %q; want the third model's answer, and the IBU from the other source",
 					c.LLMContainerType, c.LLMBeerIBU)
 			}
 		})
@@ -428,7 +428,7 @@ func TestLongWait(t *testing.T) {
 	w.mustStore(t, newLabel(1))
 	report := w.mustRun(t)
 	if report.Asked != 1 || report.Enriched != 1 || w.mustLabel(t, 1).LLMContainerType != "can" || len(w.api.requests) != 4 {
-		t.Errorf("report = %+v after %d requests, want the label enriched by the fourth request", report, len(w.api.requests))
+		t.Errorf("report = %+v after %d requests, want success with the fourth request", report, len(w.api.requests))
 	}
 }
 
@@ -443,7 +443,7 @@ func TestEndedClaim(t *testing.T) {
 	}
 	w.mustStore(t, newLabel(1))
 	if report := w.mustRun(t); report.Enriched != 1 || len(w.api.requests) != 2 {
-		t.Errorf("report = %+v after %d requests, want the label enriched by the second request", report, len(w.api.requests))
+		t.Errorf("report = %+v after %d requests, want success with the second request", report, len(w.api.requests))
 	}
 }
 

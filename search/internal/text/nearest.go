@@ -60,7 +60,9 @@ func (t *Index) EachWord(first string, yield func(word string, docs int)) {
 
 // Spelling compares a word that may be misspelled with other words.
 type Spelling struct {
-	Limit   int // maximum edits in a correction, as in vocabulary.NearestSpelling; 0 for a word too short or long to correct
+	// Limit is the maximum number of edits in a correction, as in vocabulary.NearestSpelling. It is 0
+	// for a word that is too short or too long to correct.
+	Limit   int
 	word    string
 	want    []rune
 	letters uint64
