@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// candidates is an index of the labels that runs search, from one consistent view of the database.
-// The caller must close it.
+// candidates is an index of the labels that runs consider, from one consistent view of the
+// database. The caller must close it.
 type candidates struct {
 	since   cola.Date     // earliest effective date
 	upto    cola.Revision // latest arrival revision
@@ -197,9 +197,9 @@ func markAfter(m store.Mark, now time.Time, upto cola.Revision) store.Mark {
 // searches.
 const usualWindow = 31 + cola.LateDays
 
-// readFrom returns the approval date from which to read labels, for runs that need those since a
-// given date. It goes back further than needed, so that a series of searches with older and older
-// marks doesn't need a separate read for each.
+// readFrom returns the approval date from which to read labels, for runs that need the labels
+// approved since a given date. It goes back further than needed, so that a series of searches with
+// older and older marks doesn't need a separate read for each.
 func readFrom(today, need cola.Date) cola.Date {
 	if usual := today.AddDays(-usualWindow); need >= usual {
 		return usual

@@ -113,8 +113,8 @@ func TestSchedulerShutdown(t *testing.T) {
 }
 
 // TestRequestedRuns checks that a requested run starts immediately, with or without a schedule,
-// that the search then returns to its active schedule, and that the next window starts where this
-// one ended.
+// that the search then returns to its active schedule, and that the next window starts where the
+// requested run's window ended.
 func TestRequestedRuns(t *testing.T) {
 	f := withSearches(3)
 	f.clock = at(11, 9, 15)

@@ -93,7 +93,7 @@ func intersect(a, b []cola.Scope) (both []cola.Scope) {
 	return both
 }
 
-// subtract returns the scopes of a that are not in b.
+// subtract returns the scopes that are in a but not in b.
 func subtract(a, b []cola.Scope) (rest []cola.Scope) {
 	for _, s := range a {
 		if !slices.Contains(b, s) {

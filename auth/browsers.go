@@ -26,7 +26,7 @@ import (
 const (
 	// SignInLifetime is the absolute lifetime of a sign-in.
 	SignInLifetime = 14 * 24 * time.Hour
-	// SignInIdle is how long a sign-in lasts without a request. It may expire as much as
+	// SignInIdle is how long a sign-in lasts without a request. The sign-in may expire up to
 	// lastSeenEvery early.
 	SignInIdle = 24 * time.Hour
 	// AttemptLifetime is how long a sign-in with an issuer may take, and how long the session of a

@@ -275,7 +275,7 @@ func isName(s string) bool {
 }
 
 // scopes returns the scopes of this service, sorted, without the prefix. Issuers send scopes as a
-// space-separated string or as an array, in the claim scope or scp.
+// space-separated string or as an array, in the scope or scp claim.
 func (o claims) scopes(prefix string) (known []cola.Scope, err error) {
 	name := "scope"
 	if !o.has(name) {

@@ -242,7 +242,7 @@ func TestLinkRetries(t *testing.T) {
 }
 
 // TestLinkWaits checks that a link that waits for the mail server doesn't hold up others, and that
-// links which were not sent before the process ended are counted and logged.
+// links that were not sent before the process ended are counted and logged.
 func TestLinkWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent, down := map[string]int{}, errors.New("mail server down")
@@ -285,7 +285,7 @@ func TestLinkWaits(t *testing.T) {
 	})
 }
 
-// TestHangingMailServer checks that links which hang don't hold up the first attempt of another for
+// TestHangingMailServer checks that hanging links don't hold up the first attempt of another for
 // longer than one send, and that no link is sent in its last minutes.
 func TestHangingMailServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -341,7 +341,7 @@ func TestHangingMailServer(t *testing.T) {
 	})
 }
 
-// TestLateRequest checks that a request which arrives after the workers ended is counted.
+// TestLateRequest checks that a request that arrives after the workers ended is counted.
 func TestLateRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d *browserFixture

@@ -136,7 +136,7 @@ const (
 	maxSignatureChecks = 5
 )
 
-// Errors of keySet.verify.
+// Errors from keySet.verify.
 var (
 	errNoKey     = errors.New("no such key")
 	errAlgorithm = errors.New("the key is not for this algorithm")

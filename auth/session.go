@@ -194,7 +194,7 @@ func (b *Browsers) sessionCookie(token string, age time.Duration) *http.Cookie {
 	return newCookie(cookieName("colaregistry", b.https), token, age, b.https)
 }
 
-// sentToken returns the token in the cookie of a request, or "" if it doesn't have the form of one.
+// sentToken returns the token in the cookie of a request, or "" if it is not a well-formed token.
 func (b *Browsers) sentToken(r *http.Request) string {
 	cookie, err := r.Cookie(b.sessionCookie("", 0).Name)
 	if err != nil || !isSecretText(cookie.Value) {
@@ -251,7 +251,7 @@ const (
 	maxNotices = 4
 	maxNotice  = 2_000 // bytes of a key or a value
 	// maxIDToken limits the ID tokens that a session stores for signing out, in bytes, because they
-	// go into a URL. Without one, the issuer asks for confirmation.
+	// go into a URL. Without an ID token, the issuer asks for confirmation.
 	maxIDToken = 4 << 10
 )
 

@@ -38,7 +38,7 @@ func TestSessionWrites(t *testing.T) {
 	}
 }
 
-// TestSlowRequest checks that a slow request does not overwrite changes made by another.
+// TestSlowRequest checks that a slow request does not overwrite changes made by another request.
 func TestSlowRequest(t *testing.T) {
 	b := newBrowserFixture(t, nil).browser()
 	b.signIn(t, "ann")

@@ -111,8 +111,8 @@ func (k attempts) open(c *http.Cookie) (a attempt, err error) {
 	return a, nil
 }
 
-// start returns cookies that store a new attempt and delete obsolete ones: expired, unreadable, and
-// the oldest beyond the limits.
+// start returns cookies that store a new attempt and delete obsolete attempts: expired or
+// unreadable ones, and the oldest beyond the limits.
 func (k attempts) start(sent []*http.Cookie, a attempt) []*http.Cookie {
 	set := []*http.Cookie{k.seal(a)}
 	stored, size := 1, sizeOf(set[0])
@@ -205,7 +205,7 @@ func newCodeExchanges(now cola.Clock) *codeExchanges {
 	}
 }
 
-// errTooManyExchanges is the error of codeExchanges.begin when too many exchanges are in flight.
+// errTooManyExchanges is the error from codeExchanges.begin when too many exchanges are in flight.
 var errTooManyExchanges = errors.New("too many exchanges in flight")
 
 // begin admits the code exchange of an attempt, identified by its state. The caller must call done

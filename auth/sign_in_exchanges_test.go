@@ -99,8 +99,8 @@ func TestFailedExchangeLimit(t *testing.T) {
 	}
 }
 
-// TestExchangesInFlight checks that exchanges over the limit wait briefly, and that one that timed
-// out can be retried.
+// TestExchangesInFlight checks that exchanges over the limit wait briefly, and that an exchange
+// that timed out can be retried.
 func TestExchangesInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCodeExchanges(time.Now)

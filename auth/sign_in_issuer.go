@@ -141,7 +141,7 @@ func (i *signInIssuer) busy() error {
 	}
 }
 
-// discover fetches the endpoints. It rejects those that secrets must not be sent to.
+// discover fetches the endpoints. It rejects endpoints that secrets must not be sent to.
 func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
 	var document struct {
 		Authorization string   `json:"authorization_endpoint"`

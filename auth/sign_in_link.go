@@ -46,8 +46,8 @@ type LinkTarget struct {
 }
 
 // LinkAccount returns the account that a link signs in to, for a confirmation page. It does not use
-// up the link. It fails with CodeUnauthorized for any invalid link, or with CodeQuotaExceeded if the
-// client's address sent too many of them.
+// up the link. It fails with CodeUnauthorized for any invalid link, or with CodeQuotaExceeded if
+// the client's address sent too many invalid links.
 func (b *Browsers) LinkAccount(ctx context.Context, token string) (LinkTarget, error) {
 	account, err := b.byLink(ctx, token, func(ctx context.Context, hash store.SignInLinkHash) (store.Account, error) {
 		account, err := b.store.SignInLink(ctx, hash)

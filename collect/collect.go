@@ -127,7 +127,7 @@ const (
 	maxFatals = 5
 )
 
-// Report is the result of a run, of this process only.
+// Report is the result of a run. It covers only this process.
 type Report struct {
 	Windows int // days and parts of days completed
 	Labels  int // labels with stored pages
@@ -148,7 +148,7 @@ type Report struct {
 // maxListed bounds the lists of a report.
 const maxListed = 1000
 
-// collector is the state of one call of Run. Only its goroutine uses it.
+// collector is the state of one call to Run. Only its goroutine uses it.
 type collector struct {
 	o       Options
 	st      Store

@@ -42,7 +42,7 @@ func TestRun(t *testing.T) {
 			}
 			last := mustLastImport(t, st)
 			if last.Failed || last.Read != 120 || last.Added != 5 || last.Kind != "colas" {
-				t.Errorf("last import = %+v, want that of the forms", last)
+				t.Errorf("last import = %+v, want the import of the forms", last)
 			}
 			mustRun(t, st, s.options())
 			if n := int64(len(s.Log())); n != report.Requests {
@@ -65,7 +65,7 @@ func TestDetails(t *testing.T) {
 		t.Errorf("%d forms fetched, labels %v, want none fetched and 4 queued", n, mustStatus(t, st).Labels)
 	}
 	if last := mustLastImport(t, st); last.Failed || last.Read != 60 || last.Added != 56 {
-		t.Errorf("last import = %+v, want that of the windows", last)
+		t.Errorf("last import = %+v, want the import of the windows", last)
 	}
 	o.Details = collect.New
 	if report := mustRun(t, st, o); report.Labels != 4 {
@@ -448,7 +448,7 @@ func (f writerFunc) Write(b []byte) (int, error) {
 }
 
 // TestCompletedDate checks that the page of a label that was queued with an older date doesn't
-// replace a later stored one.
+// replace a later stored date.
 func TestCompletedDate(t *testing.T) {
 	t.Parallel()
 	s, st := mustSite(t, ttbsite.Options{Labels: 5}), mustStore(t)
@@ -589,7 +589,7 @@ func TestLongWork(t *testing.T) {
 	s.checkRequests(t, 1)
 }
 
-// faultyStore fails one call of a method, before or after its effect. From then on, it releases no
+// faultyStore fails one call to a method, before or after its effect. From then on, it releases no
 // claims, as if the process had been killed.
 type faultyStore struct {
 	store.Store

@@ -23,7 +23,7 @@
 // stored, and a day or label is finished after all its data is stored.
 //
 // A failed day or label is retried after a random wait that grows with the attempts. After
-// MaxAttempts, a day becomes incomplete and a label failed, until the next run retries them. With
+// MaxAttempts, a day is marked incomplete and a label failed, until the next run retries them. With
 // Follow, the next daily plan retries all failed labels, but only recent days. Panics count as
 // failed attempts. With Follow, so do store errors, unless the store is down.
 //

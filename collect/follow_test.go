@@ -26,7 +26,7 @@ import (
 
 // following is a follower in the background, with its log.
 type following struct {
-	cancel, stop func() // stop also waits until it has ended
+	cancel, stop func() // stop also waits until the follower has ended
 
 	mu  sync.Mutex
 	log bytes.Buffer
@@ -167,7 +167,7 @@ func TestFollowerWarns(t *testing.T) {
 	await(t, "the follower warns", func() bool { return f.logged("out of date") && f.logged(old.String()) })
 }
 
-// brokenStore panics in the first call of ClaimLabel and fails the next two.
+// brokenStore panics in the first call to ClaimLabel and fails the next two.
 type brokenStore struct {
 	store.Store
 	failures atomic.Int64
@@ -343,7 +343,7 @@ func TestFollowerRestart(t *testing.T) {
 	}
 }
 
-// failingBlockStore fails the first calls of BlockSite.
+// failingBlockStore fails the first calls to BlockSite.
 type failingBlockStore struct {
 	store.Store
 	err   error

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// site is a local copy of TTB's site, with its URL and the days to collect.
+// site is a simulated TTB site, with its URL and the days to collect.
 type site struct {
 	*ttbsite.Site
 	first, last cola.Date

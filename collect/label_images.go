@@ -208,14 +208,15 @@ func setFile(image *cola.Image, file store.ImageContent) {
 }
 
 // setCodes replaces the codes of an image of a label. It then sets the main barcode to the label's
-// first, unless the main barcode came from another source.
+// first barcode, unless the main barcode came from another source.
 func setCodes(label *cola.Cola, at int, codes []barcode.Code) {
 	image := &label.Images[at]
 	found, qrcodes, address := barcode.Describe(image.TTBImageID, codes)
 	label.QRCodeURL = qrcodeURL(label, at, address)
 	image.BarcodeCount, image.QRCodeCount = cola.Some(len(found)), cola.Some(qrcodes)
 
-	// A barcode without a size was imported. It may be on this image even if it names another.
+	// A barcode without a size was imported. It may be on this image even if it names another
+	// image.
 	imported := func(b cola.Barcode) bool { return !b.WidthPixels.OK }
 	if len(label.Barcodes) > 0 && !imported(label.Barcodes[0]) &&
 		label.Barcodes[0].BarcodeValue == string(label.BarcodeValue) {
@@ -237,7 +238,7 @@ func setCodes(label *cola.Cola, at int, codes []barcode.Code) {
 	}
 }
 
-// qrcodeURL returns the URL of a label after its image at an index was read again. address is the
+// qrcodeURL returns a label's qrcode_url after the image at an index was read again. address is the
 // first URL in that image's QR codes. The first image with QR codes counts as the source of the
 // label's current URL.
 func qrcodeURL(label *cola.Cola, at int, address cola.Text) cola.Text {

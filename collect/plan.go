@@ -131,7 +131,7 @@ func (c *collector) plan() error {
 	return c.countPlanned()
 }
 
-// countPlanned counts the windows to work on, for the progress.
+// countPlanned counts the windows to work on, for progress reports.
 func (c *collector) countPlanned() error {
 	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, c.o.Now())
 	c.progress.total = open.Pending

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// sniffBytes is how many bytes at the start identify the format of a source.
+// sniffBytes is the number of bytes at the start of a source that identify its format.
 const sniffBytes = 512
 
 // zstdMemory bounds the memory of a zstd decoder.

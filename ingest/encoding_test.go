@@ -97,8 +97,8 @@ func TestInvalidEncodings(t *testing.T) {
 		"label times":     {colaStatsXML, "as processing-times"},
 		"damaged gzip":    {"\x1f\x8b\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "damaged gzip data"},
 		"damaged zstd":    {"\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff", "damaged zstd data"},
-		"cut-off gzip":    {gzipped(t, labelRows(3000))[:2000], "gzip"},
-		"cut-off zstd":    {zstded(t, labelRows(3000))[:2000], "zstd"},
+		"truncated gzip":  {gzipped(t, labelRows(3000))[:2000], "gzip"},
+		"truncated zstd":  {zstded(t, labelRows(3000))[:2000], "zstd"},
 		"gzip in a gzip":  {gzipped(t, gzipped(t, "x")), "binary data"},
 		"broken checksum": {breakEnd(gzipped(t, labelRow(1))), "damaged gzip data"},
 	} {

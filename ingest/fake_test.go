@@ -29,9 +29,9 @@ type fakeStore struct {
 	onBatch func(n, rows int) // called before each UpsertColas
 	reads   int               // calls to Cola
 	modes   []store.Mode      // modes of the calls to UpsertColas
-	lookErr error             // error of HasColas
+	lookErr error             // error from HasColas
 	imports []cola.Import     // recorded imports
-	recErr  error             // error of RecordImport
+	recErr  error             // error from RecordImport
 }
 
 func newFakeStore() *fakeStore {

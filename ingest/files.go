@@ -32,7 +32,7 @@ type files interface {
 	Close() error
 }
 
-// maxFiles bounds the files of a folder or archive.
+// maxFiles limits the number of files in a folder or archive.
 const maxFiles = 5_000_000
 
 // files lists the files of a source, or returns nil if it must be read as a whole.
@@ -63,7 +63,7 @@ func filesAt(path string) (files, error) {
 		return nil, err
 	}
 	text, done, head, err := sniff(f)
-	if err != nil { // the import of the file reports it
+	if err != nil { // the import reports the error when it opens the file
 		return nil, f.Close()
 	}
 	switch contentOf(head) {

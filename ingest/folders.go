@@ -132,7 +132,7 @@ func (r *folderReader) next(dst []byte) ([]byte, rawRow, error) {
 	return dst, rawRow{}, io.EOF
 }
 
-// maxPage is the maximum length of a page in bytes. Real ones are about 50 KB.
+// maxPage is the maximum length of a page in bytes. Real pages are about 50 KB.
 const maxPage = 1 << 20
 
 const problemLongPage = "the page is longer than 1 MiB"
@@ -168,8 +168,8 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// fileFailures are the files of a folder or archive that could not be read. It lists only the first
-// files for each reason, so that a failed download of many files does not fill the report.
+// fileFailures holds the files of a folder or archive that could not be read. It lists only the
+// first files for each reason, so that a failed download of many files does not fill the report.
 type fileFailures struct {
 	list     []error
 	byReason map[string]int

@@ -18,7 +18,7 @@
 //   - Colas: the CSV export of TTB's public registry. A broken row is repaired if the repair is
 //     unambiguous.
 //   - Colas: saved pages of TTB's public registry: detail pages and printable forms. Each page is a
-//     row. In a folder or archive, they are rows of the same source.
+//     row. All pages in a folder or archive are rows of the same source.
 //   - Permittees: TTB's lists, with a title above the header and a total below the rows, and its file
 //     of all permits, with arrays of cells.
 //   - Production reports: TTB's monthly and yearly statistics, and its reports with tables.
@@ -81,7 +81,8 @@ type Target interface {
 	store.Imports
 }
 
-// Options configures an import. The zero value writes, without progress or log.
+// Options configures an import. The zero value writes to the store, without progress reports or a
+// log.
 type Options struct {
 	// DryRun computes the outcomes without writing. Each batch is compared with the stored records,
 	// so a new record that occurs twice in the input may count as added twice.
@@ -126,7 +127,7 @@ var errEmpty = errors.New("empty; the download or export may have failed (use --
 var ErrRejected = errors.New("rows were rejected")
 
 // Import reads every source and merges its rows into the store. The report is valid even with an
-// error: it counts the work done before it.
+// error: it counts the work done before the error.
 //
 // An invalid row is rejected and listed in the report, and the import continues; unless
 // opts.SkipInvalid is set, the error then wraps ErrRejected. A source that cannot be opened, is
@@ -206,7 +207,7 @@ func (r *run) record(ctx context.Context, st store.Imports, err *error) func() {
 	}
 }
 
-// run is the state of one call to Import. Only its goroutine uses it.
+// run is the state of one call to Import. Only the goroutine of that call uses it.
 type run struct {
 	opts         Options
 	index        int    // of the current source

@@ -243,7 +243,7 @@ func (in *input) broken(format string, args ...any) error {
 	return &brokenError{in.line, fmt.Errorf(format, args...)}
 }
 
-// ended returns the error of next at the end of the text.
+// ended returns the error that next reports at the end of the text.
 func (in *input) ended() error {
 	if err := in.failure(); err != nil {
 		return &brokenError{in.line, err}

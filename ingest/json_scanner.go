@@ -52,8 +52,8 @@ func (s *jsonScanner) tail() error {
 	return s.rest(0, true, nil)
 }
 
-// value scans the value that begins at the next byte. If the value is an object
-// with an array or object under a key in wrappers, it stops before that and returns errWrapper.
+// value scans the value that begins at the next byte. If the value is an object with an array or
+// object under a key in wrappers, it stops before the nested value and returns errWrapper.
 func (s *jsonScanner) value(wrappers []string) error { return s.rest(len(s.stack), false, wrappers) }
 
 // rest scans until a value at the given depth has ended. ended means that the previous token ended

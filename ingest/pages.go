@@ -34,8 +34,8 @@ var pageProblems = map[ttbpage.Kind]string{
 	ttbpage.Unknown:      "unknown web page; expected a detail page or a printable form of TTB's Public COLA Registry",
 }
 
-// problemCutOff is the reason why an incomplete page is rejected. Its last value may be cut off, too,
-// and would replace a complete one.
+// problemCutOff is the reason why an incomplete page is rejected. Its last value may be truncated,
+// too, and would replace a complete value.
 const problemCutOff = "the page is incomplete: it has no </html>; download it again"
 
 // pageDecoder decodes pages of TTB's registry. A page sets the fields that it shows; it never
@@ -251,9 +251,9 @@ func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.
 
 func hasURL(m cola.Image) bool { return m.ImageURL != "" }
 
-// mergeImages copies stored data into the images of a form. It reports whether it found any, and
-// returns the IDs of images that the form replaces: with the same ID, but another file name. Their
-// stored data doesn't apply to the new images.
+// mergeImages copies stored data into the images of a form. It reports whether any image ID
+// matched, and returns the IDs of images that the form replaces: those with the same ID, but
+// another file name. Their stored data doesn't apply to the new images.
 func mergeImages(listed, stored []cola.Image) (found bool, replaced []string) {
 	for i := range listed {
 		m := &listed[i]

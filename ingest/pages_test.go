@@ -209,7 +209,7 @@ func TestSinglePages(t *testing.T) {
 	}
 }
 
-// TestPageValues changes a text of the form and checks its effect.
+// TestPageValues changes a text on the form and checks its effect.
 func TestPageValues(t *testing.T) {
 	form := strings.Replace(samplePage(t, "printable.html"), "<br>1.5 LITERS", "", 1)
 	for _, test := range []struct {
@@ -282,8 +282,8 @@ func TestPagesKeepImageData(t *testing.T) {
 	}
 }
 
-// TestPagesReplaceImages checks that a form that lists another file for an image clears the stored data
-// of the previous one.
+// TestPagesReplaceImages checks that a form that lists another file for an image clears the stored
+// data of the previous file.
 func TestPagesReplaceImages(t *testing.T) {
 	form := FileSource(mustWrite(t, samplePage(t, "printable.html")))
 	st := newFakeStore()
@@ -305,7 +305,8 @@ func TestPagesReplaceImages(t *testing.T) {
 			t.Errorf("report = %s; images (-want +got):\n%s", report.Summary(), diff)
 		}
 		if len(got.Barcodes) != 1 || got.BarcodeValue != "5901234123457" || got.QRCodeURL != "" {
-			t.Errorf("barcodes = %v, main one %s, QR code %s; want the one of another image", got.Barcodes, got.BarcodeValue, got.QRCodeURL)
+			t.Errorf("barcodes = %v, main barcode %s, QR code %s; want only the code of another image",
+				got.Barcodes, got.BarcodeValue, got.QRCodeURL)
 		}
 	}
 }

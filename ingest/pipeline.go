@@ -28,7 +28,7 @@ type decodeFunc[T any] func(raw []byte, patch *cola.Patch[T], notes notes) (prob
 // format describes how to split a source into rows and decode them.
 type format[T any] struct {
 	rows    rowReader
-	decoder func() decodeFunc[T] // returns one for each goroutine
+	decoder func() decodeFunc[T] // returns a new decodeFunc; each goroutine needs its own
 	header  []byte               // line of column names that the rows need; nil if they need none
 	// done returns warnings about the source as a whole, after its end. May be nil.
 	done func() []string
@@ -59,7 +59,7 @@ type pipeline[T any] struct {
 
 type rejectedRow struct {
 	reason string
-	index  int // in the rows of the batch; in the result of write, in its patches
+	index  int // in the rows of the batch or, in the result of write, in its patches
 }
 
 // partialRow is a rejected row with the fields that could be read.

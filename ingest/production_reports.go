@@ -25,7 +25,7 @@ type productionWork struct {
 	truncated    map[string]bool // sources that ended early
 }
 
-// report is one report of the input.
+// report is one report in the input.
 type report struct {
 	rows []cola.ProductionReport
 	from []rowPosition // position of each row

@@ -129,10 +129,10 @@ func TestTruncatedReports(t *testing.T) {
 	half := "[" + strings.TrimSpace(file(1, "2")) + ","
 	tape := writeTar(t, map[string]string{"a.json": file(1, "2"), "b.json": file(1, "2")})
 	for name, sources := range map[string][]Source{
-		"folder":            {FileSource(writeFolder(t, map[string]string{"a.json": half}))},
-		"second failure":    {FileSource(writeFolder(t, map[string]string{"0.json": "[{", "a.json": half, "c.json": "[{"}))},
-		"then good":         texts(half, file(1, "2")),
-		"truncated archive": {FileSource(mustWrite(t, tape[:1536]))},
+		"folder":               {FileSource(writeFolder(t, map[string]string{"a.json": half}))},
+		"second failure":       {FileSource(writeFolder(t, map[string]string{"0.json": "[{", "a.json": half, "c.json": "[{"}))},
+		"then a complete file": texts(half, file(1, "2")),
+		"truncated archive":    {FileSource(mustWrite(t, tape[:1536]))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := newFakeStore()

@@ -31,8 +31,8 @@ var (
 		return s
 	}()
 
-	// featureSchema has the property names of UC Davis, which separates lists by vertical bars.
-	// Rule texts and map names are not stored.
+	// featureSchema has the property names of UC Davis, which separates list items with vertical
+	// bars. Rule texts and map names are not stored.
 	featureSchema = newSchema[cola.AVADetail](
 		"cfr_revision_history", "approved_maps", "boundary_description", "used_maps", "lcsh", "sameas").
 		form(textForm{lists: "|"}).

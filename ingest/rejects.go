@@ -20,7 +20,7 @@ type reject struct {
 	Bytes []byte `json:"row_base64,omitempty"`
 }
 
-// rejectWriter writes rejected rows as JSON lines. All methods accept nil, which writes nothing.
+// rejectWriter writes rejected rows as JSON lines. All methods are no-ops on a nil rejectWriter.
 type rejectWriter struct {
 	w   *bufio.Writer
 	enc *json.Encoder
@@ -37,7 +37,7 @@ func newRejectWriter(w io.Writer) *rejectWriter {
 	return &rejectWriter{w: buffered, enc: enc}
 }
 
-// write adds a row. flush returns its error.
+// write adds a row. flush returns the error, if any.
 func (w *rejectWriter) write(at rowPosition, reason string) {
 	if w == nil || w.err != nil {
 		return

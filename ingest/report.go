@@ -155,7 +155,7 @@ func (r Report) Summary() string {
 }
 
 // WriteTo writes the report for humans: the rejected rows by reason, the warnings, whether the
-// labels are history, and the Summary. It omits failures, which the error of Import includes.
+// labels are history, and the Summary. It omits failures, which Import's error includes.
 func (r Report) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	if omitted := r.reasons.write(&b); omitted && !r.rejects {

@@ -122,8 +122,8 @@ func lastTTBCodes(cells []csvField, first int) (origin, class int, err error) {
 	return origin, class, nil
 }
 
-// findTTBBrand returns the index of the first cell of the brand name, among those between date and
-// origin. The fanciful name precedes it. A comma that separates fields is neither followed by a
+// findTTBBrand returns the index of the first cell of the brand name, among the cells between date
+// and origin. The fanciful name precedes it. A comma that separates fields is neither followed by a
 // space nor adjacent to a comma within a field, so a field doesn't start with a space, or start or
 // end with an empty cell.
 func findTTBBrand(cells []csvField) (brand int, err error) {

@@ -8,7 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// keyGroups groups strings by text.BrandKey. Strings with the same key are spellings of one name.
+// keyGroups groups strings by a key, such as text.BrandKey. Strings with the same key are spellings
+// of one name.
 type keyGroups struct {
 	keys   column.Dict // distinct keys, sorted
 	keyOf  []uint32    // number of the key of each string
@@ -16,7 +17,7 @@ type keyGroups struct {
 	start  []uint32    // key k has values[start[k]:start[k+1]]
 }
 
-// groupByKey groups the strings of a list by key.
+// groupByKey groups names by key.
 func groupByKey(names *column.Dict, key func(string) string) (x keyGroups) {
 	x.keys, x.keyOf = foldKeys(names, key)
 	x.start = make([]uint32, x.keys.Len()+1)
@@ -44,7 +45,7 @@ type brandIndex struct {
 	labels []uint32 // number of labels of each brand, including those with tombstones
 
 	// cola.SortBrand orders documents by the rank of their brand.
-	rank  []uint32 // of the brand of each value of the column
+	rank  []uint32 // rank of the brand of each value
 	order []uint32 // documents in that order
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/column"
 )
 
-// brandCounter computes statistics of brands over the live labels of a view.
+// brandCounter computes brand statistics over the live labels of a view.
 type brandCounter struct {
 	view  *View
 	types [][]bool // by segment: which values of the type column are counted; nil for all
@@ -129,7 +129,7 @@ func (c *brandCounter) row(g *brandGroup) cola.BrandMatch {
 	return r
 }
 
-// brandStats are statistics of the labels of a brand, over all segments.
+// brandStats holds statistics on a brand's labels across all segments.
 type brandStats struct {
 	spellings       spellings
 	types, statuses map[string]int // labels by value
@@ -233,8 +233,8 @@ func (t *holderTally) add(permittee uint32) {
 	t.counts[permittee]++
 }
 
-// take returns the permittees with the most labels (ties in order of permit number) and the number
-// of all permittees with labels. It resets the tally.
+// take returns the permittees with the most labels (ties in order of permit number) and the total
+// number of permittees with labels. It resets the tally.
 func (t *holderTally) take(ps *permittees) (top []cola.BrandHolder, total int) {
 	first := ranking[uint32]{limit: cola.MaxBrandHolders, compare: func(a, b uint32) int {
 		if t.counts[a] != t.counts[b] {

@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// brandWords indexes the names of the brands of a brandIndex for finding similar ones: by word, and
-// by the core of each name written as one word.
+// brandWords indexes the brand names of a brandIndex to find similar names: by word, and by the
+// core of each name written as one word.
 //
 // Names are numbered: name k is the key of brand k. After the keys come other readings of spellings
 // with elided articles, such as YQUEM for D'YQUEM.
@@ -23,8 +23,8 @@ type brandWords struct {
 	names   postings.Lists // names with each word
 	first   []uint32       // name k has the words refs[first[k]:first[k+1]]
 	refs    []uint32
-	sizes   []uint8  // words in the core of each name
-	elided  []uint32 // spelling of each name that is not a key: its number in the brand column
+	sizes   []uint8  // number of words in the core of each name
+	elided  []uint32 // for each name that is not a key, the number of its spelling in the brand column
 	sounds  []similar.Sounds
 	byKey   keyGroups // words by vocabulary.WordKey, which is the form that names share
 	generic []uint8   // 1 for the keys of generic words

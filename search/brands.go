@@ -127,7 +127,7 @@ func (c *brandCounter) similarInSegment(segment uint16, queries []*similar.Query
 	return mergeMatches(found)
 }
 
-// mergeMatches merges consecutive matches of one brand into the best.
+// mergeMatches merges consecutive matches of one brand, keeping the best.
 func mergeMatches(found []similarBrand) []similarBrand {
 	merged := found[:0]
 	for _, b := range found {

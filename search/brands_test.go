@@ -244,7 +244,8 @@ func (r *registry) similarBrands(s cola.BrandSearch) BrandPage {
 	return page
 }
 
-// compareNames returns the best match of any reading of a searched name and a brand name.
+// compareNames returns the best match between any reading of a searched name and any reading of a
+// brand name.
 func compareNames(searched, brand string, allowed similar.Set) (best similar.Match) {
 	for _, q := range brandQueries(searched, allowed) {
 		for _, name := range brandNames(brand) {
@@ -254,7 +255,7 @@ func compareNames(searched, brand string, allowed similar.Set) (best similar.Mat
 	return best
 }
 
-// brandMatch returns the statistics of the labels of a brand.
+// brandMatch returns the statistics on a brand's labels.
 func (r *registry) brandMatch(labels []*cola.IndexRecord) cola.BrandMatch {
 	m := cola.BrandMatch{Colas: len(labels), ProductTypes: []string{}}
 	spellings, holders, types := map[string]int{}, map[string]int{}, map[string]bool{}

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// categoryIndex finds documents by category path or a prefix of one.
+// categoryIndex finds documents by category path or path prefix.
 type categoryIndex struct {
 	nodes  column.Dict    // folded paths of all levels, sorted
 	lists  postings.Lists // documents at or below each node

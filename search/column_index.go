@@ -18,7 +18,7 @@ type valueIndex struct {
 	keys       column.Dict // distinct folded values, sorted
 	lists      postings.Lists
 	group      []uint32       // keys that are searched together, ascending
-	groupUnion postings.Lists // one list: the documents with any of the group
+	groupUnion postings.Lists // one list: the documents with any key in the group
 }
 
 // foldValue returns the form in which values are compared.
@@ -144,8 +144,8 @@ type rangeIndex struct {
 	cumulative  postings.Lists // documents below each checkpoint
 }
 
-// checkpointCost is the estimated time, in nanoseconds, to compute the union of the lists since the
-// last checkpoint, above which a new one is added. It bounds the cost of correcting a range.
+// A new checkpoint is added when the estimated time to compute the union of the lists since the
+// last one exceeds checkpointCost, in nanoseconds. This bounds the cost of correcting a range.
 const checkpointCost = 60_000
 
 // buildRangeIndex indexes a column.
@@ -199,7 +199,7 @@ func (r *rangeIndex) addCheckpoints(n uint32, cost int) {
 }
 
 // match returns the documents with a value within inclusive bounds as a bitmap, limited to the
-// span. ok is false if no value is within them.
+// span. ok is false if no value is within the bounds.
 func (r *rangeIndex) match(
 	minValue, maxValue cola.Opt[float64], sc *postings.Scratch, s postings.Span,
 ) (w []uint64, ok bool) {

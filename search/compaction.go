@@ -57,7 +57,7 @@ func (f *compactions) release(segments []segmentView) {
 	f.done.Broadcast()
 }
 
-// wait returns when no compaction is running or ctx is done, with the context's error.
+// wait waits until no compaction is running or ctx is done. It returns the context's error, if any.
 func (f *compactions) wait(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() {
 		f.mu.Lock() // otherwise the signal may come just before Wait and be lost
@@ -74,7 +74,7 @@ func (f *compactions) wait(ctx context.Context) error {
 
 // Compact merges all segments into one without blocking searches or updates. Search results do not
 // change. Labels added during compaction stay in separate segments. If ctx is canceled, Compact
-// stops and returns its error.
+// stops and returns the context's error.
 func (x *Index) Compact(ctx context.Context) error {
 	if err := x.compactions.wait(ctx); err != nil {
 		return fmt.Errorf("wait for compactions: %w", err)

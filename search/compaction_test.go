@@ -133,7 +133,7 @@ func TestConcurrentCompactions(t *testing.T) {
 	}
 }
 
-// lateContext is canceled during the first call of Err, which still returns nil.
+// lateContext is canceled during the first call to Err, which still returns nil.
 type lateContext struct {
 	context.Context
 	cancel context.CancelFunc

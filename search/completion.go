@@ -17,9 +17,9 @@ const (
 
 // completion is a text to complete, in the forms that are compared with the beginnings of values.
 type completion struct {
-	keys []string // the text's BrandKey, and, if different, with words that lack an apostrophe joined: "d yquem", "dyquem"
-	// If the last word may be the beginning of "and", which keys omit, head is the part before it,
-	// with a space, and spelled is the text with connectors. Otherwise both are empty.
+	keys []string // the text's BrandKey and, if different, the result of text.JoinDetached: "d yquem", "dyquem"
+	// If the last word may be the beginning of "and", which keys omit, head is the key before that
+	// word, including the space, and spelled is the text with connectors. Otherwise both are empty.
 	head, spelled string
 }
 
@@ -38,7 +38,7 @@ func newCompletion(q string) *completion {
 // isEmpty reports whether every value completes the text.
 func (c *completion) isEmpty() bool { return c.keys[0] == "" }
 
-// match returns how a value with a key completes the text.
+// match returns how a value with the given key completes the text.
 func (c *completion) match(key, value string) int {
 	best := c.matchKey(key)
 	if c.head != "" && best != nameBegins {

@@ -90,8 +90,8 @@ func (seg *segmentView) liveCounts(c *column.Numeric) []uint32 {
 	return counts
 }
 
-// countCoverage counts all labels by year. Documents are ordered by effective date, so those of a
-// year form a range.
+// countCoverage counts all labels by year. Documents are ordered by effective date, so the
+// documents of a year form a range.
 func (v *View) countCoverage() *cola.Coverage {
 	years, differences, c := map[int]cola.CoverageCounts{}, map[int]int{}, &cola.Coverage{Years: []cola.YearCoverage{}}
 	for i := range v.segments {
@@ -186,9 +186,9 @@ func (seg *segmentView) countErrors(differences map[int]int) {
 // goodEstimate is the maximum error, in days, of an estimate that counts as good.
 const goodEstimate = 25
 
-// summarizeErrors returns statistics of estimation errors, given the number of labels by absolute
-// error in days, or nil if there are none. The median of an even number is the lower of the middle
-// two.
+// summarizeErrors returns statistics on estimation errors, given the number of labels by absolute
+// error in days, or nil if there are none. For an even number of labels, the median is the lower of
+// the middle two errors.
 func summarizeErrors(differences map[int]int) *cola.EstimateError {
 	if len(differences) == 0 {
 		return nil

@@ -318,8 +318,8 @@ func describe(f cola.Facet) string {
 	return strings.Join(values, ", ")
 }
 
-// TestFacetLimit checks that a facet with many values lists the ones with the most labels and the
-// chosen one, and counts the omitted ones.
+// TestFacetLimit checks that a facet with many values lists the values with the most labels and the
+// chosen value, and counts the omitted values.
 func TestFacetLimit(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

@@ -7,8 +7,8 @@ import (
 )
 
 // The tables below describe the indexed fields of labels: how a field is read from a record and
-// which condition of a query filters it. Table builders, compaction, indexes, snapshots and plans
-// loop over them, so a new filtered field is one row.
+// which condition of a query filters on it. Table builders, compaction, indexes, snapshots and
+// plans loop over them, so a new filtered field is one row.
 
 // snapshotMagic identifies the columns of a snapshot and the analysis of their text. Change it
 // whenever they change; older snapshots are then rejected and the index is rebuilt.
@@ -103,7 +103,8 @@ var textFields = [textColumns]textField{
 	},
 }
 
-// brandPart returns the part of a brand name that a query asks for; none if it asks for a whole brand.
+// brandPart returns the part of a brand name that a query asks for, or "" if it asks for a whole
+// brand.
 func brandPart(q *cola.Query) string {
 	if _, ok := cola.WholeBrand(q.BrandName); ok {
 		return ""
@@ -164,7 +165,7 @@ var numFields = [numColumns]numField{
 	numEstimateError: {read: estimateError},
 }
 
-// estimateError returns how many days after a known approval date its estimate is.
+// estimateError returns the number of days from a known approval date to its estimate.
 func estimateError(r *cola.IndexRecord) (float64, bool) {
 	return float64(r.DateEstimate - r.Summary.ApprovalDate), r.DateEstimate != 0 && r.Summary.ApprovalDate != 0
 }
@@ -174,7 +175,7 @@ func known[T ~int | ~int32](v T) (float64, bool) { return float64(v), v != 0 }
 
 // Columns of lists of text.
 const (
-	listBarcode = iota // with their types, the main one first
+	listBarcode = iota // barcodes with their types, the main one first
 	listGrape
 	listAppellation
 	listColumns

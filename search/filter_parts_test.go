@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFilterParts checks that the filters together find the labels that match every
-// ungrouped filter and at least one filter of each group.
+// TestFilterParts checks that the filters together find the labels that match every ungrouped
+// filter and at least one filter of each group.
 func TestFilterParts(t *testing.T) {
 	found, grouped := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -95,8 +95,8 @@ func (x *Index) Close() {
 // Options configures an Index. The zero Options are valid.
 type Options struct {
 	Logger *slog.Logger // logs compactions; default: discard
-	// ManualCompaction leaves compaction to calls of Compact. Otherwise the index compacts itself
-	// in the background.
+	// ManualCompaction means that segments are compacted only by calls to Compact. Otherwise the
+	// index compacts itself in the background.
 	ManualCompaction bool
 }
 

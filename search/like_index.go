@@ -8,14 +8,14 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/similar"
 )
 
-// likeIndex finds the words that may sound like a word or differ from it by a few letters.
+// likeIndex finds the words that may sound like a given word or differ from it by a few letters.
 type likeIndex struct {
 	start   []uint32 // words of n characters are items[start[n]:start[n+1]]
 	items   []uint32
 	letters []similar.Letters // of items
 
 	sounds  []uint32 // hashes of pronunciations, ascending
-	sounded []uint32 // the word with each
+	sounded []uint32 // the word with each pronunciation
 }
 
 // alike calls yield with the words that may be similar to w, some of them more than once. limit

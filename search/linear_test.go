@@ -400,7 +400,7 @@ func (r *registry) matches(q *cola.Query, l *cola.IndexRecord, aliases map[strin
 		anyOf(q.Containers, strings.ToLower(l.ContainerType))
 }
 
-// categoryOf returns the category path of a label: the stored one, or else that of its class.
+// categoryOf returns the category path of a label: the stored path, or else the path of its class.
 func categoryOf(l *cola.IndexRecord) string {
 	if l.CategoryPath == "" {
 		return vocabulary.CategoryOfClass(l.ClassID, string(l.Summary.ClassName))

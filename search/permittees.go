@@ -19,7 +19,7 @@ type PermitteePage struct {
 	HasMore bool // whether permittees follow this page
 }
 
-// permittees is the immutable list of permittees of one view with statistics of their labels.
+// permittees is the immutable list of permittees of one view with statistics on their labels.
 type permittees struct {
 	records   []*permittee
 	stats     []permitteeStats
@@ -232,7 +232,8 @@ func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 	return page
 }
 
-// named returns the permittees whose company or operating name contains a part; all if it is empty.
+// named returns the permittees whose company or operating name contains a part, or all permittees
+// if the part is empty.
 func (ps *permittees) named(name namePart, sc *postings.Scratch) []uint64 {
 	n := uint32(len(ps.records))
 	all := postings.AllBlocks(n)

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// permitteesBuilder builds the permittees of the next view from those of the last one.
+// permitteesBuilder builds the next view's permittees from the last view's.
 type permitteesBuilder struct {
 	next    *permittees
 	added   map[string]uint32 // by permit number
@@ -97,13 +97,13 @@ func valueNumber(values *[]string, v string) uint32 {
 	return uint32(len(*values) - 1)
 }
 
-// companyNames returns a permittee's names in the next view. It has the type companyNames.
+// companyNames returns a permittee's names in the next view. It implements companyNames.
 func (b *permitteesBuilder) companyNames(number string) (company, operating string) {
 	p := b.next.records[b.number(number)]
 	return string(p.CompanyName), string(p.OperatingName)
 }
 
-// countLabels adds labels of a segment to the statistics of their permittees, or subtracts them if
+// countLabels adds labels of a segment to the statistics on their permittees, or subtracts them if
 // sign is negative.
 func (b *permitteesBuilder) countLabels(s *segment, each func(yield func(doc uint32)), sign int) {
 	t := s.t
@@ -130,7 +130,7 @@ func (b *permitteesBuilder) countLabels(s *segment, each func(yield func(doc uin
 	})
 }
 
-// build returns the permittees. segments are those of the next view.
+// build returns the permittees. segments is the list of the next view's segments.
 func (b *permitteesBuilder) build(segments []segmentView) *permittees {
 	for i := range b.stale {
 		f, number := &b.next.stats[i], b.next.records[i].PermitNumber
@@ -194,7 +194,8 @@ func (b *permitteesBuilder) rank() {
 	b.next.ranked = mergeInto(rest, moved, b.next.ranksBefore)
 }
 
-// mergeInto returns a new sorted slice of the elements of a sorted slice and of more.
+// mergeInto returns a new slice with the elements of sorted and more, in order. It sorts more in
+// place.
 func mergeInto(sorted, more []uint32, less func(a, b uint32) bool) []uint32 {
 	slices.SortFunc(more, func(a, b uint32) int {
 		if less(a, b) {

@@ -7,7 +7,7 @@ import (
 )
 
 // TestFutureApprovals checks that an approval takes effect on its date and does not hide an earlier
-// one until then.
+// approval until then.
 func TestFutureApprovals(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

@@ -24,7 +24,7 @@ type query struct {
 	similar  []*similar.Query    // ways to read the name that the brand must be similar to; nil for none
 	category string              // resolved
 
-	appellations []string // the requested one and those inside it
+	appellations []string // the requested appellation and those inside it
 }
 
 // resolveQuery resolves a query. ok is false if it matches no label because a non-empty part of it
@@ -187,7 +187,7 @@ func (p *plan) addText(q *query, i int) {
 	}
 }
 
-// addDocs adds the condition that a document is one of docs, which are ascending.
+// addDocs adds the condition that a document is in docs, which must be in ascending order.
 func (p *plan) addDocs(docs []uint32) { p.addAny([]postings.List{postings.Of(docs)}) }
 
 // addWord adds the condition that a document contains the word of a phrase, or has it as its ID.

@@ -178,8 +178,8 @@ func (s *segment) sortPermits() {
 }
 
 // findPermittees sets permittees: for each value of the permit column, the index of the permittee
-// plus 1, or 0 if there is none. find returns the index of the permittee with a permit number.
-// Later views use the same indexes.
+// plus 1, or 0 if there is none. find returns the index of the permittee with a permit number. The
+// indexes stay valid in later views.
 func (s *segment) findPermittees(find func(number string) (uint32, bool)) {
 	s.permittees = make([]uint32, s.t.text[colPermit].Len())
 	for value := range s.permittees {

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// PositionOf returns a label's position in the results of searches with a sort order.
+// PositionOf returns a label's position in search results with the given sort order.
 func PositionOf(l *cola.ColaSummary, by cola.Sort) cola.Position {
 	p := cola.Position{Date: l.EffectiveDate(), TTBID: l.TTBID}
 	if by == cola.SortBrand {

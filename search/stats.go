@@ -71,7 +71,7 @@ type groupCounter struct {
 	distinct   int          // groups with labels
 	partial    bool         // distinct is unknown
 	found      []foundGroup // in order
-	inFound    int          // labels in them
+	inFound    int          // labels in the found groups
 	axisTotals []cola.OtherLabels
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// countLimits limits the memory, the time and the result of a count by two dimensions.
+// countLimits limits the memory, time and result size of a count by two dimensions.
 type countLimits struct {
 	cells  int // pairs of groups that are counted in a table
 	sorted int // labels that are sorted at a time, unless they are in one group
@@ -20,8 +20,9 @@ type countLimits struct {
 // countPairs counts by two dimensions, as cola.CountSearch describes. Dimensions with their own
 // order, such as periods, have a position; the others are ranked by their labels.
 //
-// It puts a ranked dimension first; of two ranked ones, the larger. A pair has no more labels than
-// its group, so the smaller the groups are, the fewer of them can have one of the largest pairs.
+// It puts a ranked dimension first, or the larger of two ranked dimensions. A pair has no more
+// labels than its group, so the smaller the groups are, the fewer of them can contain one of the
+// largest pairs.
 func (c *groupCounter) countPairs() {
 	first, second := c.dimensions[0], c.dimensions[1]
 	if second.position == nil && (first.position != nil || second.n > first.n) {
@@ -63,8 +64,8 @@ func (c *groupCounter) findFirst(counts []uint32) {
 }
 
 // findLargest finds the pairs with the most labels. If the number of distinct pairs stays unknown,
-// it counts the pairs of the largest groups, and then those of other groups that have at least as
-// many labels as the last pair found. Unless they fit in a table, both are limited, which bounds
+// it counts the pairs of the largest groups, and then the pairs of other groups that have at least
+// as many labels as the last pair found. Unless they fit in a table, both are limited, which bounds
 // the time if almost all pairs are small: a group beyond the limit may then have a pair larger than
 // the last ones found.
 func (c *groupCounter) findLargest(counts []uint32) {
@@ -102,8 +103,8 @@ func (c *groupCounter) findLargest(counts []uint32) {
 	c.found = r.first
 }
 
-// findLargestValues finds all pairs of the values with the most labels in the ranked dimension, as
-// many values as the limits allow, and counts the labels of each value of the axis.
+// findLargestValues finds the values with the most labels in the ranked dimension, as many as the
+// limits allow, with all their pairs. It also counts the labels of each value of the axis.
 func (c *groupCounter) findLargestValues(counts []uint32) {
 	values, axis := c.dimensions[0], c.dimensions[1]
 	largest := c.rank(values, counts, c.top)
@@ -141,7 +142,7 @@ func (c *groupCounter) findLargestValues(counts []uint32) {
 	}
 }
 
-// between returns the groups with a number of labels within inclusive bounds.
+// between returns the groups whose number of labels is in [least, most].
 func between(counts []uint32, least, most uint32) (groups []uint32) {
 	for g, n := range counts {
 		if n >= least && n <= most {
@@ -151,8 +152,8 @@ func between(counts []uint32, least, most uint32) (groups []uint32) {
 	return groups
 }
 
-// eachPair calls yield with each pair of some groups of the first dimension, and counts the pairs.
-// counts has the number of labels in each group.
+// eachPair calls yield with each pair of the given groups of the first dimension, and counts the
+// pairs. counts has the number of labels in each group.
 func (c *groupCounter) eachPair(groups, counts []uint32, yield func(foundGroup)) {
 	pair := func(g, of, n uint32) {
 		c.distinct++
@@ -205,7 +206,7 @@ func (c *groupCounter) tabulate(groups []uint32) [][]uint32 {
 			rowOf[i][value] *= width
 		}
 	}
-	cells := make([]uint32, (1+len(groups))*second.n) // the first row is of other groups
+	cells := make([]uint32, (1+len(groups))*second.n) // the first row is for all other groups
 	c.eachBlock(func(i, from int, w []uint64) {
 		s := &second.segments[i]
 		c.dimensions[0].segments[i].docs.CountPairs(s.docs, cells, rowOf[i], s.groupOf, from, w)
@@ -263,8 +264,8 @@ func (c *groupCounter) sortLabels(groups, counts []uint32) [][]uint32 {
 	return lists
 }
 
-// pairWords is the number of words of a bitmap whose pairs are read at a time, so that they stay in
-// the L1 cache.
+// pairWords is the number of bitmap words whose pairs are read at a time, so that they stay in the
+// L1 cache.
 const pairWords = 16
 
 // pairTally counts the labels of one group of the first dimension by the second dimension.

@@ -23,7 +23,7 @@ func (c *groupCounter) rank(t *groupTally, counts []uint32, limit int) []uint32 
 // so sorting them is cheap.
 func leastCount(counts []uint32, limit int) uint32 {
 	const most = 4096
-	var groups [most + 1]int // by count; the last has all higher counts, too
+	var groups [most + 1]int // by count; the last element also includes all higher counts
 	for _, n := range counts {
 		groups[min(n, most)]++
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// Suggest completes a value of a field of labels. A value matches if it, or a word in it, begins
-// with the text, both in text.BrandKey's form. An apostrophe may be typed as a space, and the text
-// may end within the word "and", which keys lack. Values that begin with the text come first, then
-// those with the most labels. Counts are of live labels and exact.
+// Suggest completes a value of a label field. A value matches if it, or a word in it, begins with
+// the text, both in text.BrandKey's form. An apostrophe may be typed as a space, and the text may
+// end within the word "and", which keys lack. Values that begin with the text come first, then
+// those with the most labels. Counts are exact and include only live labels.
 func (v *View) Suggest(s cola.SuggestSearch) []cola.Suggestion {
 	switch s.Field {
 	case cola.SuggestBrand:
@@ -24,7 +24,7 @@ func (v *View) Suggest(s cola.SuggestSearch) []cola.Suggestion {
 	return v.suggestions.of(v, s.Field).Suggest(s)
 }
 
-// ranking keeps the first values in an order.
+// ranking keeps the first limit values in the order of compare.
 type ranking[T any] struct {
 	limit   int
 	compare func(a, b T) int

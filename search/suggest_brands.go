@@ -33,9 +33,9 @@ func (v *View) suggestBrands(c *completion, limit int) []cola.Suggestion {
 // topBrands returns the brands with the most live labels among those that complete a text in the
 // given way.
 //
-// The labels of a brand in a segment, live or not, are known without looking at them. Their sum is
-// an upper bound, so brands are counted in descending order of that sum, until the next one cannot
-// rank among the first.
+// Each segment stores the number of a brand's labels, including those with tombstones. The sum over
+// all segments is an upper bound, so brands are counted in descending order of that sum, until the
+// next one cannot rank among the first.
 func (v *View) topBrands(c *completion, match, limit int) *ranking[namedValue] {
 	candidates := v.brandCandidates(c, match)
 	next := newBrandHeap(candidates)
@@ -75,7 +75,7 @@ func (v *View) brandCandidates(c *completion, match int) []brandCandidate {
 	}
 	slices.SortFunc(lists, func(a, b []brandCandidate) int { return cmp.Compare(len(a), len(b)) })
 	var all []brandCandidate
-	for _, list := range lists { // shortest first, which moves the fewest
+	for _, list := range lists { // shortest first, to move as few candidates as possible
 		all = mergeCandidates(all, list)
 	}
 	return slices.DeleteFunc(all, func(c brandCandidate) bool { return !c.matches })

@@ -18,8 +18,8 @@ const maxCorrected = 6
 type eachWord func(first string, yield func(w string, values int))
 
 // Correct returns the most likely correction of a text without completions. Each word is replaced
-// by the most similar word of the field's values, or an adjective such as "french" by its origin.
-// It returns "" if there is no correction.
+// by the most similar word of the field's values. An adjective of origin, such as "french", is
+// replaced by the place. It returns "" if there is no correction.
 func (v *View) Correct(field, q string) string {
 	switch {
 	case field == cola.SuggestBrand:
@@ -62,8 +62,8 @@ func correct(q string, each eachWord) string {
 }
 
 // nearestWord returns the word that is most similar to the given word, or "" if there is none. For
-// an incomplete word, it may return only the beginning of the most similar word. Words too short to
-// correct are returned unchanged.
+// an incomplete word, it may return only the beginning of the most similar word. Words too short or
+// too long to correct are returned unchanged.
 func nearestWord(word string, incomplete bool, each eachWord) string {
 	spelling := text.NewSpelling(word)
 	if spelling.Limit == 0 {

@@ -131,7 +131,7 @@ func (v *View) classCounts() (values []cola.Suggestion) {
 	return values
 }
 
-// appellationCounts counts the labels of each appellation, including those inside it.
+// appellationCounts counts the labels of each appellation, including the appellations inside it.
 func (v *View) appellationCounts() (values []cola.Suggestion) {
 	byKey, labels := spellingsByKey{}, map[string]int{}
 	for i := range v.segments {

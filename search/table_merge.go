@@ -44,8 +44,8 @@ func (in mergeInput) count() int {
 // rowRef identifies a row of an input.
 type rowRef struct{ input, row uint32 }
 
-// mergeTables returns one table of all the inputs' rows in result order. Of rows with the same ID
-// it takes the last row of the last input.
+// mergeTables returns one table of all the inputs' rows in result order. Among rows with the same
+// ID, it takes the last row of the last input.
 func mergeTables(ctx context.Context, inputs []mergeInput) (*table, error) {
 	t := &table{}
 	order := t.orderRows(inputs)
@@ -89,7 +89,7 @@ func (t *table) orderRows(inputs []mergeInput) []rowRef {
 	for i, in := range inputs {
 		in.each(func(row uint32) { all = append(all, keyed{in.table.ids[row], rowRef{uint32(i), row}}) })
 	}
-	slices.SortFunc(all, func(a, b keyed) int { // descending by ID; of the same ID, the last row first
+	slices.SortFunc(all, func(a, b keyed) int { // descending by ID; for the same ID, the last row first
 		if a.id != b.id {
 			return cmp.Compare(b.id, a.id)
 		}

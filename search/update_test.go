@@ -79,7 +79,7 @@ func TestCategoryFolding(t *testing.T) {
 	}
 }
 
-// TestClassCategories checks that labels without a stored category have that of their class, in
+// TestClassCategories checks that labels without a stored category have their class's category, in
 // searches, aliases, facets and suggestions.
 func TestClassCategories(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
@@ -108,7 +108,7 @@ func TestClassCategories(t *testing.T) {
 		t.Errorf("categories = %s", got)
 	}
 	if !slices.Contains(x.View().Categories(), "Liquor > Whiskey > Bourbon > Straight Bourbon") {
-		t.Errorf("Categories = %v, want those of classes, too", x.View().Categories())
+		t.Errorf("Categories = %v, want the categories of classes, too", x.View().Categories())
 	}
 }
 

@@ -39,7 +39,7 @@ type Stats struct {
 	Bytes      int64 // memory of the segments
 }
 
-// Stats returns statistics of the view.
+// Stats returns statistics on the view.
 func (v *View) Stats() Stats {
 	s := Stats{Permittees: len(v.permittees.ranked), Segments: len(v.segments)}
 	for i := range v.segments {
@@ -203,8 +203,8 @@ func (v *View) NearestWord(word string) string {
 	return best.Word
 }
 
-// UnknownPrefixes returns the prefixes in a query text, folded, with which no word of any label
-// begins.
+// UnknownPrefixes returns the prefixes in a query text, folded, that no word or ID of any label
+// begins with.
 func (v *View) UnknownPrefixes(query string) (unknown []string) {
 	for _, p := range text.ParseQuery(query) {
 		prefix := p.Words[len(p.Words)-1]

@@ -39,7 +39,7 @@ const (
 // decodeCode128 reads a Code 128 or GS1-128 symbol that encodes only printable characters. It
 // ignores FNC1, the only function character that labels use. Very short symbols are not read: with
 // few values, too many false positives pass the check. The number of values is bounded, because
-// damage could hide the stop.
+// damage could hide the stop pattern.
 func decodeCode128(runs []float64, i int) (symbol, bool) {
 	if i+6*code128MinValues+7 >= len(runs) {
 		return symbol{}, false

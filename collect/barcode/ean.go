@@ -157,9 +157,9 @@ const (
 )
 
 // readDigit reads the digit in four runs: the one with the closest pattern. Widths are relative to
-// the digit's own, so that a gradual change of scale along the symbol does not matter. Even a digit
-// that is clearly closest is rejected if an edge is off by nearly a module, because then a bar is
-// missing or damaged.
+// the digit's total width, so that a gradual change of scale along the symbol does not matter. Even
+// a digit that is clearly closest is rejected if an edge is off by nearly a module, because then a
+// bar is missing or damaged.
 func readDigit(bars []float64, at int, module, g float64, f *fit) (digit byte, set int, ok bool) {
 	width := sum(bars[at : at+4])
 	if math.Abs(width-7*module) > maxDistortion*7*module {

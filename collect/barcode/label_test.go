@@ -64,7 +64,8 @@ func TestWebAddress(t *testing.T) {
 	}
 }
 
-// TestReadDemoLabels compares the codes in drawn images of demo labels with those of the records.
+// TestReadDemoLabels compares the codes read from drawn images of demo labels with the codes in
+// their records.
 func TestReadDemoLabels(t *testing.T) {
 	count := make(map[cola.Text]int)
 	for c := range demo.Labels(demo.Options{Colas: 4000, Seed: 1, AsOf: cola.NewDate(2026, 11, 1)}) {

@@ -20,7 +20,7 @@ type finder struct {
 	module float64
 	light  bool // light on dark
 	down   bool // found on a vertical line
-	lines  int  // that found it
+	lines  int  // number of lines that found it
 }
 
 // maxFinders bounds the patterns per direction, to limit memory on textured images. maxCorners

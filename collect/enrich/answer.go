@@ -96,9 +96,9 @@ var fields = []field{
 }
 
 // parse returns the fields of an answer about a label. Unknown fields, fields of another product
-// type, and a category whose root differs from that of the label's class are dropped. It fails if
-// any other value has the wrong type or is out of bounds, because such an answer can't be trusted
-// at all.
+// type, and a category whose root differs from the root of the label's class are dropped. It fails
+// if any other value has the wrong type or is out of bounds, because such an answer can't be
+// trusted at all.
 func parse(answer []byte, label *cola.Cola, year int) (cola.Cola, error) {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(unfenced(answer), &values); err != nil || values == nil {

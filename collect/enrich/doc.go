@@ -3,8 +3,8 @@
 //
 // # Flow
 //
-// Run visits the labels with detail for which the model has no result yet, or that have changed
-// since, those received last first:
+// Run visits the labels with detail that have no result from the model yet or have changed since
+// their result, most recently received first:
 //
 //  1. It claims the label and hashes the input: the label's fields and its main image, if images
 //     are used. If the model has answered for the same input, steps 2 to 4 are skipped.

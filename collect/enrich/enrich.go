@@ -115,7 +115,7 @@ const (
 	endTimeout  = 10 * time.Second
 )
 
-// Report is the result of a run, of this process only.
+// Report is the result of a run. It covers only this process.
 type Report struct {
 	Asked     int // labels
 	Enriched  int // labels with at least one field changed
@@ -244,8 +244,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// visit enriches a label. If that changes the label, a second call of enrich records that the result
-// covers the change.
+// visit enriches a label. If that changes the label, a second call to enrich records that the
+// result covers the change.
 func (e *enricher) visit(ctx context.Context, id cola.TTBID) error {
 	for range 2 {
 		changed, err := e.enrich(ctx, id)

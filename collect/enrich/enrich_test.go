@@ -46,7 +46,7 @@ func TestRun(t *testing.T) {
 	second := w.mustLabel(t, 2)
 	if second.LLMCategoryPath != "Beer > Ale > Porter" || second.LLMContainerType != "bottle" || second.LLMBeerIBU != "60" ||
 		!slices.Equal(second.LLMTastingNoteFlavors, []string{"coffee"}) {
-		t.Errorf("label with values of other sources = %+v", second)
+		t.Errorf("label with values from other sources = %+v", second)
 	}
 	if got := w.mustResult(t, 2); got.Fields != `{"llm_beer_ibu":"60","llm_brand_established_year":1999}` || got.Model != "small" ||
 		got.Attempts != 1 || got.TokensIn != 100 || got.TokensOut != 20 || got.At.IsZero() {
@@ -145,7 +145,7 @@ func TestCrashWhileApplying(t *testing.T) {
 			answer = `{"llm_container_type":"keg","llm_beer_ibu":"70"}`
 			w.mustRun(t, func(o *Options) { o.Model = "huge" })
 			if c := w.mustLabel(t, 1); c.LLMContainerType != "keg" || c.LLMBeerIBU != "60" {
-				t.Errorf("container = %q, IBU = %q; want the answer of the third model, and the IBU of the other source",
+				t.Errorf("container = %q, IBU = %q; want the third model's answer, and the IBU from the other source",
 					c.LLMContainerType, c.LLMBeerIBU)
 			}
 		})
@@ -428,7 +428,7 @@ func TestLongWait(t *testing.T) {
 	w.mustStore(t, newLabel(1))
 	report := w.mustRun(t)
 	if report.Asked != 1 || report.Enriched != 1 || w.mustLabel(t, 1).LLMContainerType != "can" || len(w.api.requests) != 4 {
-		t.Errorf("report = %+v after %d requests, want the label enriched with the fourth", report, len(w.api.requests))
+		t.Errorf("report = %+v after %d requests, want success with the fourth request", report, len(w.api.requests))
 	}
 }
 
@@ -443,7 +443,7 @@ func TestEndedClaim(t *testing.T) {
 	}
 	w.mustStore(t, newLabel(1))
 	if report := w.mustRun(t); report.Enriched != 1 || len(w.api.requests) != 2 {
-		t.Errorf("report = %+v after %d requests, want the label enriched with the second", report, len(w.api.requests))
+		t.Errorf("report = %+v after %d requests, want success with the second request", report, len(w.api.requests))
 	}
 }
 

@@ -29,7 +29,7 @@ func fill(label, earlier, answer *cola.Cola) (cola.Patch[cola.Cola], cola.Cola) 
 }
 
 // adopt copies the values that the label shares with the answer into earlier. They show that the
-// answer was applied, although a crash kept that from being recorded.
+// answer was applied, although a crash prevented that from being recorded.
 func adopt(label, earlier, answer *cola.Cola) {
 	for _, f := range fields {
 		if have := f.of(label); !isEmpty(have) && same(have, f.of(answer)) {

@@ -46,7 +46,7 @@ func (c *clock) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// api is a local copy of a chat completions API.
+// api is a fake chat completions API.
 type api struct {
 	*httptest.Server
 	mu       sync.Mutex

@@ -90,7 +90,7 @@ func (e *enricher) input(
 	return in, hash, err
 }
 
-// mainImage returns the ID of the front image, or else of the first one; empty if there is none.
+// mainImage returns the ID of the front image, or else of the first image, or "" if there is none.
 func mainImage(c *cola.Cola) string {
 	if len(c.Images) == 0 {
 		return ""

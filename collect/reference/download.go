@@ -55,10 +55,10 @@ func newClient(o *Options) *client {
 	}}
 }
 
-// errRedirect is wrapped by the errors of redirects that are not followed.
+// errRedirect is wrapped by the errors about redirects that are not followed.
 var errRedirect = errors.New("redirect")
 
-// checkRedirect limits the number of redirects and rejects those that leave TLS.
+// checkRedirect limits the number of redirects and rejects insecure ones.
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > maxRedirects:
@@ -246,7 +246,7 @@ func (d *download) check() error {
 	return nil
 }
 
-// withoutURL removes the method and the URL from an error of http.Client, for messages that already
+// withoutURL removes the method and the URL from an http.Client error, for messages that already
 // include the URL.
 func withoutURL(err error) error {
 	if failed := (*url.Error)(nil); errors.As(err, &failed) {

@@ -25,7 +25,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// Files in the formats of TTB.
+// Files in TTB's formats.
 const (
 	permitList = "Permit_Number,Owner_Name,Operating_Name,Street,City,State,Prem_Zip,Prem_County,Industry_Type,New_Permit_Flag\n" +
 		"CA-W-1,ESTATE LLC,,1 ST,NAPA,CA,94558,NAPA,Wine Producer,0\n"
@@ -246,7 +246,7 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestOtherAddress checks that validators of one address are not sent to another.
+// TestOtherAddress checks that validators from one address are not sent to another.
 func TestOtherAddress(t *testing.T) {
 	st := mustOpen(t)
 	web := newSite(t, map[string]http.HandlerFunc{"/a": versioned(permitList, `"1"`), "/b": versioned(longerList, `"1"`)})
@@ -436,7 +436,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// brokenStore fails to record imports or to save.
+// brokenStore fails to record imports or to save fetches.
 type brokenStore struct {
 	Store
 	record, save error
@@ -475,7 +475,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// TestRedirects checks that a redirect doesn't leave TLS.
+// TestRedirects checks which redirects are allowed: from http to https, but not back.
 func TestRedirects(t *testing.T) {
 	request := func(url string) *http.Request { return httptest.NewRequest(http.MethodGet, url, nil) }
 	for _, test := range []struct {

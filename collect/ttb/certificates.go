@@ -61,7 +61,7 @@ func (v *verifier) config() *tls.Config {
 }
 
 // verify verifies names, dates, usage and the chain to a root, as crypto/tls does. The name is
-// always that of the site: the client connects to no other host.
+// always the site's: the client connects to no other host.
 func (v *verifier) verify(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
 		return errors.New("the site sent no certificate")

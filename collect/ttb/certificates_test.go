@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
 )
 
-// startTLS starts a TLS server of a site and returns a client that trusts its root.
+// startTLS starts a TLS server for a site and returns a client that trusts its root.
 func startTLS(t *testing.T, certs ttbsite.Certificates) (*ttbsite.TLSServer, *Client) {
 	t.Helper()
 	server, err := ttbsite.StartTLS(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { openPage(w) }), certs)

@@ -30,7 +30,8 @@ const (
 	maxDuration  = 10 * time.Minute // of one response
 )
 
-// searchPage is the page that opens a session. The site also redirects to it when one has expired.
+// searchPage is the page that opens a session. The site also redirects to it when a session has
+// expired.
 const searchPage = "publicSearchColasBasic.do"
 
 // request is a request to the site.
@@ -40,7 +41,7 @@ type request struct {
 	form    url.Values // of a POST; nil for a GET
 	referer string     // path and query of the page with the link, or empty
 	limit   int64      // bytes of the response body
-	opens   bool       // it opens a session, so a redirect to the search page doesn't mean that one has expired
+	opens   bool       // it opens a session, so a redirect to the search page doesn't mean that the session has expired
 }
 
 // answer is a response from the site with status 200.
@@ -49,8 +50,8 @@ type answer struct {
 	page *ttbpage.Page // nil if the body is not HTML
 }
 
-// do sends a request and follows redirects within the site. It returns ErrSessionExpired for a
-// redirect to the search page and for that page.
+// do sends a request and follows redirects within the site. It returns ErrSessionExpired if the
+// site redirects to the search page or serves it instead.
 func (c *Client) do(ctx context.Context, r request) (answer, error) {
 	address := c.address(r.path, r.query)
 	for range maxRedirects {

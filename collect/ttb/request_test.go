@@ -31,7 +31,7 @@ func openPage(w http.ResponseWriter) {
 	fmt.Fprint(w, searchForm)
 }
 
-// fake returns a client of a site that opens sessions and answers everything else with h.
+// fake returns a client for a site that opens sessions and answers everything else with h.
 func fake(t *testing.T, h http.HandlerFunc, o Options) *Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -280,7 +280,7 @@ func TestSearchNotFound(t *testing.T) {
 }
 
 // TestWait checks that each request to the site waits first, redirects included, and that an error
-// of Wait ends the call.
+// from Wait ends the call.
 func TestWait(t *testing.T) {
 	waits, requests := 0, 0
 	limit := 99

@@ -1,4 +1,4 @@
-// Package ttb is a client of TTB's Public COLA Registry.
+// Package ttb is a client for TTB's Public COLA Registry.
 //
 // The site has no API. A search by completion date puts its results into the session, from which
 // they are exported as CSV. Each label has a printable form, and opening it makes the images of the

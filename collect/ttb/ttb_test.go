@@ -22,7 +22,7 @@ import (
 
 const userAgent = "collector/1.0 (ops@example.com)"
 
-// mustSite starts a site and returns a client of it.
+// mustSite starts a site and returns a client for it.
 func mustSite(t *testing.T, o ttbsite.Options) (*ttbsite.Site, *Client) {
 	t.Helper()
 	site, err := ttbsite.New(o)

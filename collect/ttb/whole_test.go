@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
 )
 
-// TestWholeSite fetches a whole site that sometimes fails, and compares the labels and the number
-// of requests with those of the site.
+// TestWholeSite fetches a whole site that sometimes fails, compares the labels with the site's, and
+// checks the number of requests.
 func TestWholeSite(t *testing.T) {
 	site, c := mustSite(t, ttbsite.Options{
 		Seed: 7, Labels: 400, Faults: ttbsite.Faults{Rate: 0.02, ExpireAfter: 300, BlockAt: 350},

@@ -34,7 +34,7 @@ const (
 	Unknown      Kind = "unknown web page"
 )
 
-// ErrNoLabel is the error of Label for a page that does not describe a label.
+// ErrNoLabel is wrapped by Label's error for a page that does not describe a label.
 var ErrNoLabel = errors.New("the page does not describe a label")
 
 // IsHTML reports whether a text starts like an HTML page.

@@ -32,7 +32,7 @@ func Labels(o Options) iter.Seq[*cola.Cola] {
 	}
 }
 
-// labelMaker generates labels in sequence. It remembers recent ones for resubmissions.
+// labelMaker generates labels in sequence. It remembers recent labels for resubmissions.
 type labelMaker struct {
 	*world
 	recent [2048]filing // ring buffer of the latest labels

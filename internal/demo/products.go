@@ -99,8 +99,8 @@ func (p *product) grapesOf(r *region) []string {
 	return r.Reds
 }
 
-// regionNamed returns the region with the given name, such as that of a sparkling wine category, or
-// other if there is none.
+// regionNamed returns the region with the given name, such as CHAMPAGNE, or other if there is no
+// such region.
 func regionNamed(regions []*region, name string, other *region) *region {
 	for _, r := range regions {
 		if r.Name == name {

@@ -39,7 +39,8 @@ func (p Proxies) client(r *http.Request) netip.Addr {
 	return client
 }
 
-// lastEntry splits the last entry off a comma-separated list; more reports whether others are left.
+// lastEntry splits the last entry off a comma-separated list; more reports whether entries are
+// left.
 func lastEntry(list string) (entry, rest string, more bool) {
 	comma := strings.LastIndexByte(list, ',')
 	if comma < 0 {

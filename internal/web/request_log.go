@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// LogRequest records a request of an account in its request log, unless there are too many. It calls
-// describe only if it records the request. registry.Service has such a method.
+// LogRequest records a request of an account in its request log, unless there are too many. It
+// calls describe only if it records the request. registry.Service has a method of this type.
 type LogRequest func(account cola.AccountID, failed bool, describe func() cola.LoggedRequest)
 
 // Maximum lengths of the texts in a request log, in bytes.
@@ -17,8 +17,8 @@ const (
 	maxLoggedTarget = 500
 	maxLoggedInput  = 2_000
 	maxLoggedAnswer = 4_000
-	// maxScrubbed is the maximum length of a text that is searched for credentials. Longer ones are
-	// truncated first.
+	// maxScrubbed is the maximum length of a text that is searched for credentials. Longer texts
+	// are truncated first.
 	maxScrubbed = 16_000
 )
 
@@ -66,7 +66,8 @@ func (rec *Recorder) logRequest(r *http.Request, status int, took time.Duration)
 	})
 }
 
-// shorten truncates a text to a number of bytes, and replaces what a database can't store.
+// shorten truncates a text to a number of bytes, and replaces characters that a database can't
+// store.
 func shorten(text string, limit int) string {
 	text = storable(text)
 	if len(text) <= limit {

@@ -273,5 +273,5 @@ func pairBits[T, U number](values []T, others []U, dst [][2]uint32, to []uint32,
 	return n
 }
 
-// number is a type of the numbers in a Packed array.
+// number is the type of a number in a Packed array.
 type number interface{ uint8 | uint16 | uint32 }

@@ -11,9 +11,9 @@ import (
 // maxShort is the maximum length of a short list. Containers take less memory for longer lists.
 const maxShort = 256
 
-// Lists holds numbered posting lists. A short list is an array of documents. A long one has a
-// container for each block: an array of 16-bit numbers if the block is sparse, a bitmap if it is
-// dense.
+// Lists holds numbered posting lists. A short list is an array of documents. A long list has a
+// container for each block with documents: an array of 16-bit numbers if the block is sparse, a
+// bitmap if it is dense.
 type Lists struct {
 	n    uint32   // documents are numbered below n
 	off  []uint32 // short list i is docs[off[i]:off[i+1]], which is empty for a long one
@@ -21,11 +21,11 @@ type Lists struct {
 
 	long  []uint32 // numbers of the long lists, ascending
 	count []uint32 // documents in each long list
-	first []uint32 // first container of each, and the end of the last one
+	first []uint32 // first container of each long list, then the end of the last one
 
 	key   []uint16 // block of each container
-	card  []uint16 // documents in it, minus one
-	at    []uint32 // where it begins: in words if it is a bitmap, else in small
+	card  []uint16 // documents in each container, minus one
+	at    []uint32 // where each container begins: in words if it is a bitmap, else in small
 	small []uint16
 	words []uint64
 }

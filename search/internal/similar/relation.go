@@ -115,7 +115,7 @@ func digits(word string) string {
 	}, word)
 }
 
-// Minimum percentages of the longer word's letters that words that sound alike share.
+// Minimum percentages of the longer word's letters that words that sound alike must share.
 const (
 	minSameLetters   = 30
 	minJoinedLetters = 70 // sound says little about names written as one word

@@ -50,7 +50,7 @@ func (m Match) Or(other Match) Match {
 	return m
 }
 
-// CompareSame returns the match of a name with the key of the query.
+// CompareSame returns the match for a name that has the same key as the query.
 func (q *Query) CompareSame() Match {
 	if q.allowed.Has(Exact) {
 		return Match{Exact, 100}

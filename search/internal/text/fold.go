@@ -80,7 +80,7 @@ func BrandReadings(name string) []string {
 	return keys
 }
 
-// SpelledKey is like BrandKey, but spells connectors: "and", & and + all become "and".
+// SpelledKey is like BrandKey, but spells out connectors: "and", & and + all become "and".
 func SpelledKey(name string) string { return FoldName(spelledConnectors.Replace(name)) }
 
 var spelledConnectors = strings.NewReplacer("&", " and ", "+", " and ")

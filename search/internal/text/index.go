@@ -116,7 +116,7 @@ func (t *Index) MatchName(p Phrase, sc *postings.Scratch, dst []postings.List) [
 const nameField = 0
 
 // matchConditions calls yield with each value in [from, to) that has consecutive words that meet
-// the conditions. If there is only one, any word may meet it, including a connector.
+// the conditions. If there is only one condition, any word may meet it, including a connector.
 func (t *Index) matchConditions(
 	all []condition, p Phrase, from, to uint32, sc *postings.Scratch, yield func(value uint32),
 ) {

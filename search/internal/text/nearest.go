@@ -60,7 +60,9 @@ func (t *Index) EachWord(first string, yield func(word string, docs int)) {
 
 // Spelling compares a word that may be misspelled with other words.
 type Spelling struct {
-	Limit   int // edits of a correction, as in vocabulary.NearestSpelling; 0 if there are none
+	// Limit is the maximum number of edits in a correction, as in vocabulary.NearestSpelling. It is 0
+	// for a word that is too short or too long to correct.
+	Limit   int
 	word    string
 	want    []rune
 	letters uint64
@@ -74,7 +76,8 @@ func NewSpelling(word string) *Spelling {
 // First returns the first letter. Corrections have the same one.
 func (s *Spelling) First() string { return string(s.want[:1]) }
 
-// Edits returns how many edits turn the word into w, or more than Limit.
+// Edits returns the number of edits that turn the word into w, or a number above Limit if there are
+// more.
 func (s *Spelling) Edits(w string) int {
 	// An edit changes at most two members of the set.
 	if n := len(w) - len(s.word); n > utf8.UTFMax*s.Limit || -n > utf8.UTFMax*s.Limit ||

@@ -111,7 +111,7 @@ func appendUnquoted(phrases []Phrase, s string) []Phrase {
 }
 
 // joinDetached makes the phrases of two words with a space in place of an apostrophe also match the
-// words as one: d and angelo, or else dangelo, is (d or dangelo) and (angelo or dangelo).
+// joined word: "d angelo" becomes (d or dangelo) and (angelo or dangelo).
 func joinDetached(phrases []Phrase, chunks []string) {
 	last := "" // the previous word as joined
 	for i, word := range chunks {

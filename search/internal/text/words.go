@@ -28,7 +28,7 @@ func foldMarked(s string) string {
 	}, s))
 }
 
-// unmark removes the marks of a text.
+// unmark removes the marks from a text.
 func unmark(s string) string { return strings.ReplaceAll(s, string(mark), "") }
 
 // analysis splits text into words. Its slices are valid until the next call to split.
