@@ -71,7 +71,7 @@ type Caller struct {
 	VerifiedEmail string
 }
 
-// Sender identifies the source of requests whose credential and address are checked in the same way.
+// Sender identifies a source of requests: their credential and address are checked in the same way.
 type Sender struct {
 	Account    AccountID
 	Credential Credential

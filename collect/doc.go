@@ -8,7 +8,7 @@
 //  2. If the export can't list that many rows, the day is split into ranges of class/type codes, and
 //     each is searched on its own.
 //  3. It downloads the export and imports its rows with package ingest. Before a batch of rows is
-//     stored, its new labels, and those whose completion date has changed, are queued.
+//     stored, its new labels, and those with a new completion date, are queued.
 //  4. The day is complete if the export had as many rows as the page stated.
 //  5. If no day is due, it claims a queued label, latest first, fetches its printable form and
 //     imports it. If the site has no form, it uses the detail page instead.

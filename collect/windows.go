@@ -184,7 +184,7 @@ func (r *Report) add(report ingest.Report) {
 	}
 }
 
-// queueChanged queues a window's labels that are not stored or whose completion date has changed.
+// queueChanged queues a window's labels that are not stored or have a new completion date.
 func (c *collector) queueChanged(ctx context.Context, w store.FetchWindow, listed []store.FetchLabel) error {
 	var wanted []store.FetchLabel
 	for _, l := range listed {

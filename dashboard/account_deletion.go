@@ -32,7 +32,7 @@ func deletionRoutes() []route {
 	return routes
 }
 
-// loadLeavingAccount loads an account whose deletion was requested.
+// loadLeavingAccount loads an account with a requested deletion.
 func (req *request) loadLeavingAccount() error {
 	account, state, err := req.svc.LeavingAccount(req.ctx(), req.caller)
 	req.recordQuota(state)

@@ -21,7 +21,7 @@ type usageView struct {
 type measure struct {
 	id, unit string // unit is a plural noun
 	of       func(registry.Usage) int
-	quota    func(cola.Limits) int // nil if there is none
+	quota    func(cola.Limits) int // nil if unlimited
 }
 
 func measures() []measure {

@@ -16,7 +16,7 @@ const burstCacheTTL = time.Second
 // there are more, costs only a few transactions.
 const maxBurstSenders = 10_000
 
-// burstCache caches senders whose account's rate-limit window the store just found full, so that a
+// burstCache caches senders of accounts with a full rate-limit window, so that a
 // client in a tight loop doesn't cost a transaction per request. It caches senders, not accounts, so
 // that a key learns nothing about its account from outside its networks. The zero value is ready to
 // use.

@@ -89,7 +89,7 @@ func (q *queue) add(p *pending) error {
 	return nil
 }
 
-// remove removes a charge whose caller has given up. It returns false if the worker has taken it.
+// remove removes the charge of a caller that has given up. It returns false if the worker has taken it.
 func (q *queue) remove(p *pending) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -168,7 +168,7 @@ func (q *queue) measure(accounts int, took time.Duration) {
 	q.pace.observe(accounts, took)
 }
 
-// estimate returns the estimated time until all charges are committed, zero if there are none.
+// estimate returns the estimated time until all charges are committed, zero for an empty queue.
 func (q *queue) estimate() time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// pacedLedger is a fakeLedger whose batches take a fixed time plus a time per account.
+// pacedLedger is a fakeLedger that takes a fixed time per batch plus a time per account.
 type pacedLedger struct {
 	*fakeLedger
 	fixed, each time.Duration
@@ -151,7 +151,7 @@ func TestFairness(t *testing.T) {
 	})
 }
 
-// TestCancelWhileQueued checks that a charge whose caller gives up leaves the queue at once, is not
+// TestCancelWhileQueued checks that a canceled charge leaves the queue at once, is not
 // charged, and leaves the order of the others unchanged.
 func TestCancelWhileQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

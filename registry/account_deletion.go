@@ -22,7 +22,7 @@ const (
 )
 
 // Confirmation returns what the holder must type to delete the account: the email address, or
-// DeletionPhrase if it has none.
+// DeletionPhrase without one.
 func (a Account) Confirmation() string {
 	if a.Email == "" {
 		return DeletionPhrase
@@ -30,7 +30,7 @@ func (a Account) Confirmation() string {
 	return a.Email
 }
 
-// authorizeLeaving is authorizeHolder, but also accepts accounts whose deletion was requested.
+// authorizeLeaving is authorizeHolder, but also accepts accounts with a requested deletion.
 func (s *Service) authorizeLeaving(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	state, err := s.Standing(ctx, c)
 	if err != nil && !cola.IsDeletionRequested(err) {
@@ -119,7 +119,7 @@ const (
 	maxDeletions = 100
 )
 
-// AccountDeleter deletes the accounts whose deletion is due. Every serving process has one; they can
+// AccountDeleter deletes the accounts that are due for deletion. Every serving process has one; they can
 // work on the same account. If one is interrupted, the next round of any process continues.
 type AccountDeleter struct {
 	Store  store.AccountDeletion
@@ -145,7 +145,7 @@ func (d *AccountDeleter) Run(ctx context.Context) {
 	}
 }
 
-// DeleteDue deletes the accounts whose deletion is due. A failure doesn't affect other accounts.
+// DeleteDue deletes the accounts that are due. A failure doesn't affect other accounts.
 func (d *AccountDeleter) DeleteDue(ctx context.Context) error {
 	due, err := d.Store.DueDeletions(ctx, maxDeletions)
 	errs := []error{err}

@@ -26,9 +26,6 @@ type ExportStore interface {
 	RunsAfter(
 		ctx context.Context, account cola.AccountID, uuid string, after int64, limit int,
 	) ([]cola.SavedSearchRun, error)
-	MatchesAfter(
-		ctx context.Context, account cola.AccountID, uuid string, after cola.TTBID, limit int,
-	) ([]cola.SavedSearchMatch, error)
 	Refusals(ctx context.Context, account cola.AccountID, limit int) ([]store.Refusal, error)
 	Requests(
 		ctx context.Context, account cola.AccountID, which store.RequestFilter, limit int,
@@ -39,8 +36,8 @@ type ExportStore interface {
 // exportPage is the number of records that are read at once.
 const exportPage = 500
 
-// ExportAccount writes everything that is stored about an account as one JSON object, without
-// secrets. It reads a page of records at a time, so it needs little memory and holds
+// ExportAccount writes everything that is stored about an account as one JSON object, except secrets
+// and the labels that its searches found, because reading those is charged. It reads a page of records at a time, so it needs little memory and holds
 // no transaction open. The last field, complete, is true; an export that failed lacks it and is not
 // valid JSON.
 func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.AccountID, now time.Time) error {
@@ -48,7 +45,7 @@ func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.Acc
 	e := &export{ctx: ctx, st: st, id: id, now: now.UTC(), out: out, json: json.NewEncoder(out)}
 	e.json.SetEscapeHTML(false)
 	for _, section := range []func() error{
-		e.account, e.subscription, e.identities, e.sessions, e.keys, e.apps, e.savedSearches, e.runs, e.matches, e.destinations,
+		e.account, e.subscription, e.identities, e.sessions, e.keys, e.apps, e.savedSearches, e.runs, e.destinations,
 		e.deliveries, e.usage, e.requests, e.refusals,
 	} {
 		if err := section(); err != nil {
@@ -278,17 +275,6 @@ func (e *export) runs() error {
 		return e.st.RunsAfter(ctx, e.id, search, after, exportPage)
 	}, func(r cola.SavedSearchRun) int64 { return r.ID })
 	return section(e, "runs", next, func(r searchRecord[cola.SavedSearchRun]) run { return run{r.search, r.record} })
-}
-
-func (e *export) matches() error {
-	type match struct {
-		SavedSearch string `json:"saved_search"`
-		cola.SavedSearchMatch
-	}
-	next := ofSearches(e, func(ctx context.Context, search string, after cola.TTBID) ([]cola.SavedSearchMatch, error) {
-		return e.st.MatchesAfter(ctx, e.id, search, after, exportPage)
-	}, func(m cola.SavedSearchMatch) cola.TTBID { return m.TTBID })
-	return section(e, "matches", next, func(m searchRecord[cola.SavedSearchMatch]) match { return match{m.search, m.record} })
 }
 
 // requests writes the request log, newest first.

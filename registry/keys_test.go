@@ -442,7 +442,7 @@ func TestChangeKey(t *testing.T) {
 	}
 }
 
-// TestChangeKeyErrors checks that invalid changes change nothing.
+// TestChangeKeyErrors checks that invalid changes have no effect.
 func TestChangeKeyErrors(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, other := w.mustHolder(t, "a@example.com", cola.TierFree), w.mustHolder(t, "b@example.com", cola.TierFree)

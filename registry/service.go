@@ -54,9 +54,6 @@ type Store interface {
 	RunsAfter(
 		ctx context.Context, account cola.AccountID, uuid string, after int64, limit int,
 	) ([]cola.SavedSearchRun, error)
-	MatchesAfter(
-		ctx context.Context, account cola.AccountID, uuid string, after cola.TTBID, limit int,
-	) ([]cola.SavedSearchMatch, error)
 	LatestMatches(ctx context.Context, account cola.AccountID, limit int) ([]store.MatchedRun, error)
 	MatchesOf(
 		ctx context.Context, account cola.AccountID, uuid string, run int64, page store.Slice,

@@ -142,7 +142,7 @@ func (c *groupCounter) findLargestValues(counts []uint32) {
 	}
 }
 
-// between returns the groups whose number of labels is in [least, most].
+// between returns the groups with a number of labels in [least, most].
 func between(counts []uint32, least, most uint32) (groups []uint32) {
 	for g, n := range counts {
 		if n >= least && n <= most {

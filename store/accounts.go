@@ -99,7 +99,7 @@ type AccountDeletion interface {
 	// RequestDeletion schedules the deletion of an account, and suspends it. Requesting it again does
 	// not change the time. It fails with ErrNotFound if the account does not exist.
 	RequestDeletion(ctx context.Context, id cola.AccountID, after time.Duration) error
-	// CancelDeletion undoes RequestDeletion. It has no effect on an account whose deletion was not
+	// CancelDeletion undoes RequestDeletion. It has no effect on an account with no deletion
 	// requested. It fails with ErrNotFound if the account does not exist or it is too late.
 	CancelDeletion(ctx context.Context, id cola.AccountID) error
 	// DueDeletions returns up to limit accounts whose deletion is due and not complete, by due time.

@@ -44,7 +44,7 @@ type Deliveries interface {
 	// have ended.
 	ReleaseDeliveries(ctx context.Context, claimed []DueDelivery) error
 	// OldestPending returns the earliest due time, possibly in the future, of the deliveries of the
-	// given kinds that may be sent. It is zero if there are none.
+	// given kinds that may be sent. It is zero for an empty queue.
 	OldestPending(ctx context.Context, kinds []string) (time.Time, error)
 
 	// DeliveriesOf returns a page of an account's deliveries, newest first, and their total number,

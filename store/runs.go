@@ -95,10 +95,6 @@ type Runs interface {
 	// ErrNotFound if the account has no such search.
 	RunsAfter(ctx context.Context, account cola.AccountID, uuid string, after int64,
 		limit int) ([]cola.SavedSearchRun, error)
-	// MatchesAfter returns up to limit matches of an account's search with a TTB ID above after, by
-	// TTB ID, or ErrNotFound if the account has no such search.
-	MatchesAfter(ctx context.Context, account cola.AccountID, uuid string, after cola.TTBID,
-		limit int) ([]cola.SavedSearchMatch, error)
 	// RunOf returns a run of an account's search, or ErrNotFound if it is missing or belongs to
 	// another search.
 	RunOf(ctx context.Context, account cola.AccountID, uuid string, run int64) (cola.SavedSearchRun, error)

@@ -47,6 +47,9 @@ func TestManualRunLabels(t *testing.T) {
 		}
 		s.tick(time.Now())
 		for _, d := range s.list(a, "/deliveries") {
+			if d["kind"] == "email" {
+				continue // not sent by this server
+			}
 			s.mustPost(a, fmt.Sprintf("/deliveries/%.0f/replay", d["id"]), http.StatusAccepted)
 		}
 		s.tick(time.Now())

@@ -24,7 +24,10 @@ var free = map[string]int{
 	// The overview shows the landing page's samples; dashboard.TestOverviewFree checks that it shows no
 	// others.
 	"GET /":                        8,
-	"POST /saved-searches/preview": 5, // and 100 distinct labels per day
+	"POST /account/keep":           8,  // redirects to the overview
+	"GET /deliveries/{id}":         25, // in the message as it was sent
+	"POST /deliveries/{id}/replay": 25, // redirects there
+	"POST /saved-searches/preview": 5,  // and 100 distinct labels per day
 	// Without JavaScript, the form shows the same preview.
 	"GET /saved-searches/new":          5,
 	"POST /saved-searches/new":         5,

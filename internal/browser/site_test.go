@@ -280,6 +280,7 @@ func (h recordIDs) pages() []namedPage {
 	search, destination := "/saved-searches/"+h.Search, "/destinations/"+h.Destination
 	return []namedPage{
 		{"overview", "/", 200}, {"keys", "/keys", 200}, {"key-new", "/keys/new", 200},
+		{"key-edit", "/keys/" + h.Key + "/edit", 200},
 		{"key-rotate", "/keys/" + h.Key + "/rotate", 200}, {"key-revoke", "/keys/" + h.Key + "/revoke", 200},
 		{"usage", "/usage", 200}, {"usage-year", "/usage?unit=requests&group_by=source&range=12m", 200}, {"coverage", "/coverage", 200}, {"plans", "/plans", 200}, {"plan-return", "/plans/return?plan=pro&check=10", 200}, {"apps", "/apps", 200},
 		{"account-delete", "/account/delete", 200},

@@ -44,7 +44,7 @@ func Fresh(o Options, day cola.Date) (labels []*cola.Cola) {
 }
 
 // LoadFresh writes the fresh labels of a day to a registry with demo data. Unlike those of Load, they
-// trigger alerts. Repeating it changes nothing.
+// trigger alerts. It can be repeated.
 func LoadFresh(ctx context.Context, st store.Colas, o Options, day cola.Date) error {
 	var batch []cola.Patch[cola.Cola]
 	for _, c := range Fresh(o, day) {

@@ -164,7 +164,6 @@ const (
 	runNames         = `id, ran_at, date_from, date_to, match_count, late_count, manual`
 	matchNames       = `run_id, ttb_id, late, met`
 	runsAfter        = `SELECT ` + runNames + ` FROM saved_search_runs WHERE search_id = $1 AND id > $2 ORDER BY id LIMIT $3`
-	matchesAfter     = `SELECT ` + matchNames + ` FROM saved_search_matches WHERE search_id = $1 AND ttb_id > $2 ORDER BY ttb_id LIMIT $3`
 	searchID         = `SELECT id FROM saved_searches WHERE account_id = $1 AND uuid = $2`
 	runOfSearch      = `SELECT id FROM saved_search_runs WHERE id = $1 AND search_id = $2`
 	countRuns        = `SELECT count(*) FROM saved_search_runs WHERE search_id = $1`
@@ -205,16 +204,6 @@ func (s *Store) RunsAfter(ctx context.Context, account cola.AccountID, uuid stri
 	limit int) (all []cola.SavedSearchRun, err error) {
 	err = s.ofSearch(ctx, "read runs", account, uuid, func(q Querier, search int64) (err error) {
 		all, err = list(ctx, q, runColumns, runsAfter, search, after, max(limit, 0))
-		return err
-	})
-	return all, err
-}
-
-// MatchesAfter implements store.Runs.
-func (s *Store) MatchesAfter(ctx context.Context, account cola.AccountID, uuid string, after cola.TTBID,
-	limit int) (all []cola.SavedSearchMatch, err error) {
-	err = s.ofSearch(ctx, "read matches", account, uuid, func(q Querier, search int64) (err error) {
-		all, err = list(ctx, q, matchColumns, matchesAfter, search, int64(after), max(limit, 0))
 		return err
 	})
 	return all, err

@@ -298,7 +298,6 @@ func afterCloseSearches(ctx context.Context, st store.Store, errs map[string]err
 	_, errs["NextDue"] = st.NextDue(ctx)
 	_, _, errs["RunsOf"] = st.RunsOf(ctx, 1, "x", store.Slice{})
 	_, errs["RunsAfter"] = st.RunsAfter(ctx, 1, "x", 0, 1)
-	_, errs["MatchesAfter"] = st.MatchesAfter(ctx, 1, "x", 0, 1)
 	_, errs["LatestMatches"] = st.LatestMatches(ctx, 1, 1)
 	_, _, errs["MatchesOf"] = st.MatchesOf(ctx, 1, "x", 0, store.Slice{})
 	_, errs["RequestRun"] = st.RequestRun(ctx, 1, "x", epoch, 1)

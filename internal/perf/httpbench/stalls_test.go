@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReadLog checks that background work is found in a log of the server, whose lines slog writes.
+// TestReadLog checks that background work is found in the server's log.
 func TestReadLog(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "log")
 	if err := os.WriteFile(file, []byte(`time=2026-11-24T14:00:01.000Z level=INFO msg=request duration=1s

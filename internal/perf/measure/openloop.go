@@ -77,7 +77,7 @@ func (l *openLoop) fail(err error) {
 	l.failed = errors.Join(l.failed, err)
 }
 
-// serve sends requests over one connection until none are left.
+// serve sends requests over one connection until it has sent all.
 func (l *openLoop) serve(c *connection) error {
 	defer c.conn.Close()
 	for a := range l.due {

@@ -21,7 +21,7 @@ type substringsBuilder struct {
 	union  *postings.Union
 }
 
-// costlyNeedle is a needle whose documents are precomputed: the documents of its words and values.
+// costlyNeedle is a needle with precomputed documents: those of its words and values.
 type costlyNeedle struct {
 	needle string
 	words  []uint32
