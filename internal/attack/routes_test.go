@@ -21,6 +21,7 @@ var free = map[string]int{
 	"GET /feeds/{token}":       25,
 	"GET /site/samples/{name}": 2,  // the same for everyone, for an hour
 	"GET /requests":            50, // IDs that the account itself sent, one per request
+	"GET /account/export":      50, // the same IDs
 	// The overview shows the landing page's samples; dashboard.TestOverviewFree checks that it shows no
 	// others.
 	"GET /":                        8,

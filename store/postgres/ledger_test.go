@@ -41,6 +41,7 @@ func TestDatabaseClock(t *testing.T) {
 		Accounts:    []cola.AccountID{a.ID, a.ID + 1},
 		Credentials: []cola.Credential{lasting, over, later},
 	}
+	unscoped := store.KeyAccess{Scopes: []cola.Scope{}}
 	for range 2 {
 		batch.ID = storetest.NewBatchID()
 		err := s.Settle(t.Context(), batch, func(now time.Time, states []store.AccountState) []store.Entry {
@@ -50,12 +51,17 @@ func TestDatabaseClock(t *testing.T) {
 				Tier:    cola.TierPro,
 				Used:    cola.Used{ListRecords: 20 * len(times)},
 				Valid:   map[cola.Credential]bool{lasting: true, later: true},
+				Keys:    map[cola.Credential]store.KeyAccess{lasting: unscoped, later: unscoped},
 			}
 			for _, at := range times {
 				want.Grants = append(want.Grants, store.Grant{At: at, Requests: 1})
 			}
-			if diff := cmp.Diff([]store.AccountState{want, {Account: a.ID + 1, Valid: map[cola.Credential]bool{}}},
-				states); diff != "" {
+			unknown := store.AccountState{
+				Account: a.ID + 1,
+				Valid:   map[cola.Credential]bool{},
+				Keys:    map[cola.Credential]store.KeyAccess{},
+			}
+			if diff := cmp.Diff([]store.AccountState{want, unknown}, states); diff != "" {
 				t.Errorf("states (-want +got):\n%s", diff)
 			}
 			times = append(times, now)

@@ -338,6 +338,7 @@ func populateAccount(t *testing.T, st store.Store, c *clock, email string, n int
 	must(t, named, err)
 	hooked := mustDestination(t, st, newHook(id, hook))
 	mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(id, fmt.Sprintf("c%d@example.com", n), confirmLimits)))
+	mustCustomer(t, st, id, fmt.Sprint("cus_", n))
 	due := dueSearch(id, n, epoch)
 	mustCreate(t, st, withKey(due, "key", 1))
 	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1, 2))
