@@ -212,6 +212,7 @@ func writesAfterDeletion(t *testing.T, st store.Store, _ *clock) {
 		"Request":     st.RequestDeletion(t.Context(), a.ID, anHour),
 	}
 	_, errs["Account"] = st.Account(t.Context(), a.ID)
+	_, errs["AddCustomer"] = st.AddCustomer(t.Context(), a.ID, "cus_a")
 	_, errs["CreateKey"] = st.CreateKey(t.Context(), store.Key{AccountID: a.ID, Name: "x"}, keyHash(1), 0)
 	_, errs["CreateSignIn"] = st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: epoch.Add(anHour)})
 	_, errs["Connect"] = st.Connect(t.Context(), a.ID, app.ID, nil)
