@@ -98,6 +98,9 @@ func TestReturn(t *testing.T) {
 			t.Errorf("return=%q: signed in, redirect to %s, want /", odd, to)
 		}
 	}
+	if to := s.get("/sign-in?return=/docs/search").redirects(t); to != "/docs/search" {
+		t.Errorf("signed in, redirect to %s, want /docs/search", to)
+	}
 	if to := s.get("/sign-in?return=/keys").redirects(t); to != "/keys" {
 		t.Errorf("signed in, redirect to %s, want /keys", to)
 	}

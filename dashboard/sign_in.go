@@ -160,15 +160,17 @@ func (req *request) useSignInLink() error {
 	return req.redirect(safeReturnPath(req.takeReturnCookie()), notice)
 }
 
+const docsArea = "/docs" // served by package site
+
 // safeReturnPath returns the page to show after sign-in: the given URL if it is a page of the
-// dashboard, or else the overview.
+// dashboard or the documentation, or else the overview.
 func safeReturnPath(address string) string {
 	to := auth.LocalPage(address)
 	u, err := url.Parse(to)
 	if err != nil {
 		return homePath
 	}
-	if area := areaOf(u.Path); area == signOutPath || area == signInPath || !Handles(area) {
+	if area := areaOf(u.Path); area == signOutPath || area == signInPath || !Handles(area) && area != docsArea {
 		return homePath
 	}
 	return to

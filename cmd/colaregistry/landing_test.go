@@ -70,7 +70,7 @@ func TestLandingPage(t *testing.T) {
 // checkPictures checks that the label images load and stay small in total.
 func checkPictures(t *testing.T, b *http.Client, root, page string) {
 	t.Helper()
-	pictures := regexp.MustCompile(`<a href="/explore/[0-9]+"><img src="(/images/[^"]+)"`).FindAllStringSubmatch(page, -1)
+	pictures := regexp.MustCompile(`<li>(?:<a [^>]*>|<div>)<img src="(/images/[^"]+)"`).FindAllStringSubmatch(page, -1)
 	bytes := 0
 	for _, m := range pictures {
 		a := getPage(t, b, root+html.UnescapeString(m[1]), nil)

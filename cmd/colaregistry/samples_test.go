@@ -406,11 +406,9 @@ func TestSignatureSamples(t *testing.T) {
 			}, nil, mustPython(t), "run")
 		},
 		"go": func(t *testing.T, cases string) string {
-			return runFiles(t, map[string]string{"cases.json": cases, "main.go": `package main
-				import (
-					"crypto/hmac"; "crypto/sha256"; "encoding/base64"; "encoding/json"; "fmt"
-					"net/http"; "os"; "strconv"; "strings"; "time"
-				)
+			return runFiles(t, map[string]string{
+				"cases.json": cases, "go.mod": "module samples\n\ngo 1.24\n", "webhook/verify.go": block("go"), "main.go": `package main
+				import ("encoding/json"; "net/http"; "os"; "samples/webhook")
 				func main() {
 					var cases []struct { Secret, Body string; Headers map[string]string }
 					input, _ := os.ReadFile("cases.json")
@@ -419,11 +417,10 @@ func TestSignatureSamples(t *testing.T) {
 					for _, c := range cases {
 						header := http.Header{}
 						for name, value := range c.Headers { header.Set(name, value) }
-						results = append(results, verify(c.Secret, header, []byte(c.Body)))
+						results = append(results, webhook.Verify(c.Secret, header, []byte(c.Body)))
 					}
 					json.NewEncoder(os.Stdout).Encode(results)
-				}
-				` + block("go")}, nil, mustGo(t), "run", "main.go")
+				}`}, nil, mustGo(t), "run", ".")
 		},
 	} {
 		t.Run(language, func(t *testing.T) {

@@ -242,6 +242,13 @@ async function showSession() {
   }
 }
 
+// After signing in, readers return to the page that they were reading.
+if (location.pathname.startsWith("/docs")) {
+  for (const link of document.querySelectorAll('a[href="/sign-in"]')) {
+    link.search = new URLSearchParams({ return: location.pathname });
+  }
+}
+
 if (stored("localStorage", "signed-in")) showSession().catch(() => {}); // the page works as it is
 
 if (location.pathname.startsWith("/sign-in")) forgetSession(); // after signing out
