@@ -13,12 +13,12 @@ import (
 // docs/SCALING.md.
 func measured() costs {
 	return costs{
-		client:         30 * time.Microsecond,
-		request:        68 * time.Microsecond,
-		batch:          300 * time.Microsecond,
-		charge:         5 * time.Microsecond,
-		databaseBatch:  340 * time.Microsecond,
-		databaseCharge: 35 * time.Microsecond,
+		client:         19 * time.Microsecond,
+		request:        50 * time.Microsecond,
+		batch:          396 * time.Microsecond,
+		charge:         16 * time.Microsecond,
+		databaseBatch:  338 * time.Microsecond,
+		databaseCharge: 22 * time.Microsecond,
 		roundTrip:      50 * time.Microsecond,
 		commit:         100 * time.Microsecond,
 	}
