@@ -122,10 +122,14 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer s.close()
-	if s.enrich, err = c.enricher(env, st); err != nil {
+	enrich, err := c.enricher(env, st)
+	if err != nil {
 		return err
 	}
-	s.keepFresh = func(ctx context.Context) { c.keepFresh(ctx, env, st) }
+	if enrich != nil {
+		s.whenReady(enrich)
+	}
+	s.background(func(ctx context.Context) { c.keepFresh(ctx, env, st) })
 	s.onReady = func() error {
 		if err := os.WriteFile(c.urlFile(), []byte(publicURL), 0o600); err != nil {
 			env.log.Warn("recording the public URL failed; account link needs --public-url", "error", err)

@@ -17,7 +17,6 @@ import (
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/alerts/mail"
 	"github.com/colaregistry/colaregistry/auth"
-	"github.com/colaregistry/colaregistry/collect"
 	"github.com/colaregistry/colaregistry/dashboard"
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/security"
@@ -35,22 +34,28 @@ import (
 // server is the running program with all its parts.
 type server struct {
 	*engine
-	env        *environment
-	http       *http.Server
-	onReady    func() error              // called once the index is built
-	enrich     func(context.Context)     // enriches labels; nil if disabled
-	keepFresh  func(ctx context.Context) // adds labels to demo data every day
-	delay      time.Duration             // between the signal and closing the listener
-	events     *security.Events
-	tokens     *auth.Tokens // nil if only API keys are accepted
-	browsers   *auth.Browsers
-	alerts     *alerts.Scheduler     // nil with --alerts off
-	dispatcher *alerts.Dispatcher    // nil with --alerts off
-	collector  *collect.Follower     // nil without --fetch
-	references func(context.Context) // fetches reference data; nil if disabled
-	billing    *billing.Billing      // nil if plans aren't sold
-	deleter    *registry.AccountDeleter
-	mailer     *registry.AccountMailer // nil without email
+	env      *environment
+	http     *http.Server
+	onReady  func() error            // called once the index is built
+	tasks    []func(context.Context) // run in the background until the shutdown begins
+	delay    time.Duration           // between the signal and closing the listener
+	events   *security.Events
+	browsers *auth.Browsers
+	billing  *billing.Billing // nil if plans aren't sold
+}
+
+// background adds a task that runs until the shutdown begins.
+func (s *server) background(task func(context.Context)) { s.tasks = append(s.tasks, task) }
+
+// whenReady adds a task that starts once the index is built.
+func (s *server) whenReady(task func(context.Context)) {
+	s.background(func(ctx context.Context) {
+		select {
+		case <-s.ready:
+			task(ctx)
+		case <-ctx.Done():
+		}
+	})
 }
 
 // deployment groups the dependencies and settings of a server.
@@ -103,18 +108,12 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	if upgradeURL == "" {
 		upgradeURL = d.publicURL + "/plans"
 	}
-	s := &server{env: env, delay: c.DrainDelay, events: events, tokens: tokens, collector: collector, references: references}
-	s.billing = c.billing(env, d.store, d.publicURL, metrics)
+	s := &server{env: env, delay: c.DrainDelay, events: events, billing: c.billing(env, d.store, d.publicURL, metrics)}
 	s.engine = newEngine(env, d.store, engineOptions{
 		publicURL: d.publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: metrics,
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.servedImages(),
 		operators: c.Operators, requestLogDays: c.RequestLogDays, billing: s.billing,
 	})
-	s.deleter = &registry.AccountDeleter{
-		Store: d.store, Logger: env.log, Before: func(ctx context.Context, a store.Account) error {
-			return registry.CheckSubscription(ctx, d.store, a.ID)
-		},
-	}
 	mailer, err := c.mailer(d.vault, d.publicURL, c.SiteName, c.Company, env.log)
 	if err != nil {
 		return nil, err
@@ -122,44 +121,59 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	if mailer != nil && web.IsLocalURL(d.publicURL) {
 		env.log.Warn("links in email work only on this machine; set --public-url", "public_url", d.publicURL)
 	}
-	if mailer != nil {
-		s.mailer = &registry.AccountMailer{Store: d.store, Now: time.Now, Logger: env.log, Send: accountSender(mailer)}
+	s.addTasks(d, tokens, mailer)
+	if collector != nil {
+		s.whenReady(collector.Run)
+	}
+	if references != nil {
+		s.whenReady(references)
 	}
 	if c.Alerts == "on" {
 		s.addAlerts(c, d, mailer, metrics)
 	}
 	d.admin.register(newFetchMetrics(d.store))
 	d.admin.setReady(s.service.Ready)
-	authenticator := auth.New(d.store, tokens, events)
-	demo, err := d.store.HasDrawnImages(env)
+	handler, err := s.handler(c, d, resource, tokens, links, mailer)
+	if err != nil {
+		return nil, err
+	}
+	s.http = &http.Server{
+		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, handler)),
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
+	}
+	return s, nil
+}
+
+// handler returns the handler of all requests.
+func (s *server) handler(
+	c *serveCommand, d deployment, resource auth.Resource, tokens *auth.Tokens, links auth.LinkPolicies, mailer *mail.Sender,
+) (http.Handler, error) {
+	authenticator := auth.New(d.store, tokens, s.events)
+	demo, err := d.store.HasDrawnImages(s.env)
 	if err != nil {
 		return nil, err
 	}
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
-		PublicURL: d.publicURL, SiteName: c.SiteName, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
+		PublicURL: d.publicURL, SiteName: c.SiteName, Logger: s.env.log, Version: version(), Resource: resource, Metrics: d.admin.registerer(),
 		MaxDrawings: max(1, d.processors-1), Discovery: c.discovery(), LogRequest: s.service.LogRequest,
 	})
 	assistants := mcp.New(s.service, authenticator, mcp.Options{
-		PublicURL: d.publicURL, SiteName: c.SiteName, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
+		PublicURL: d.publicURL, SiteName: c.SiteName, Logger: s.env.log, Version: version(), Resource: resource, Metrics: d.admin.registerer(),
 		Hosts:   c.hosts(d),
 		Origins: append([]string{d.publicURL}, c.AllowedOrigins...), LogRequest: s.service.LogRequest,
 	})
 	public := site.New(site.Options{
 		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, SiteName: c.SiteName, Operator: c.operator(),
 		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, RequestLogDays: c.RequestLogDays,
-		SignUp: mailer != nil && c.SignUp == "open", Demo: demo, Logger: env.log, Metrics: metrics,
+		SignUp: mailer != nil && c.SignUp == "open", Demo: demo, Logger: s.env.log, Metrics: d.admin.registerer(),
 	})
 	pages, err := s.dashboard(c, d, links, mailer, public, demo)
 	if err != nil {
 		return nil, err
 	}
-	s.http = &http.Server{
-		Handler:           proxies.Identify(strictTransport(d.publicURL, env.log, s.routeEvents(route(rest, assistants, pages, public)))),
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
-		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(env.log.Handler(), slog.LevelWarn),
-	}
-	return s, nil
+	return s.routeEvents(route(rest, assistants, pages, public)), nil
 }
 
 // dashboard returns the handler of the dashboard.
@@ -178,6 +192,7 @@ func (s *server) dashboard(
 	if err != nil {
 		return nil, fmt.Errorf("--sign-in-issuer: %w", err)
 	}
+	s.background(func(ctx context.Context) { checkIssuers(ctx, s.env, "dashboard sign-in", s.browsers.Check) })
 	return dashboard.New(s.service, s.browsers, dashboard.Options{
 		PublicURL: d.publicURL, Hosts: c.hosts(d), BillingURL: c.BillingURL, SellsPlans: s.billing != nil, SignInForApps: len(c.Issuers) > 0,
 		SignInByEmail: mailer != nil, SignUp: mailer != nil && c.SignUp == "open", InviteOnly: c.SignUp == "invite",
@@ -187,18 +202,40 @@ func (s *server) dashboard(
 	}), nil
 }
 
+// addTasks adds the tasks that every server has, if they apply.
+func (s *server) addTasks(d deployment, tokens *auth.Tokens, mailer *mail.Sender) {
+	if tokens != nil {
+		s.background(func(ctx context.Context) { checkIssuers(ctx, s.env, "access tokens", tokens.Check) })
+	}
+	if s.billing != nil {
+		s.background(func(ctx context.Context) { runBilling(ctx, s.env, s.billing) })
+	}
+	deleter := registry.AccountDeleter{
+		Store: d.store, Logger: s.env.log, Before: func(ctx context.Context, a store.Account) error {
+			return registry.CheckSubscription(ctx, d.store, a.ID)
+		},
+	}
+	s.background(deleter.Run)
+	if mailer != nil {
+		accounts := registry.AccountMailer{Store: d.store, Now: time.Now, Logger: s.env.log, Send: accountSender(mailer)}
+		s.background(accounts.Run)
+	}
+}
+
 // addAlerts makes the server run saved searches and send their results.
 func (s *server) addAlerts(c *serveCommand, d deployment, mailer *mail.Sender, metrics prometheus.Registerer) {
 	if mailer == nil {
 		s.env.log.Info("email disabled; alerts are sent by webhook and feed only (see --smtp)")
 	}
 	runner := alerts.New(alerts.Options{Store: d.store, Logger: s.env.log, Metrics: metrics})
-	s.alerts = &alerts.Scheduler{Runner: runner, Now: time.Now, Logger: s.env.log}
+	scheduler := alerts.Scheduler{Runner: runner, Now: time.Now, Logger: s.env.log}
+	s.whenReady(scheduler.Run)
 	rules := s.service.DestinationRules()
-	s.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{
+	dispatcher := alerts.NewDispatcher(alerts.DispatcherOptions{
 		Store: d.store, Senders: c.senders(d.vault, d.publicURL, mailer), Rules: &rules, Now: time.Now, Logger: s.env.log,
 		Metrics: metrics,
 	})
+	s.background(dispatcher.Run)
 }
 
 // route routes requests to the MCP endpoint, the public site, the dashboard or the REST API. It is not
@@ -269,38 +306,20 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		}
 		return nil
 	})
-	group.Go(func() error {
-		s.events.Run(following)
-		return nil
-	})
-	group.Go(func() error {
-		s.browsers.Run(following)
-		return nil
-	})
+	run := func(ctx context.Context, tasks ...func(context.Context)) {
+		for _, task := range tasks {
+			group.Go(func() error {
+				task(ctx)
+				return nil
+			})
+		}
+	}
+	run(following, s.events.Run, s.browsers.Run)
+	run(running, s.tasks...)
 	group.Go(func() error {
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
-		return nil
-	})
-	group.Go(func() error {
-		if s.tokens != nil {
-			checkIssuers(running, s.env, "access tokens", s.tokens.Check)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		s.keepFresh(running)
-		return nil
-	})
-	group.Go(func() error {
-		if s.enrich != nil {
-			s.whenReady(running, s.enrich)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		checkIssuers(running, s.env, "dashboard sign-in", s.browsers.Check)
 		return nil
 	})
 	group.Go(func() error {
@@ -312,60 +331,11 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		}
 	})
 	group.Go(func() error {
-		if s.alerts != nil {
-			s.whenReady(running, s.alerts.Run)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		if s.collector != nil {
-			s.whenReady(running, s.collector.Run)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		if s.references != nil {
-			s.whenReady(running, s.references)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		if s.billing != nil {
-			runBilling(running, s.env, s.billing)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		if s.dispatcher != nil {
-			s.dispatcher.Run(running)
-		}
-		return nil
-	})
-	group.Go(func() error {
-		s.deleter.Run(running)
-		return nil
-	})
-	group.Go(func() error {
-		if s.mailer != nil {
-			s.mailer.Run(running)
-		}
-		return nil
-	})
-	group.Go(func() error {
 		<-running.Done()
 		defer unfollow()
 		return s.drain(context.WithoutCancel(ctx))
 	})
 	return group.Wait()
-}
-
-// whenReady calls work once the index is built, unless the context ends first.
-func (s *server) whenReady(ctx context.Context, work func(context.Context)) {
-	select {
-	case <-s.ready:
-		work(ctx)
-	case <-ctx.Done():
-	}
 }
 
 // drain fails readiness, waits for load balancers to notice, then finishes in-flight requests. It
