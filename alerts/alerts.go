@@ -34,6 +34,7 @@ import (
 type Store interface {
 	store.Arrivals
 	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]store.DueSearch, error)
+	HasDue(ctx context.Context, due time.Time) (bool, error)
 	RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store.RunOutcome, error)
 	Postpone(ctx context.Context, failed store.DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
 	ReleaseDue(ctx context.Context, claimed []store.DueSearch) error

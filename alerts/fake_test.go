@@ -244,13 +244,26 @@ func (f *fakeStore) NextDue(ctx context.Context) (due time.Time, err error) {
 	return due, err
 }
 
+// claimable returns the searches that are due and not claimed.
+func (f *fakeStore) claimable(due time.Time) []*fakeSearch {
+	return slices.DeleteFunc(slices.Collect(maps.Values(f.searches)), func(s *fakeSearch) bool {
+		return s.due().IsZero() || s.due().After(due) || s.claimedUntil.After(f.clock)
+	})
+}
+
+func (f *fakeStore) HasDue(ctx context.Context, due time.Time) (has bool, err error) {
+	err = f.call(ctx, "HasDue", func() error {
+		has = len(f.claimable(due)) > 0
+		return nil
+	})
+	return has, err
+}
+
 func (f *fakeStore) ClaimDue(
 	ctx context.Context, due time.Time, limit int, hold time.Duration,
 ) (claimed []store.DueSearch, err error) {
 	err = f.call(ctx, "ClaimDue", func() error {
-		free := slices.DeleteFunc(slices.Collect(maps.Values(f.searches)), func(s *fakeSearch) bool {
-			return s.due().IsZero() || s.due().After(due) || s.claimedUntil.After(f.clock)
-		})
+		free := f.claimable(due)
 		slices.SortFunc(free, func(a, b *fakeSearch) int {
 			return cmp.Or(a.due().Compare(b.due()), a.number-b.number)
 		})

@@ -55,10 +55,11 @@ func (s *Scheduler) Run(ctx context.Context) {
 	}
 }
 
-// due reports whether a search is due. After an error it returns false: the next tick reports it.
+// due reports whether a search can be claimed. After an error it returns false: the next tick
+// reports it.
 func (s *Scheduler) due(ctx context.Context, now time.Time) bool {
-	next, err := s.Runner.nextDue(ctx)
-	return err == nil && !next.IsZero() && !next.After(now)
+	has, err := s.Runner.store.HasDue(ctx, now)
+	return err == nil && has
 }
 
 // sleep waits for d. It returns false if ctx ends first.

@@ -3,6 +3,7 @@ package alerts
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -16,14 +17,20 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// startScheduler runs a scheduler in the test's synctest bubble until the caller calls end.
+// startScheduler runs a scheduler in the test's synctest bubble until the caller calls end. The
+// database's clock follows the scheduler's.
 func startScheduler(t *testing.T, f *fakeStore) (end func(), log *bytes.Buffer) {
 	log = &bytes.Buffer{}
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	clock, start := f.clock, time.Now()
 	s := &Scheduler{
 		Runner: New(Options{Store: f, Logger: logger}), Logger: logger,
-		Now: func() time.Time { return clock.Add(time.Since(start)) },
+		Now: func() time.Time {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.clock = clock.Add(time.Since(start))
+			return f.clock
+		},
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -37,17 +44,20 @@ func startScheduler(t *testing.T, f *fakeStore) (end func(), log *bytes.Buffer) 
 	}, log
 }
 
+// pollPromise is how soon a due search runs, as documented in docs/ALERTS.md.
+const pollPromise = 5 * time.Second
+
 func TestScheduler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := withSearches(3)
 		f.clock = at(11, 10, 5).Add(58 * time.Minute)
 		end, _ := startScheduler(t, f)
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2*time.Minute - time.Second)
 		synctest.Wait()
 		if n := len(f.runs()); n != 0 {
 			t.Errorf("%d searches ran before they were due", n)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Second + pollPromise)
 		synctest.Wait()
 		checkEachOnce(t, f, 3)
 		time.Sleep(24 * time.Hour)
@@ -57,6 +67,50 @@ func TestScheduler(t *testing.T) {
 		}
 		end()
 	})
+}
+
+// TestSchedulerPoll checks that a requested run starts within five seconds, also when another search
+// keeps failing, and that searches that fail or are claimed by another process don't cause ticks.
+func TestSchedulerPoll(t *testing.T) {
+	for _, state := range []string{"no other due search", "failing", "claimed"} {
+		t.Run(state, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := withSearches(2)
+				other := f.searches["search 01"]
+				f.searches["search 00"].search.Schedule, other.search.Schedule = nil, nil
+				switch state {
+				case "failing":
+					other.fault, other.requested = errors.New("unknown filter"), f.clock
+				case "claimed":
+					other.requested, other.claimedUntil = f.clock, f.clock.Add(time.Hour)
+				}
+				ticks := 0
+				f.before = func(call string) error {
+					if call == "ClaimDue" {
+						ticks++
+					}
+					return nil
+				}
+				end, _ := startScheduler(t, f)
+				defer end()
+				time.Sleep(30 * time.Minute)
+				synctest.Wait()
+				if ticks < 28 || ticks > 34 { // one a minute, and one for each retry
+					t.Errorf("%d ticks in 30 minutes, want about 30", ticks)
+				}
+				for n := range 10 {
+					f.request("search 00")
+					time.Sleep(pollPromise)
+					synctest.Wait()
+					if runs := len(f.runs()); runs != n+1 {
+						t.Fatalf("%d runs %s after request %d, want %d", runs, pollPromise, n+1, n+1)
+					}
+					time.Sleep(7 * time.Second)
+					synctest.Wait()
+				}
+			})
+		})
+	}
 }
 
 // TestSchedulerSurvivesOutage checks that a scheduler continues after failed ticks and logs the

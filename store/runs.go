@@ -45,6 +45,9 @@ type Runs interface {
 	// Fault: it must not run, and must not block the others.
 	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]DueSearch, error)
 
+	// HasDue reports whether ClaimDue would claim a search at the given time.
+	HasDue(ctx context.Context, due time.Time) (bool, error)
+
 	// RecordRuns records runs of claimed searches and releases the searches. Each run is recorded
 	// atomically: the run, its new matches, how many labels messages may name, the new mark, and
 	// the next due time.

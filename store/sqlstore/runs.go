@@ -19,10 +19,18 @@ import (
 // daily-allowance rows in ascending order of account, but never account rows. Claiming doesn't wait
 // for locks.
 
+// claimable is the condition of the searches that are due at $1 and not claimed. The argument is the
+// parameter of the clock.
+func claimable(clock string) string {
+	return `next_run_at <= $1 AND paused_because IS NULL AND (held_until IS NULL OR held_until <= coalesce(` + clock + `::timestamptz, clock_timestamp()))`
+}
+
+var hasDue = `SELECT EXISTS (SELECT 1 FROM saved_searches WHERE ` + claimable("$2") + `)`
+
 // claimDue selects the searches in a materialized CTE, because PostgreSQL may evaluate a subquery
 // more than once and would then claim more than the limit.
 var claimDue = `WITH due AS MATERIALIZED (
-		SELECT id FROM saved_searches WHERE next_run_at <= $1 AND paused_because IS NULL AND (held_until IS NULL OR held_until <= coalesce($3::timestamptz, clock_timestamp()))
+		SELECT id FROM saved_searches WHERE ` + claimable("$3") + `
 		ORDER BY next_run_at, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
 	UPDATE saved_searches SET hold = hold + 1, held_until = coalesce($3::timestamptz, clock_timestamp()) + make_interval(secs => $4)
 	WHERE id IN (SELECT id FROM due)
@@ -66,6 +74,15 @@ func (s *Store) ClaimDue(ctx context.Context, due time.Time, limit int, hold tim
 		}
 		return searches, err
 	})
+}
+
+// HasDue implements store.Runs.
+func (s *Store) HasDue(ctx context.Context, due time.Time) (has bool, err error) {
+	err = s.db.Read(ctx, "check for due searches", func(q Querier) (err error) {
+		has, err = value[bool](ctx, q, hasDue, due, s.clock())
+		return err
+	})
+	return has, err
 }
 
 // ReleaseDue implements store.Runs.

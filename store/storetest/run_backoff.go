@@ -143,8 +143,13 @@ func dueSearch(account cola.AccountID, n int, due time.Time) store.NewSavedSearc
 
 func mustClaim(t tb, st store.Store, limit int, hold time.Duration) []store.DueSearch {
 	t.Helper()
+	has, err := st.HasDue(context.Background(), duePast)
+	must(t, has, err)
 	claimed, err := st.ClaimDue(context.Background(), duePast, limit, hold)
-	return must(t, claimed, err)
+	if must(t, claimed, err); limit > 0 && has != (len(claimed) > 0) {
+		t.Errorf("HasDue = %v before claiming %d searches", has, len(claimed))
+	}
+	return claimed
 }
 
 // mustClaimOne claims the only due search.

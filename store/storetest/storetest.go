@@ -292,6 +292,7 @@ func afterCloseSearches(ctx context.Context, st store.Store, errs map[string]err
 	errs["ColasMissing"] = st.ColasMissing(ctx, store.MissingDetail, func(cola.TTBID) error { return nil })
 	_, errs["ArrivedSince"] = st.ArrivedSince(ctx, 0, func(store.Arrival) error { return nil })
 	_, errs["ClaimDue"] = st.ClaimDue(ctx, epoch, 1, time.Hour)
+	_, errs["HasDue"] = st.HasDue(ctx, epoch)
 	_, errs["RecordRuns"] = st.RecordRuns(ctx, []store.RunRecord{{}})
 	_, errs["Postpone"] = st.Postpone(ctx, store.DueSearch{}, func(int) time.Duration { return 0 })
 	errs["ReleaseDue"] = st.ReleaseDue(ctx, []store.DueSearch{{}})
