@@ -2,6 +2,7 @@ package cola
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -20,6 +21,17 @@ func Tiers() []Tier { return []Tier{TierFree, TierStarter, TierPro} }
 
 // Largest reports whether t is the largest tier.
 func (t Tier) Largest() bool { return t == TierPro }
+
+// Recommended reports whether t is the tier that we recommend to those who outgrow the free one.
+func (t Tier) Recommended() bool { return t == TierStarter }
+
+// Name returns the name for pages, such as "Starter".
+func (t Tier) Name() string {
+	if t == "" {
+		return ""
+	}
+	return strings.ToUpper(string(t[:1])) + string(t[1:])
+}
 
 // Limits are the quotas and rate limit of a tier.
 type Limits struct {

@@ -36,7 +36,7 @@ func templateFuncs(a *web.Assets, now cola.Clock) template.FuncMap {
 		"percent":  percent,
 		"barwidth": barWidth,
 		"here":     func(area string, areas ...string) bool { return slices.Contains(areas, area) },
-		"tiername": func(t cola.Tier) string { return capitalize(string(t)) },
+		"tiername": cola.Tier.Name,
 	}
 }
 

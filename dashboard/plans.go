@@ -31,9 +31,6 @@ func planRoutes() []route {
 	)
 }
 
-// recommendedTier is marked for visitors and on the free plan.
-const recommendedTier = cola.TierStarter
-
 // plan is a tier in the comparison of plans.
 type plan struct {
 	Tier        cola.Tier
@@ -60,7 +57,7 @@ func (req *request) plans() error {
 	for _, t := range cola.Tiers() {
 		own := req.signedIn && req.quota.Tier == t
 		one := plan{Tier: t, Limits: t.Limits(), Price: t.MonthlyPrice(), Own: own}
-		one.Recommended = t == recommendedTier && (!req.signedIn || req.quota.Tier == cola.TierFree)
+		one.Recommended = t.Recommended() && (!req.signedIn || req.quota.Tier == cola.TierFree)
 		if req.signedIn && p.Sold {
 			one.Action, one.Quiet = planAction(req.quota.Tier, t, req.account.Paid)
 		}
@@ -81,13 +78,13 @@ func planAction(from, to cola.Tier, paid *registry.PaidPlan) (label string, quie
 	case from == to, paid.Owed(), paid.Open() && paid.State == registry.PlanEnding:
 		return "", false
 	case larger:
-		return "Upgrade to " + capitalize(string(to)), to != recommendedTier && from == cola.TierFree
+		return "Upgrade to " + to.Name(), !to.Recommended() && from == cola.TierFree
 	case !paid.Open():
 		return "", false // an operator set the plan
 	case to == cola.TierFree:
 		return "Cancel plan", true
 	}
-	return "Downgrade to " + capitalize(string(to)), true
+	return "Downgrade to " + to.Name(), true
 }
 
 // billingLine describes the subscription of an account.
@@ -190,7 +187,7 @@ func planReached(paid *registry.PaidPlan, wanted cola.Tier) bool {
 func planNotice(paid *registry.PaidPlan, wanted cola.Tier) string {
 	switch {
 	case wanted.MonthlyPrice() > 0:
-		return "You’re on the " + capitalize(string(wanted)) + " plan. Its limits apply from your next request."
+		return "You’re on the " + wanted.Name() + " plan. Its limits apply from your next request."
 	case wanted == cola.TierFree && paid.Open():
 		return "Your plan is canceled. It stays active until " + paid.EndsAt.Format(dayFormat) + "."
 	}

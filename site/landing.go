@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -84,8 +83,7 @@ type sampleTab struct {
 
 // plan is a tier in the comparison of plans.
 type plan struct {
-	Name  string
-	Price int // US dollars per month
+	cola.Tier
 	cola.Limits
 }
 
@@ -158,8 +156,7 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 		data.addExamples(samples)
 	}
 	for _, t := range cola.Tiers() {
-		name := string(t)
-		data.Plans = append(data.Plans, plan{strings.ToUpper(name[:1]) + name[1:], t.MonthlyPrice(), t.Limits()})
+		data.Plans = append(data.Plans, plan{t, t.Limits()})
 	}
 	return page{
 		Title: s.opts.SiteName, Path: "/", Layout: bare, Body: "landing", Data: data,

@@ -87,7 +87,7 @@ func TestLanding(t *testing.T) {
 				t.Errorf("page has numbers: %t, want %t", !tt.number, tt.number)
 			}
 			for _, must := range []string{
-				`href="/docs/quickstart"`, `href="/sign-in"`, "1,000,000 list records", "mailto:ops@example.com",
+				`href="/docs/quickstart"`, `href="/sign-in"`, "<strong>1,000,000</strong> list records", "mailto:ops@example.com",
 				`<link rel="canonical" href="https://registry.example/">`, `content="https://registry.example/site/`,
 			} {
 				if !strings.Contains(page, must) {

@@ -40,7 +40,7 @@ func TestLighthouse(t *testing.T) {
 	}
 	p := startProgram(t)
 	const runs, minScore = 5, 0.95
-	limit := transfer{Requests: 6, Pictures: 8, Bytes: 60_000, Size: 175_000}
+	limit := transfer{Requests: 6, Pictures: 8, Bytes: 50_000, Size: 150_000}
 	for _, path := range []string{"/", "/docs/quickstart", "/docs/reference/labels", "/docs/tools/labels"} {
 		var performance []float64
 		var most transfer
