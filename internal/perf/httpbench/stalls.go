@@ -52,18 +52,18 @@ func (t *timeline) add(what string, start time.Time) {
 // The names of possible causes. The first three show the stalls of the machine.
 const (
 	bareRequest  = "request to the bare handler"
-	latePause    = "pause of 20 ms, too long by"
+	latePause    = "overrun of a 20 ms sleep"
 	otherSync    = "sync of another file"
 	importing    = "import"
 	compaction   = "compaction"
 	checkpoint   = "checkpoint"
-	blockedWrite = "checkpoint, writers waited"
+	blockedWrite = "writers' wait for a checkpoint"
 	slowCommit   = "commit of 100 ms or more"
 )
 
 // findStalls sends requests of all kinds to a server at a fixed rate while labels are imported, and a
-// tenth as many to the bare handler. It prints the slow requests with what took long at the same
-// time.
+// tenth as many to the bare handler. It prints the slow requests with what else was slow at that
+// moment.
 func findStalls(ctx context.Context, o options, bare, t *target) error {
 	ctx = measure.Timeout(ctx, o.stalls)
 	probe, err := os.Create(filepath.Join(t.dir, "probe"))
