@@ -38,7 +38,7 @@ func TestLandingPage(t *testing.T) {
 	a := getPage(t, b, root+"/", http.Header{"Host": {"evil.example"}, "X-Forwarded-Host": {"evil.example"}, "X-Forwarded-Proto": {"https"}})
 	page := string(a.body)
 	for _, must := range []string{
-		"<title>Label desk</title>", `id="newest"`, `id="try"`, `id="assistants"`, `id="plans"`, "mailto:ops@example.com",
+		"<title>Label desk · US alcohol label search and API</title>", `id="newest"`, `id="try"`, `id="assistants"`, `id="plans"`, "mailto:ops@example.com",
 		"4,000", `<link rel="canonical" href="` + root + `/">`, root + "/mcp",
 	} {
 		if !strings.Contains(page, must) {
