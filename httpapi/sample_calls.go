@@ -15,8 +15,12 @@ type SampleCall struct {
 	Response []byte // JSON
 }
 
-// SampleCalls returns the calls of the samples with the responses of the API.
+// SampleCalls returns the calls of the samples with the responses of the API. It returns none if there
+// are no labels to show.
 func SampleCalls(publicURL string, m *registry.Samples) ([]SampleCall, error) {
+	if m.Calls.Check.Q == "" {
+		return nil, nil
+	}
 	// These fields need no service to look up others.
 	fields := []string{"ttb_id", "brand_name", "product_name", "approval_date"}
 	calls := []struct {
@@ -24,18 +28,21 @@ func SampleCalls(publicURL string, m *registry.Samples) ([]SampleCall, error) {
 		query      url.Values
 		result     result
 	}{
-		{"search", "/colas", params.Query(registry.SampleSearch()), renderColas(nil, m.Colas, fields)},
-		{"brand", "/brands", params.Query(registry.SampleBrand()), renderBrands(m.Brands)},
-		{"count", "/colas/stats", params.Query(registry.SampleCount()), renderCounts(m.Counts)},
+		{"search", "/colas", params.Query(m.Calls.Search), renderColas(nil, m.Colas, fields)},
+		{"brand", "/brands", params.Query(m.Calls.Check), renderBrands(m.Brands)},
+		{"count", "/colas/stats", params.Query(m.Calls.Count), renderCounts(m.Counts)},
 	}
-	calls[0].query.Set("fields", strings.Join(fields, ","))
 	samples := make([]SampleCall, len(calls))
 	for i, c := range calls {
 		response, err := c.result.body.appendJSON(nil)
 		if err != nil {
 			return nil, err
 		}
-		samples[i] = SampleCall{c.name, exampleCall{method: "GET", server: publicURL, path: basePath + c.path + "?" + strings.ReplaceAll(c.query.Encode(), "%2C", ",")}.curl(), response}
+		query := strings.ReplaceAll(c.query.Encode(), "%2C", ",")
+		if i == 0 {
+			query += "&fields=" + strings.Join(fields, ",")
+		}
+		samples[i] = SampleCall{c.name, exampleCall{method: "GET", server: publicURL, path: basePath + c.path, query: query}.curl(), response}
 	}
 	return samples, nil
 }

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -18,9 +19,10 @@ import (
 // Samples are the results that the landing page shows to visitors without an account. They are the same
 // for everyone.
 type Samples struct {
-	Colas    ColaPage      // of SampleSearch
-	Brands   BrandPage     // of SampleBrand
-	Counts   ColaCounts    // of SampleCount
+	Calls    SampleCalls   // zero if there are no labels to show
+	Colas    ColaPage      // of Calls.Search
+	Brands   BrandPage     // of Calls.Check
+	Counts   ColaCounts    // of Calls.Count
 	Labels   []SampleLabel // the newest labels with images on this server, one per brand
 	Coverage cola.Coverage // without imports
 	Record   cola.Cola     // for examples: the newest label with a barcode, or else the newest; zero if there are no labels
@@ -35,21 +37,30 @@ type SampleLabel struct {
 	Image string
 }
 
-// SampleSearch returns the parameters of the sample search.
-func SampleSearch() cola.SearchParams {
-	return cola.SearchParams{Q: "oak", ProductType: []string{"wine"}, PerPage: cola.Some(2)}
+// SampleCalls are the parameters of the sample calls.
+type SampleCalls struct {
+	Search cola.SearchParams
+	Check  cola.BrandParams
+	Count  cola.CountParams
 }
 
-// SampleBrand returns the parameters of the sample brand check.
-func SampleBrand() cola.BrandParams {
-	return cola.BrandParams{Q: "Ravin and Oak", PerPage: cola.Some(1)}
-}
-
-// SampleCount returns the parameters of the sample count.
-func SampleCount() cola.CountParams {
-	return cola.CountParams{
-		GroupBy: []string{cola.ByYear}, Top: cola.Some(6), SearchParams: cola.SearchParams{Q: "oak", DateRange: cola.AllDates},
+// sampleCalls returns calls that search for a text and check a name. They cover all dates.
+func sampleCalls(text, name string) SampleCalls {
+	labels := cola.SearchParams{Q: text, DateRange: cola.AllDates}
+	return SampleCalls{
+		Search: cola.SearchParams{Q: text, DateRange: cola.AllDates, PerPage: cola.Some(2)},
+		Check:  cola.BrandParams{Q: name, PerPage: cola.Some(2)},
+		Count:  cola.CountParams{GroupBy: []string{cola.ByYear}, Top: cola.Some(6), SearchParams: labels},
 	}
+}
+
+// preferredCalls returns the calls that are used if they find labels. They show more than those for an
+// arbitrary brand: a common word, and a name that is similar to a brand but none itself.
+func preferredCalls() SampleCalls {
+	calls := sampleCalls("oak", "Ravin and Oak")
+	calls.Search.ProductType, calls.Search.DateRange = []string{"wine"}, ""
+	calls.Check.PerPage = cola.Some(1)
+	return calls
 }
 
 const (
@@ -62,7 +73,12 @@ const (
 	maxSampleLabels = 8
 	// maxSamplePages limits how many result pages are scanned for labels with images.
 	maxSamplePages = 5
+	// maxSampleBrands limits how many brands are tried for the sample check.
+	maxSampleBrands = 20
 )
+
+// sampleName matches brands that can be searched for as text.
+var sampleName = regexp.MustCompile(`^\p{L}[\p{L}\p{N} &'’.-]{2,40}$`)
 
 // samplesCache shares the latest samples among callers.
 type samplesCache struct {
@@ -145,17 +161,76 @@ func (s *Service) recoverSamples(err *error) {
 func (s *Service) computeSamples(ctx context.Context) (*Samples, error) {
 	view := s.index.View()
 	m := &Samples{Coverage: *view.Coverage(s.today()), Permittees: view.Stats().Permittees}
-	var errs [4]error
-	m.Colas, _, errs[0] = s.SearchColas(ctx, sampleCaller, SampleSearch())
-	m.Brands, _, errs[1] = s.SearchBrands(ctx, sampleCaller, SampleBrand())
-	m.Counts, _, errs[2] = s.CountColas(ctx, sampleCaller, SampleCount())
-	errs[3] = s.addSampleLabels(ctx, m)
-	for _, err := range errs {
-		if err != nil {
+	if err := s.call(ctx, m, preferredCalls()); err != nil {
+		return nil, err
+	}
+	if m.Colas.Pagination.Total == 0 || m.Brands.Pagination.Total == 0 || m.Counts.Total == 0 {
+		if err := s.callForBrand(ctx, m); err != nil {
 			return nil, err
 		}
 	}
+	if err := s.addSampleLabels(ctx, m); err != nil {
+		return nil, err
+	}
 	return m, nil
+}
+
+// call makes the sample calls.
+func (s *Service) call(ctx context.Context, m *Samples, calls SampleCalls) (err error) {
+	m.Calls = calls
+	if m.Colas, _, err = s.SearchColas(ctx, sampleCaller, calls.Search); err != nil {
+		return err
+	}
+	if m.Brands, _, err = s.SearchBrands(ctx, sampleCaller, calls.Check); err != nil {
+		return err
+	}
+	m.Counts, _, err = s.CountColas(ctx, sampleCaller, calls.Count)
+	return err
+}
+
+// callForBrand makes the sample calls for the brand with the most labels among those with a nearly
+// identical name, or else with the most labels. If there is none, it clears the calls.
+func (s *Service) callForBrand(ctx context.Context, m *Samples) error {
+	brands, err := s.sampleBrands(ctx)
+	if err != nil || len(brands) == 0 {
+		m.Calls = SampleCalls{}
+		return err
+	}
+	for _, brand := range brands {
+		found, _, err := s.SearchBrands(ctx, sampleCaller, sampleCalls(brand, brand).Check)
+		if err != nil {
+			return err
+		}
+		similar := func(b cola.BrandMatch) bool {
+			return !slices.Contains([]string{cola.SimilarExact, cola.SimilarPrefix, cola.SimilarContains}, b.Similarity)
+		}
+		if slices.ContainsFunc(found.Brands, similar) {
+			return s.call(ctx, m, sampleCalls(brand, brand))
+		}
+	}
+	return s.call(ctx, m, sampleCalls(brands[0], brands[0]))
+}
+
+// sampleBrands returns the brands with the most labels, of the last year if there are any. It leaves
+// out names that a search wouldn't take as text.
+func (s *Service) sampleBrands(ctx context.Context) (brands []string, err error) {
+	for _, dates := range []string{"", cola.AllDates} {
+		counts, _, err := s.CountColas(ctx, sampleCaller, cola.CountParams{
+			GroupBy: []string{cola.ByBrand}, Top: cola.Some(maxSampleBrands), SearchParams: cola.SearchParams{DateRange: dates},
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range counts.Groups {
+			if name := string(g.Brand.V); g.Brand.OK && sampleName.MatchString(name) {
+				brands = append(brands, name)
+			}
+		}
+		if len(brands) > 0 {
+			return brands, nil
+		}
+	}
+	return nil, nil
 }
 
 // sampleRecord returns the first label with a barcode, or else the first label.

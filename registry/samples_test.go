@@ -16,6 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/search"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 // TestSamples checks that samples are the results that a caller gets, that they are free, and that
@@ -29,9 +30,9 @@ func TestSamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	colas, _, errColas := w.SearchColas(t.Context(), c, registry.SampleSearch())
-	brands, _, errBrands := w.SearchBrands(t.Context(), c, registry.SampleBrand())
-	counts, _, errCounts := w.CountColas(t.Context(), c, registry.SampleCount())
+	colas, _, errColas := w.SearchColas(t.Context(), c, m.Calls.Search)
+	brands, _, errBrands := w.SearchBrands(t.Context(), c, m.Calls.Check)
+	counts, _, errCounts := w.CountColas(t.Context(), c, m.Calls.Count)
 	if errColas != nil || errBrands != nil || errCounts != nil {
 		t.Fatal(errColas, errBrands, errCounts)
 	}
@@ -50,6 +51,40 @@ func TestSamples(t *testing.T) {
 			t.Errorf("label %s of %s has the image %q; want one per brand, on this server", l.TTBID, l.BrandName, l.Image)
 		}
 		brandNames[l.BrandName] = true
+	}
+}
+
+// TestSamplesOfOtherBrands checks that the calls find stored labels if none has the preferred words: those
+// of the brand with the most labels, or of one with a nearly identical name.
+func TestSamplesOfOtherBrands(t *testing.T) {
+	day := cola.DateOf(testNow)
+	plain := []cola.Cola{
+		bottle(26001001000001, "NORTHERN LIGHT", day), bottle(26001001000002, "NORTHERN LIGHT", day), bottle(26001001000003, "VALLE", day),
+	}
+	odd := bottle(26001001000004, `"*" 26001001000004`, day)
+	for name, tt := range map[string]struct {
+		labels []cola.Cola
+		want   string
+	}{
+		"labels":         {plain, "NORTHERN LIGHT"},
+		"old labels":     {[]cola.Cola{bottle(15001001000001, "NORTHERN LIGHT", day-4000)}, "NORTHERN LIGHT"},
+		"near duplicate": {append(plain, bottle(26001001000005, "VALE", day), bottle(26001001000006, "VALLE", day-1)), "VALLE"},
+		"odd name":       {[]cola.Cola{odd}, ""},
+		"no labels":      {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := mustWorld(t, 0)
+			if len(tt.labels) > 0 {
+				w.mustImport(t, store.Commit, tt.labels...)
+			}
+			m, err := w.Samples(t.Context())
+			if err != nil || m.Calls.Check.Q != tt.want || m.Calls.Search.Q != tt.want || m.Calls.Count.Q != tt.want {
+				t.Fatalf("calls = %+v, %v; want those for %q", m.Calls, err, tt.want)
+			}
+			if tt.want != "" && (m.Colas.Pagination.Total == 0 || m.Counts.Total == 0 || m.Brands.Brands[0].BrandName != tt.want) {
+				t.Errorf("calls find %d labels, count %d, and check %v", m.Colas.Pagination.Total, m.Counts.Total, m.Brands.Brands)
+			}
+		})
 	}
 }
 

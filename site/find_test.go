@@ -39,6 +39,56 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestQuestions checks what developers find first. Results in the first three suffice if several pages
+// answer a question.
+func TestQuestions(t *testing.T) {
+	s := newTestServer()
+	const first, top = 1, 3
+	for _, q := range []struct {
+		query string
+		among int
+		want  string
+	}{
+		{"how far back does the data go", first, "/docs/coverage#how-far-back"},
+		{"how current is the data?", first, "/docs/coverage#how-current"},
+		{"barcode lookup", first, "/docs/reference/labels#lookUpBarcode"},
+		{"search by UPC", top, "/docs/search#ids-and-barcodes"},
+		{"csv export", first, "/docs/api#fields-and-formats"},
+		{"export to excel", top, "/docs/api#fields-and-formats"},
+		{"bulk download", first, "/docs/pagination#read-all-pages"},
+		{"download all labels", top, "/docs/pagination#read-all-pages"},
+		{"sdk", first, "/docs/api"},
+		{"client library", first, "/docs/api"},
+		{"openapi", first, "/docs/api"},
+		{"get images", first, "/docs/api#label-images"},
+		{"how do I authenticate", first, "/docs/authentication"},
+		{"rotate api key", first, "/docs/authentication#rotate-a-key"},
+		{"restrict key to an IP address", first, "/docs/authentication#restrict-a-key"},
+		{"rate limit headers", first, "/docs/quotas#rate-limits"},
+		{"what happens when I exceed my quota", top, "/docs/reference#error-QuotaExceeded"},
+		{"how much does a search cost", top, "/docs/quotas#costs"},
+		{"free plan limits", top, "/docs/quotas"},
+		{"webhook retries", first, "/docs/alerts#webhooks"},
+		{"verify webhook signature", first, "/docs/alerts#verifying-a-signature"},
+		{"rss feed", first, "/docs/alerts#feeds"},
+		{"connect Claude", first, "/docs/assistants#claude"},
+		{"chatgpt", first, "/docs/assistants#chatgpt"},
+		{"is a brand name taken", top, "/docs/api#check-a-brand-name"},
+		{"sort by date", first, "/docs/pagination#sort-order"},
+		{"next page cursor", top, "/docs/pagination"},
+		{"count labels by year", first, "/docs/api#count-labels"},
+		{"error codes", top, "/docs/errors"},
+		{"what does 429 mean", top, "/docs/reference#error-QuotaExceeded"},
+		{"delete my account", first, "/docs/dashboard#account-deletion"},
+		{"labels without an approval date", top, "/docs/coverage#estimated-dates"},
+		{"back up the SQLite database", first, "/docs/operations#backup-and-restore"},
+	} {
+		if paths := s.search.find(q.query).paths(); !slices.Contains(paths[:min(q.among, len(paths))], q.want) {
+			t.Errorf("%q finds %q, want %s among the first %d", q.query, paths[:min(6, len(paths))], q.want, q.among)
+		}
+	}
+}
+
 // TestRanking checks which of a few entries is first: words match in other forms, in parts of names and
 // by synonyms, and titles and guides come first.
 func TestRanking(t *testing.T) {

@@ -32,8 +32,11 @@ func guideNames() []string {
 }
 
 func operatorGuideNames() []string {
-	return []string{"CONFIGURATION", "DATA", "IMPORT", "OPERATIONS", "METERING", "OAUTH", "SECURITY"}
+	return []string{"INSTALL", "CONFIGURATION", "DATA", "IMPORT", "OPERATIONS", "METERING", "OAUTH", "SECURITY"}
 }
+
+// operatorHeading is the heading of the last part of some guides, which is about running the service.
+const operatorHeading = "On your own server"
 
 func readGuides(names []string) []guide {
 	all := make([]guide, len(names))
@@ -125,6 +128,9 @@ func (s *server) addGuide(area string, g guide) {
 		target := g.path
 		if section.id != "" {
 			target += "#" + section.id
+		}
+		if section.title == operatorHeading {
+			area = areaOperators // the last part of a guide
 		}
 		s.search.add(entry{Area: area, Page: g.title, Title: section.title, Path: target, text: section.text})
 	}

@@ -2,9 +2,12 @@ package site
 
 import (
 	"context"
+	"html/template"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,13 +52,15 @@ func newLanding(now cola.Clock) landing {
 // landingPage is the data of the landing page. Without samples, it has neither labels nor numbers.
 type landingPage struct {
 	*registry.Samples
-	Checked string // name in the sample check
-	Counted string // word in the sample count
-	Calls   []sampleTab
+	Local   bool // whether the server can only be reached from its own machine
+	Tabs    []sampleTab
 	Brand   *cola.BrandMatch      // the most similar one in the sample check; nil if there is none
+	Similar *cola.BrandMatch      // the most similar one whose name isn't identical; nil if there is none
 	Newest  []newLabel            // the newest labels
 	Bottle  *registry.SampleLabel // a label with an image; nil if there is none
 	Bars    []bar                 // the sample count
+	Shares  []share               // of the labels
+	Since   int                   // year of the oldest approval; 0 if there is none
 	Plans   []plan
 }
 
@@ -63,6 +68,12 @@ type landingPage struct {
 type newLabel struct {
 	BrandName string
 	Approved  cola.Date
+}
+
+// share is the share of labels that have some data.
+type share struct {
+	Title   string
+	Percent int
 }
 
 // bar is a bar of the chart of the sample count, in the units of its view box.
@@ -88,19 +99,23 @@ type plan struct {
 }
 
 // sampleTexts returns the descriptions of the sample calls by name.
-func sampleTexts() map[string]sampleTab {
+func sampleTexts(calls registry.SampleCalls) map[string]sampleTab {
+	kind := "Labels"
+	if slices.Equal(calls.Search.ProductType, []string{"wine"}) {
+		kind = "Wines"
+	}
 	return map[string]sampleTab{
 		"search": {
 			Title: "Search labels", Page: docsPath + "/api#search-labels",
-			Text: "Wines with “" + registry.SampleSearch().Q + "” anywhere in their names, newest first.",
+			Text: kind + " with “" + calls.Search.Q + "” anywhere in their names, newest first.",
 		},
 		"brand": {
 			Title: "Check a name", Page: docsPath + "/search#similar-brands",
-			Text: "Brands that look or sound like “" + registry.SampleBrand().Q + "”, with scores and permit holders.",
+			Text: "Brands that look or sound like “" + calls.Check.Q + "”, with scores and permit holders.",
 		},
 		"count": {
 			Title: "Count", Page: docsPath + "/api#count-labels",
-			Text: "How many labels mention " + registry.SampleCount().Q + ", by year of approval.",
+			Text: "How many labels mention “" + calls.Count.Q + "”, by year of approval.",
 		},
 	}
 }
@@ -145,21 +160,22 @@ func (s *server) currentSamples(ctx context.Context) *registry.Samples {
 }
 
 func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCall) page {
-	data := landingPage{Samples: samples, Checked: registry.SampleBrand().Q, Counted: registry.SampleCount().Q}
-	texts := sampleTexts()
-	for _, c := range calls {
-		tab := texts[c.Name]
-		tab.SampleCall, tab.JSON = c, indented(string(c.Response))
-		data.Calls = append(data.Calls, tab)
-	}
+	data := landingPage{Samples: samples, Local: web.IsLocalURL(s.opts.PublicURL)}
 	if samples != nil {
+		texts := sampleTexts(samples.Calls)
+		for _, c := range calls {
+			tab := texts[c.Name]
+			tab.SampleCall, tab.JSON = c, indented(string(c.Response))
+			data.Tabs = append(data.Tabs, tab)
+		}
 		data.addExamples(samples)
+		data.addNumbers(&samples.Coverage)
 	}
 	for _, t := range cola.Tiers() {
 		data.Plans = append(data.Plans, plan{t, t.Limits()})
 	}
 	return page{
-		Title: s.opts.SiteName, Path: "/", Layout: bare, Body: "landing", Data: data,
+		Title: "US alcohol label search and API", Path: "/", Layout: bare, Body: "landing", Data: data,
 		Description: "Search US alcohol label approvals (COLAs) for wine, beer and spirits with a REST API, from an AI assistant " +
 			"or in the browser. Check brand names and get alerts about new labels.",
 	}
@@ -167,8 +183,14 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 
 // addExamples sets the example shown for each use case.
 func (p *landingPage) addExamples(samples *registry.Samples) {
-	if len(samples.Brands.Brands) > 0 {
-		p.Brand = &samples.Brands.Brands[0]
+	for i := range samples.Brands.Brands {
+		b := &samples.Brands.Brands[i]
+		if p.Brand == nil {
+			p.Brand = b
+		}
+		if b.Similarity != cola.SimilarExact && p.Similar == nil {
+			p.Similar = b
+		}
 	}
 	for _, l := range samples.Labels[:min(3, len(samples.Labels))] {
 		p.Newest = append(p.Newest, newLabel{l.BrandName, max(l.ApprovalDate, l.ApprovalDateEstimate)})
@@ -177,6 +199,31 @@ func (p *landingPage) addExamples(samples *registry.Samples) {
 		p.Bottle = &samples.Labels[n-1] // not one of Newest, if there are more
 	}
 	p.Bars = newBars(samples.Counts.Groups)
+}
+
+// addNumbers sets the numbers about all labels. Shares that round to zero are left out.
+func (p *landingPage) addNumbers(c *cola.Coverage) {
+	if len(c.Years) > 0 {
+		p.Since = c.Years[len(c.Years)-1].Year
+	}
+	for _, part := range []struct {
+		title string
+		count int
+	}{{"With images", c.WithImages}, {"With barcodes", c.WithBarcodes}} {
+		if percent := 100 * part.count / max(1, c.Labels); percent > 0 {
+			p.Shares = append(p.Shares, share{part.title, percent})
+		}
+	}
+}
+
+// parameters finds the parameters of a highlighted URL, after the first.
+var parameters = regexp.MustCompile(`&amp;[^&<]+`)
+
+// breakable lets a highlighted URL break between parameters, and within a long one only after a comma.
+func breakable(code template.HTML) template.HTML {
+	return template.HTML(parameters.ReplaceAllStringFunc(string(code), func(p string) string {
+		return "<span>" + strings.ReplaceAll(p, ",", ",<wbr>") + "</span>"
+	}))
 }
 
 // newBars returns the bars of groups by year, oldest first. Labels without a year have none.

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,8 @@ func TestLanding(t *testing.T) {
 	}
 	plain := *full
 	plain.Labels = nil
+	odd := *full
+	odd.Calls = registry.SampleCalls{}
 	for name, tt := range map[string]struct {
 		svc    Service
 		images int
@@ -70,7 +73,8 @@ func TestLanding(t *testing.T) {
 	}{
 		"all":       {samples{m: full}, 9, "newest try assistants uses plans", true},
 		"no images": {samples{m: &plain}, 0, "try assistants uses plans", true},
-		"no labels": {samples{m: &registry.Samples{}}, 0, "try assistants uses plans", false},
+		"odd names": {samples{m: &odd}, 9, "newest uses plans", true},
+		"no labels": {samples{m: &registry.Samples{}}, 0, "uses plans", false},
 		"starting":  {samples{err: cola.Unavailable()}, 0, "uses plans", false},
 		"failing":   {samples{err: errors.New("broken")}, 0, "uses plans", false},
 	} {
@@ -82,6 +86,9 @@ func TestLanding(t *testing.T) {
 			}
 			if n := strings.Count(page, `<img src="/images/`); n != tt.images {
 				t.Errorf("%d images, want %d", n, tt.images)
+			}
+			if strings.Contains(page, `class="band loading"`) == tt.number {
+				t.Errorf("page says that labels are being loaded: %t, want %t", tt.number, !tt.number)
 			}
 			if strings.Contains(page, `class="numbers"`) != tt.number {
 				t.Errorf("page has numbers: %t, want %t", !tt.number, tt.number)
@@ -107,15 +114,64 @@ func TestLandingQueries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := get(newTestSite(samples{m: full}).Landing, "/", "192.0.2.1").Body.String()
-	checked, counted := registry.SampleBrand().Q, registry.SampleCount().Q
+	shown := *full
+	shown.Brands.Brands = []cola.BrandMatch{{BrandName: "VALE", Similarity: cola.SimilarOneEdit}}
+	page := get(newTestSite(samples{m: &shown}).Landing, "/", "192.0.2.1").Body.String()
+	checked, counted := full.Calls.Check.Q, full.Calls.Count.Q
 	for _, text := range []string{
-		"Wines with “" + registry.SampleSearch().Q + "”", "sound like “" + checked + "”", "a wine called “" + checked + "”",
-		"<span>" + checked + "</span>", "How many labels mention " + counted + ",", `"Labels that mention ` + counted + " by year:",
+		"Labels with “" + full.Calls.Search.Q + "”", "sound like “" + checked + "”", "a brand called “" + checked + "”",
+		"<span>" + checked + "</span>", "How many labels mention “" + counted + "”,", `"Labels that mention “` + counted + "” by year:",
 	} {
 		if !strings.Contains(page, text) {
 			t.Errorf("page lacks %q", text)
 		}
+	}
+}
+
+// TestLandingWithoutLabels checks that only a server that is reached from its own machine links the
+// import guide while it has no labels.
+func TestLandingWithoutLabels(t *testing.T) {
+	for publicURL, link := range map[string]bool{"http://127.0.0.1:8080": true, "https://labels.example": false} {
+		page := get(New(Options{PublicURL: publicURL, Service: samples{m: &registry.Samples{}}}).Landing, "/", "192.0.2.1").Body.String()
+		if strings.Contains(page, `href="/docs/import"`) != link {
+			t.Errorf("%s: page links the import guide: %t, want %t", publicURL, !link, link)
+		}
+	}
+}
+
+// TestLandingBrand checks that the page compares the checked name with the most similar other name.
+func TestLandingBrand(t *testing.T) {
+	same, similar := cola.BrandMatch{BrandName: "VALLE", Similarity: cola.SimilarExact}, cola.BrandMatch{BrandName: "VALE", Similarity: cola.SimilarOneEdit}
+	for _, tt := range []struct{ brands, want []cola.BrandMatch }{
+		{[]cola.BrandMatch{same, similar}, []cola.BrandMatch{same, similar}}, {[]cola.BrandMatch{similar}, []cola.BrandMatch{similar, similar}},
+		{[]cola.BrandMatch{same}, []cola.BrandMatch{same}}, {nil, nil},
+	} {
+		var p landingPage
+		p.addExamples(&registry.Samples{Brands: registry.BrandPage{Brands: tt.brands}})
+		var got []cola.BrandMatch
+		for _, b := range []*cola.BrandMatch{p.Brand, p.Similar} {
+			if b != nil {
+				got = append(got, *b)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("brands (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestLandingNumbers checks the shares and the oldest year, without labels, too.
+func TestLandingNumbers(t *testing.T) {
+	var p, empty landingPage
+	p.addNumbers(&cola.Coverage{
+		CoverageCounts: cola.CoverageCounts{Labels: 1000, WithImages: 999, WithBarcodes: 9}, Years: []cola.YearCoverage{{Year: 2026}, {Year: 2005}},
+	})
+	if want := []share{{"With images", 99}}; !slices.Equal(p.Shares, want) || p.Since != 2005 {
+		t.Errorf("shares %v since %d, want %v since 2005", p.Shares, p.Since, want)
+	}
+	empty.addNumbers(&cola.Coverage{})
+	if empty.Shares != nil || empty.Since != 0 {
+		t.Errorf("without labels: %+v", empty)
 	}
 }
 
@@ -192,7 +248,11 @@ func TestLandingLinks(t *testing.T) {
 // TestSampleLimit checks that samples are limited by client network, and that unknown ones don't
 // exist.
 func TestSampleLimit(t *testing.T) {
-	s := newTestSite(samples{m: &registry.Samples{}})
+	full, err := registrytest.New(t).Samples(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newTestSite(samples{m: full})
 	for i := range sampleBurst {
 		if w := get(s, "/site/samples/count", "2001:db8::1"); w.Code != http.StatusOK || w.Header().Get("X-Robots-Tag") == "" {
 			t.Fatalf("call %d: status %d, headers %v", i, w.Code, w.Header())
@@ -206,7 +266,9 @@ func TestSampleLimit(t *testing.T) {
 			t.Errorf("%s: status %d, want %d", path, w.Code, status)
 		}
 	}
-	if w := get(newTestSite(samples{err: cola.Unavailable()}), "/site/samples/count", "192.0.2.1"); w.Code != http.StatusServiceUnavailable {
-		t.Errorf("without samples: status %d, want 503", w.Code)
+	for _, svc := range []samples{{err: cola.Unavailable()}, {m: &registry.Samples{}}} {
+		if w := get(newTestSite(svc), "/site/samples/count", "192.0.2.1"); w.Code != http.StatusServiceUnavailable {
+			t.Errorf("without samples: status %d, want 503", w.Code)
+		}
 	}
 }

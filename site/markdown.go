@@ -64,12 +64,12 @@ var markdownLinks = regexp.MustCompile(`(!?)\[([^\]]*)\]\(([^)\s]+)\)`)
 func (s *server) plainMarkdown(file string, source []byte) []byte {
 	return markdownLinks.ReplaceAllFunc(s.withPublicURL(source), func(link []byte) []byte {
 		m := markdownLinks.FindSubmatch(link)
-		to, ok := pageURL(file, string(m[3]))
+		to, ok := s.pageURL(file, string(m[3]))
 		switch {
 		case !ok:
 			return m[2]
 		case !strings.HasPrefix(to, "/"):
-			return link
+			return fmt.Appendf(nil, "%s[%s](%s)", m[1], m[2], to)
 		}
 		to, fragment, found := strings.Cut(to, "#")
 		if strings.HasPrefix(to, docsPath+"/") && to != toolsPath && !strings.HasPrefix(to, imagesPath) {
@@ -87,7 +87,7 @@ func (s *server) renderMarkdown(file string, source []byte) (m rendered) {
 	source = s.withPublicURL(source)
 	doc := markdown.Parser().Parse(text.NewReader(source))
 	removeDiagrams(doc, source)
-	rewriteLinks(file, doc, source)
+	s.rewriteLinks(file, doc, source)
 	m.describe(doc, source)
 	var b bytes.Buffer
 	if err := markdown.Renderer().Render(&b, source, doc); err != nil {
@@ -183,7 +183,7 @@ func removeDiagrams(doc ast.Node, source []byte) {
 
 // rewriteLinks points links between Markdown files to their pages, and removes links to files that
 // are not served. A file name as a link's text becomes the page's title.
-func rewriteLinks(file string, doc ast.Node, source []byte) {
+func (s *server) rewriteLinks(file string, doc ast.Node, source []byte) {
 	var unserved []*ast.Link
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -197,12 +197,12 @@ func rewriteLinks(file string, doc ast.Node, source []byte) {
 				n.RemoveChildren(n)
 				n.AppendChild(n, ast.NewString([]byte(titleOf(target))))
 			}
-			to, ok := pageURL(file, string(n.Destination))
+			to, ok := s.pageURL(file, string(n.Destination))
 			if n.Destination = []byte(to); !ok {
 				unserved = append(unserved, n)
 			}
 		case *ast.Image:
-			to, _ := pageURL(file, string(n.Destination))
+			to, _ := s.pageURL(file, string(n.Destination))
 			n.Destination = []byte(to)
 		}
 		return ast.WalkContinue, nil
@@ -227,8 +227,9 @@ func titleOf(file string) string {
 	return firstHeading(source)
 }
 
-// pageURL returns the URL on this site for a link in a Markdown file; ok is false if there is none.
-func pageURL(file, link string) (url string, ok bool) {
+// pageURL returns the URL on this site for a link in a Markdown file; ok is false if there is none. A
+// link to the README leads to the source code.
+func (s *server) pageURL(file, link string) (url string, ok bool) {
 	if strings.Contains(link, ":") || strings.HasPrefix(link, "#") {
 		return link, true
 	}
@@ -242,6 +243,8 @@ func pageURL(file, link string) (url string, ok bool) {
 		return target + fragment, true
 	case to == "docs/README.md":
 		return docsPath, true
+	case to == "README.md":
+		return s.opts.Operator.Source, s.opts.Operator.Source != ""
 	case strings.HasPrefix(to, "docs/images/"):
 		return imagesPath + path.Base(to), true
 	}

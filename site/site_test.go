@@ -612,6 +612,26 @@ func TestOperator(t *testing.T) {
 	}
 }
 
+// TestSourceLink checks that every page and the installation guide link the source code, if the operator
+// set its URL.
+func TestSourceLink(t *testing.T) {
+	const source = "https://example.com/source?a=b&c"
+	for _, url := range []string{source, ""} {
+		s := New(Options{Reference: newAPI().Reference, Service: samples{}, Operator: web.Operator{Source: url}, Logger: slog.New(slog.DiscardHandler)})
+		for path, want := range map[string]int{"/docs/install": 2, "/docs/quickstart": 1, "/privacy": 1} {
+			if url == "" {
+				want = 0
+			}
+			if n := strings.Count(mustRead(t, send(s, "GET", path)), `href="https://example.com/source?a=b&amp;c"`); n != want {
+				t.Errorf("source %q: %s has %d links, want %d", url, path, n, want)
+			}
+		}
+		if guide := mustRead(t, send(s, "GET", "/docs/install.md")); strings.Contains(guide, "[source code]("+source+")") != (url != "") || strings.Contains(guide, "README") {
+			t.Errorf("source %q: Markdown %.300s", url, guide)
+		}
+	}
+}
+
 // TestPrivacyStorage checks that the privacy page covers every item that scripts keep in the browser's
 // storage, and images from other sites.
 func TestPrivacyStorage(t *testing.T) {

@@ -38,7 +38,7 @@ func TestLandingPage(t *testing.T) {
 	a := getPage(t, b, root+"/", http.Header{"Host": {"evil.example"}, "X-Forwarded-Host": {"evil.example"}, "X-Forwarded-Proto": {"https"}})
 	page := string(a.body)
 	for _, must := range []string{
-		"<title>Label desk</title>", `id="newest"`, `id="try"`, `id="assistants"`, `id="plans"`, "mailto:ops@example.com",
+		"<title>Label desk · US alcohol label search and API</title>", `id="newest"`, `id="try"`, `id="assistants"`, `id="plans"`, "mailto:ops@example.com",
 		"4,000", `<link rel="canonical" href="` + root + `/">`, root + "/mcp",
 	} {
 		if !strings.Contains(page, must) {
@@ -206,16 +206,17 @@ func TestInvalidSiteName(t *testing.T) {
 // the dashboard.
 func TestLegalLinks(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, seeded(t), "--terms-url", "https://example.com/terms?v=2&x=1", "--privacy-url", "https://example.com/privacy")
+	s := startServer(t, seeded(t), "--terms-url", "https://example.com/terms?v=2&x=1", "--privacy-url", "https://example.com/privacy",
+		"--source-url", "https://example.com/source")
 	for _, path := range []string{"/", "/docs", "/sign-in"} {
 		page := getPage(t, http.DefaultClient, strings.TrimSuffix(s.base, "/api/v1")+path, nil)
-		for _, link := range []string{`href="https://example.com/terms?v=2&x=1">Terms<`, `href="https://example.com/privacy">Privacy<`} {
+		for _, link := range []string{`href="https://example.com/terms?v=2&x=1">Terms<`, `href="https://example.com/privacy">Privacy<`, `href="https://example.com/source">Source<`} {
 			if !strings.Contains(html.UnescapeString(string(page.body)), link) {
 				t.Errorf("%s lacks %s", path, link)
 			}
 		}
 	}
-	for _, flag := range []string{"--terms-url", "--privacy-url"} {
+	for _, flag := range []string{"--terms-url", "--privacy-url", "--source-url"} {
 		for _, invalid := range []string{"javascript:alert(1)", "example.com/terms", "/terms"} {
 			var errs strings.Builder
 			p := program{args: []string{"serve", "--data-dir", t.TempDir(), flag, invalid}, stdout: &errs, stderr: &errs}

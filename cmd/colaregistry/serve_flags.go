@@ -208,13 +208,14 @@ type discoveryFlags struct {
 	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, linked in the footer of pages and wherever they say to ask the administrator (default: none)."`
 	TermsURL        string `group:"Discovery flags:" name:"terms-url" placeholder:"URL" help:"Your terms of service, linked from every page."`
 	PrivacyURL      string `group:"Discovery flags:" name:"privacy-url" placeholder:"URL" help:"Your privacy policy, linked from every page (default: the server's own page, /privacy)."`
+	SourceURL       string `group:"Discovery flags:" name:"source-url" placeholder:"URL" help:"Repository with the source code of the service, linked from every page and from the installation guide (default: none)."`
 	OpenAIChallenge string `group:"Discovery flags:" name:"openai-apps-challenge" placeholder:"TOKEN" help:"Token with which OpenAI verifies the server's domain, served at /.well-known/openai-apps-challenge."`
 	RegistryAuth    string `group:"Discovery flags:" name:"mcp-registry-auth" placeholder:"TEXT" help:"Public key record with which the MCP Registry verifies the server's domain, such as 'v=MCPv1; k=ed25519; p=…', served at /.well-known/mcp-registry-auth."`
 }
 
 // checkLinks validates the contact and the addresses that become links.
 func (f *discoveryFlags) checkLinks() error {
-	for flag, address := range map[string]string{"--terms-url": f.TermsURL, "--privacy-url": f.PrivacyURL} {
+	for flag, address := range map[string]string{"--terms-url": f.TermsURL, "--privacy-url": f.PrivacyURL, "--source-url": f.SourceURL} {
 		if _, err := checkedURL(flag, address); err != nil {
 			return err
 		}

@@ -78,7 +78,7 @@ func (d deployment) servedImages() registry.ImageStore {
 }
 
 func (c *serveCommand) operator() web.Operator {
-	return web.Operator{Name: c.Company, Contact: c.Contact}
+	return web.Operator{Name: c.Company, Contact: c.Contact, Source: c.SourceURL}
 }
 
 // hosts returns the host names of the server.

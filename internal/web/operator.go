@@ -9,6 +9,7 @@ const DefaultSiteName = "Label approval registry"
 type Operator struct {
 	Name    string // company or person; may be empty
 	Contact string // email address or http(s) URL; may be empty
+	Source  string // http(s) URL of the source code; may be empty
 }
 
 // ContactURL returns the link to the contact, or "" if there is none.
