@@ -146,9 +146,9 @@ func (s *Service) computeSamples(ctx context.Context) (*Samples, error) {
 	view := s.index.View()
 	m := &Samples{Coverage: *view.Coverage(s.today()), Permittees: view.Stats().Permittees}
 	var errs [4]error
-	m.Colas, _, errs[0] = s.SearchColas(ctx, sampleCaller, SampleSearch())
-	m.Brands, _, errs[1] = s.SearchBrands(ctx, sampleCaller, SampleBrand())
-	m.Counts, _, errs[2] = s.CountColas(ctx, sampleCaller, SampleCount())
+	m.Colas, _, errs[0] = s.SearchColas(ctx, SampleCaller(), SampleSearch())
+	m.Brands, _, errs[1] = s.SearchBrands(ctx, SampleCaller(), SampleBrand())
+	m.Counts, _, errs[2] = s.CountColas(ctx, SampleCaller(), SampleCount())
 	errs[3] = s.addSampleLabels(ctx, m)
 	for _, err := range errs {
 		if err != nil {
@@ -170,7 +170,7 @@ func (s *Service) addSampleLabels(ctx context.Context, m *Samples) error {
 	p := cola.SearchParams{DateRange: cola.AllDates, PerPage: cola.Some(cola.MaxPerPage)}
 	for n := 1; n <= maxSamplePages && len(m.Labels) < maxSampleLabels; n++ {
 		p.Page = cola.Some(n)
-		page, _, err := s.SearchColas(ctx, sampleCaller, p)
+		page, _, err := s.SearchColas(ctx, SampleCaller(), p)
 		if err != nil || len(page.Colas) == 0 {
 			return err
 		}
@@ -201,11 +201,20 @@ func (s *Service) addSampleLabels(ctx context.Context, m *Samples) error {
 	return nil
 }
 
-// channelSamples is the channel of sampleCaller. No credential has it.
+// channelSamples is the channel of SampleCaller. No credential has it.
 const channelSamples cola.Channel = "samples"
 
-// sampleCaller makes the sample calls, which are neither charged nor limited.
-var sampleCaller = cola.Caller{Channel: channelSamples}
+// SampleCaller returns the caller of sample calls, which are neither charged nor limited. Responses
+// show the quotas of a new account on the free tier. Show its results only to everyone alike, and
+// make new calls only when the samples change.
+func SampleCaller() cola.Caller { return cola.Caller{Channel: channelSamples} }
 
-// isSample reports whether sampleCaller sent a request.
-func isSample(q quota.Request) bool { return q.Caller.Channel == channelSamples }
+// isSample reports whether SampleCaller sent a request.
+func isSample(c cola.Caller) bool { return c.Channel == channelSamples }
+
+// sampleGrant grants a sample call all of its units.
+func sampleGrant(q quota.Request) quota.Grant {
+	state := cola.QuotaState{Tier: cola.TierFree, Limits: cola.TierFree.Limits(), Charged: q.Units}
+	state.Used.Add(q.Meter, q.Units)
+	return quota.Grant{Units: q.Units, State: state}
+}

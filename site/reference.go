@@ -3,9 +3,9 @@ package site
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"html/template"
-	"maps"
 	"slices"
 	"strings"
 
@@ -77,14 +77,18 @@ func (s *server) indexOperations(area, path string, sections []httpapi.Section) 
 	}
 }
 
-// refreshExamples renders the pages with example calls again if they should show other records. While
-// another request does so, it returns immediately.
+// refreshExamples renders the pages with example calls again if the samples have changed: with calls
+// for their record, and with this registry's responses. While another request does so, it returns
+// immediately.
 func (s *server) refreshExamples(ctx context.Context) {
 	samples := s.currentSamples(ctx)
 	if samples == nil || samples.Record.TTBID == 0 || !s.refresh.TryLock() {
 		return
 	}
 	defer s.refresh.Unlock()
+	if s.examples == samples {
+		return
+	}
 	records := map[string]string{"ttb_id": samples.Record.TTBID.String()}
 	for name, value := range map[string]string{
 		"permit_number": samples.Record.PermitNumber, "barcode_value": string(samples.Record.BarcodeValue),
@@ -93,11 +97,47 @@ func (s *server) refreshExamples(ctx context.Context) {
 			records[name] = value
 		}
 	}
-	if !maps.Equal(s.records, records) {
-		s.addSections(referencePath, s.opts.Reference.WithRecords(records).Sections)
-		s.addSections(toolsPath, s.toolSections(records))
-		s.records = records
+	ctx = context.WithoutCancel(ctx) // other readers get these pages, too
+	s.addSections(referencePath, s.answered(ctx, s.opts.Reference.WithRecords(records).Sections))
+	s.addSections(toolsPath, s.toolSections(ctx, records))
+	s.examples = samples
+}
+
+// answered replaces the responses to the example calls of public operations by those of this registry.
+// Without a response, or if it has no records, the operation keeps the call and the response of the
+// documentation.
+func (s *server) answered(ctx context.Context, sections []httpapi.Section) []httpapi.Section {
+	if s.opts.Answers == nil {
+		return sections
 	}
+	for i := range sections {
+		for j := range sections[i].Operations {
+			op := &sections[i].Operations[j]
+			if !op.Public || len(op.Placeholders) > 0 {
+				continue
+			}
+			answers, err := s.opts.Answers(ctx, op)
+			if err != nil || isEmptyAnswer(answers[0].Example) {
+				s.logUnanswered(op.ID, err)
+				*op = s.opts.Reference.Sections[i].Operations[j]
+				continue
+			}
+			op.Responses = answers
+		}
+	}
+	return sections
+}
+
+func (s *server) logUnanswered(call string, err error) {
+	if err != nil && cola.CodeOf(err) != cola.CodeNotFound {
+		s.opts.Logger.Warn("could not run an example call; showing that of the documentation", "call", call, "error", err)
+	}
+}
+
+// isEmptyAnswer reports whether the JSON of a response has no records.
+func isEmptyAnswer(answer string) bool {
+	var body struct{ Data json.RawMessage }
+	return json.Unmarshal([]byte(answer), &body) == nil && string(body.Data) == "[]"
 }
 
 // operationText returns the text of an operation that the search finds.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -165,7 +166,8 @@ func (s *server) handler(
 		Origins: append([]string{d.publicURL}, c.AllowedOrigins...), LogRequest: s.service.LogRequest,
 	})
 	public := site.New(site.Options{
-		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, SiteName: c.SiteName, Operator: c.operator(),
+		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, Answers: rest.Answers, ToolAnswer: s.toolAnswer,
+		SiteName: c.SiteName, Operator: c.operator(),
 		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, RequestLogDays: c.RequestLogDays,
 		SignUp: mailer != nil && c.SignUp == "open", Demo: demo, Logger: s.env.log, Metrics: d.admin.registerer(),
 	})
@@ -174,6 +176,11 @@ func (s *server) handler(
 		return nil, err
 	}
 	return s.routeEvents(route(rest, assistants, pages, public)), nil
+}
+
+// toolAnswer returns the result of an example call of an MCP tool.
+func (s *server) toolAnswer(ctx context.Context, name, arguments string) (json.RawMessage, error) {
+	return mcp.Answer(ctx, s.service, name, arguments)
 }
 
 // dashboard returns the handler of the dashboard.

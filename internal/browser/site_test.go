@@ -68,7 +68,7 @@ func (s *site) handler() http.Handler {
 		httpapi.Options{PublicURL: registrytest.PublicURL, Logger: quiet})
 	operator := web.Operator{Name: "Example Inc.", Contact: "ops@example.com"}
 	public := publicsite.New(publicsite.Options{
-		PublicURL: registrytest.PublicURL, Reference: rest.Reference, Service: s.registry.Service,
+		PublicURL: registrytest.PublicURL, Reference: rest.Reference, Service: s.registry.Service, Answers: rest.Answers,
 		Operator: operator, SignUp: true, Logger: quiet, Now: s.registry.Now,
 	})
 	pages := dashboard.New(s.registry.Service, browsers, dashboard.Options{
