@@ -28,21 +28,66 @@ func (s *server) addReference() {
 			{"headers", "Response headers", 2},
 		},
 	})
+	s.addObjects()
 	s.addSections(referencePath, ref.Sections)
 	s.indexOperations(areaReference, referencePath, ref.Sections)
 	s.indexParameters()
 	s.indexOverview()
-	objects := page{
-		Title: "Objects", Path: referencePath + "/objects", Body: "objects", Data: ref.Objects,
-		Description: "The JSON objects in requests and responses.",
+}
+
+const objectsPath = referencePath + "/objects"
+
+// addObjects adds a page for the objects of each section, and a list of all objects.
+func (s *server) addObjects() {
+	groups := slices.Clone(s.opts.Reference.Sections)
+	groups = append(groups, httpapi.Section{Name: "Errors", Anchor: "errors", Objects: s.opts.Reference.Objects})
+	groups = slices.DeleteFunc(groups, func(g httpapi.Section) bool { return len(g.Objects) == 0 })
+	s.objects = map[string]string{}
+	for _, g := range groups {
+		for _, o := range g.Objects {
+			s.objects[o.Name] = objectsPath + "/" + g.Anchor + "#" + o.Name
+		}
 	}
-	for _, o := range ref.Objects {
-		objects.Headings = append(objects.Headings, heading{o.Name, o.Name, 2})
-		s.search.add(entry{
-			Area: areaReference, Page: "Objects", Title: o.Name, Path: objects.Path + "#" + o.Name, text: fieldsText(o.Fields),
-		})
+	for i := range groups {
+		p := page{
+			Title: groups[i].Name + ": objects", Path: objectsPath + "/" + groups[i].Anchor, Body: "section_objects", Data: &groups[i],
+			Description: "The JSON objects that requests and responses of this section of the reference contain.",
+		}
+		for _, o := range groups[i].Objects {
+			p.Headings = append(p.Headings, heading{o.Name, o.Name, 2})
+			s.search.add(entry{
+				Area: areaReference, Page: "Objects", Title: o.Name, Path: s.objects[o.Name], text: fieldsText(o.Fields),
+			})
+		}
+		s.add(p)
 	}
-	s.add(objects)
+	s.add(page{
+		Title: "Objects", Path: objectsPath, Body: "objects", Description: "The JSON objects in requests and responses.",
+		Data: objectsOverview{groups, responseBodies(s.opts.Reference.Sections)},
+	})
+}
+
+// objectsOverview is the data of the list of all objects.
+type objectsOverview struct {
+	Sections []httpapi.Section
+	Bodies   []menuLink // of responses
+}
+
+// responseBodies returns each response body with a link to the first operation that returns it. Former
+// links to the body as an object lead there.
+func responseBodies(sections []httpapi.Section) (links []menuLink) {
+	seen := map[string]bool{"": true}
+	for _, section := range sections {
+		for _, op := range section.Operations {
+			for _, r := range op.Responses {
+				if !seen[r.Body] {
+					seen[r.Body] = true
+					links = append(links, menuLink{r.Body, referencePath + "/" + section.Anchor + "#" + op.ID + ".response"})
+				}
+			}
+		}
+	}
+	return links
 }
 
 // addSections adds a page for each section of operations or tools.
@@ -266,6 +311,7 @@ func (s *server) templateFuncs() template.FuncMap {
 		"hyphens":   func(s string) string { return strings.ReplaceAll(s, "_", "-") },
 		"grouped":   grouped,
 		"leaf":      leaf,
+		"object":    func(name string) string { return s.objects[name] },
 		"price":     price,
 		"suggested": suggestedSearches,
 

@@ -83,6 +83,7 @@ type server struct {
 	assets  *web.Assets
 	menu    []menuGroup
 	search  index
+	objects map[string]string // URLs of the objects in the reference, by name
 	landing landing
 
 	mu    sync.RWMutex        // guards pages

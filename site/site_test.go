@@ -311,12 +311,32 @@ func TestReference(t *testing.T) {
 			contains(page+"#"+op.OperationID, pages[page].ids[op.OperationID], parts...)
 		}
 	}
+	elements := map[string]*html.Node{}
+	for path, p := range pages {
+		if strings.HasPrefix(path, objectsPath+"/") {
+			maps.Copy(elements, p.ids)
+		}
+	}
+	for _, section := range s.opts.Reference.Sections {
+		for _, op := range section.Operations {
+			for _, response := range op.Responses {
+				if n := pages[referencePath+"/"+section.Anchor].ids[op.ID+".response"]; n != nil {
+					elements[response.Body] = n
+				}
+			}
+		}
+	}
 	for name, schema := range doc.Components.Schemas {
+		if n := pages[objectsPath].ids[name]; n == nil {
+			t.Errorf("former link to object %s leads nowhere", name)
+		}
 		var parts []string
 		for field, property := range schema.Properties {
-			parts = append(parts, field, property.Description)
+			if parts = append(parts, field); len(schema.Properties) > 1 {
+				parts = append(parts, property.Description)
+			}
 		}
-		contains("object "+name, pages[referencePath+"/objects"].ids[name], parts...)
+		contains("object "+name, elements[name], parts...)
 	}
 	overview := []string{publicURL + "/api/v1", "1,000,000", "upgrade_url", "method_not_allowed"}
 	for name, header := range doc.Components.Headers {

@@ -83,6 +83,12 @@ for (const sample of document.querySelectorAll(".sample")) {
   });
 }
 
+// Follows former links to an object in the list of objects.
+if (location.pathname === "/docs/reference/objects" && location.hash) {
+  const link = document.getElementById(location.hash.slice(1))?.querySelector(":scope > a");
+  if (link) location.replace(link.href);
+}
+
 document.addEventListener("keydown", (event) => {
   const field = document.querySelector(".find input");
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
