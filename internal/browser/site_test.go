@@ -72,7 +72,7 @@ func (s *site) handler() http.Handler {
 		Operator: operator, SignUp: true, Logger: quiet, Now: s.registry.Now,
 	})
 	pages := dashboard.New(s.registry.Service, browsers, dashboard.Options{
-		PublicURL: registrytest.PublicURL, Landing: public.Landing, NotFound: public.NotFound, Frame: public.Frame, Operator: operator, SignInByEmail: true, SignUp: true, SellsPlans: true,
+		PublicURL: registrytest.PublicURL, API: rest.ServeAs, Landing: public.Landing, NotFound: public.NotFound, Frame: public.Frame, Operator: operator, SignInByEmail: true, SignUp: true, SellsPlans: true,
 		Logger: quiet, Now: s.registry.Now,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
