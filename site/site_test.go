@@ -715,6 +715,38 @@ func TestPrivacyStorage(t *testing.T) {
 // storageItems finds the names of items in storage.
 var storageItems = regexp.MustCompile(`(?:Storage", |Item\(|listKey = )"([^"]+)"`)
 
+// TestSampleTabs checks which code blocks of a guide become tabs: those in several languages, each after a
+// paragraph that only names it.
+func TestSampleTabs(t *testing.T) {
+	block := func(language string) string { return "```" + language + "\n" + language + "()\n```\n\n" }
+	for source, want := range map[string]string{
+		block("sh") + "Python:\n\n" + block("python") + "Go:\n\n" + block("go") + "After.": "curl Python Go|After.",
+		"Python:\n\n" + block("python") + "JavaScript (Node.js):\n\n" + block("js"):        "Python JavaScript|",
+		block("sh") + "Now:\n\n" + block("sh"):                                             "|Now:",
+		block("sh") + block("python"):                                                      "|",
+		block("sh") + "Python:\n\n" + block("json"):                                        "|Python:",
+		block("sh") + "Go:":                      "|Go:",
+		"Go:\n\n" + block("go"):                  "|Go:",
+		block("sh") + "In Go:\n\n" + block("go"): "|In Go:",
+	} {
+		m := newTestServer().renderMarkdown("docs/API.md", []byte(source))
+		p := mustParse(t, source, []byte(m.html))
+		var tabs, paragraphs []string
+		for n := range p.Descendants() {
+			switch {
+			case n.Data == "summary":
+				tabs = append(tabs, shownText(n))
+			case n.Data == "p":
+				paragraphs = append(paragraphs, shownText(n))
+			}
+		}
+		got := strings.Join(tabs, " ") + "|" + strings.Join(paragraphs, " ")
+		if got != want || strings.Count(m.html, " open") > 1 || strings.Count(m.html, "()") != strings.Count(source, "()") {
+			t.Errorf("%s\n%s: %s, want %s", source, m.html, got, want)
+		}
+	}
+}
+
 // TestMarkdown checks that every guide is also served as Markdown, that its links lead to pages or
 // files of the site, and that llms.txt lists the guides about using the service.
 func TestMarkdown(t *testing.T) {

@@ -495,7 +495,7 @@ func newSignatureCases(t *testing.T) []signatureCase {
 // TestSignatureSamples runs the functions in the alerts guide that verify webhooks.
 func TestSignatureSamples(t *testing.T) {
 	t.Parallel()
-	block := func(language string) string { return guideSample(t, "ALERTS", language) }
+	block := func(language string) string { return guideSample(t, "ALERTS", language, 1) }
 	for language, run := range map[string]func(t *testing.T, cases string) string{
 		"js": func(t *testing.T, cases string) string {
 			return runFiles(t, map[string]string{"cases.json": cases, "verify.mjs": block("js"), "run.mjs": `
