@@ -23,10 +23,10 @@ type requestLogService interface {
 }
 
 func requestLogRoutes() []route {
-	return []route{
+	return append(publicRoutes(post(tryPath, (*request).tryCall)),
 		get(requestsPath, (*request).requestLog),
 		get(requestsPath+"/{id}", (*request).loggedRequest),
-	}
+	)
 }
 
 // loggedRow is a request as shown in the list.

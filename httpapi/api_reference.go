@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,8 +25,8 @@ type Reference struct {
 	Plans                 []Plan
 	Sections              []Section
 	Errors                []ErrorDoc
-	Headers               []Field // of responses
-	Objects               []Object
+	Headers               []Field  // of responses
+	Objects               []Object // those in no section, which are in errors
 }
 
 // Section is a group of operations.
@@ -33,6 +34,7 @@ type Section struct {
 	Name, Description string
 	Anchor            string // Name as part of a URL
 	Operations        []Operation
+	Objects           []Object // that operations use, except those in earlier sections; whole records first
 }
 
 // Operation describes one operation.
@@ -40,6 +42,7 @@ type Operation struct {
 	ID, Method, Path, Summary string
 	Description               string // CommonMark: paragraphs, code and bold
 	Cost                      string
+	Public                    bool   // reads records that are the same for all accounts
 	ExamplePath               string // path and query of the example call
 	Samples                   []Sample
 	Placeholders              []Placeholder // values that the reader must replace in the samples
@@ -66,7 +69,11 @@ type Field struct {
 }
 
 // Response describes a successful response.
-type Response struct{ Status, MediaType, Object, Example string }
+type Response struct {
+	Status, MediaType, Example string
+	Fields                     []Field // of the JSON body
+	Body                       string  // name of the component of the body; empty unless JSON
+}
 
 // ErrorDoc describes an error.
 type ErrorDoc struct {
@@ -108,10 +115,53 @@ func newReference(doc description, publicURL string) Reference {
 	for _, kind := range errorKinds() {
 		ref.Errors = append(ref.Errors, ErrorDoc{kind.name, strconv.Itoa(kind.status), kind.codes(), kind.description})
 	}
-	for _, name := range sortedKeys(doc.Components.Schemas.Map()) {
-		ref.Objects = append(ref.Objects, Object{name, fieldsOf(doc, schemaPrefix+name)})
-	}
+	ref.addObjects(doc)
 	return ref
+}
+
+// addObjects adds each object to the first section that uses it, and the others to the reference. The
+// bodies of responses are described with their operations instead.
+func (ref *Reference) addObjects(doc description) {
+	seen := map[string]bool{}
+	for i := range ref.Sections {
+		section := &ref.Sections[i]
+		var records, others []string
+		for _, op := range section.Operations {
+			for _, response := range op.Responses {
+				seen[response.Body] = true
+				for _, f := range response.Fields {
+					if f.Name == "data" && f.Type == f.Link { // not a list
+						records = append(records, f.Link)
+					} else if f.Link != "" {
+						others = append(others, f.Link)
+					}
+				}
+			}
+			others = append(others, op.BodyObject)
+		}
+		section.Objects = objectsFrom(doc, append(records, others...), seen)
+	}
+	ref.Objects = objectsFrom(doc, sortedKeys(doc.Components.Schemas.Map()), seen)
+}
+
+// objectsFrom returns the named objects, followed by those in their fields, without seen ones.
+func objectsFrom(doc description, names []string, seen map[string]bool) (objects []Object) {
+	for len(names) > 0 {
+		var inner []string
+		for _, name := range names {
+			if name == "" || seen[name] {
+				continue
+			}
+			seen[name] = true
+			o := Object{name, fieldsOf(doc, schemaPrefix+name)}
+			for _, f := range o.Fields {
+				inner = append(inner, f.Link)
+			}
+			objects = append(objects, o)
+		}
+		names = inner
+	}
+	return objects
 }
 
 // newSection returns the operations with a tag.
@@ -129,7 +179,7 @@ func newOperation(doc description, op documentedOperation) Operation {
 	description, _, _ := strings.Cut(op.Description, "\n\n**Cost:**") // shown separately
 	d := Operation{
 		ID: op.OperationID, Method: op.method, Path: basePath + op.path, Summary: op.Summary, Description: description,
-		Cost: op.Extensions["x-cost"].(string),
+		Cost: op.Extensions["x-cost"].(string), Public: op.method == http.MethodGet && isPublicTag(op.Tags[0]),
 	}
 	d.setCall(op.example.with(nil))
 	for _, p := range op.Parameters {
@@ -161,14 +211,17 @@ func newOperation(doc description, op documentedOperation) Operation {
 			d.Responses = append(d.Responses, Response{Status: status})
 		}
 		for _, mediaType := range sortedKeys(response.Content) {
-			d.Responses = append(d.Responses, newResponse(status, mediaType, response.Content[mediaType]))
+			d.Responses = append(d.Responses, newResponse(doc, status, mediaType, response.Content[mediaType]))
 		}
 	}
 	return d
 }
 
-func newResponse(status, mediaType string, m *huma.MediaType) Response {
-	a := Response{Status: status, MediaType: mediaType, Object: strings.TrimPrefix(m.Schema.Ref, schemaPrefix)}
+func newResponse(doc description, status, mediaType string, m *huma.MediaType) Response {
+	a := Response{Status: status, MediaType: mediaType}
+	if m.Schema.Ref != "" {
+		a.Body, a.Fields = strings.TrimPrefix(m.Schema.Ref, schemaPrefix), fieldsOf(doc, m.Schema.Ref)
+	}
 	switch example := m.Example.(type) {
 	case nil:
 	case string:

@@ -14,7 +14,7 @@ import (
 func exampleColas() colaPage {
 	row := func(id cola.TTBID, product, class cola.Text, approved cola.Date, images int) cola.ColaSummary {
 		return cola.ColaSummary{
-			TTBID: id, BrandName: "RAVEN OAK", ProductName: product, ProductType: vocabulary.Wine, ClassName: class,
+			TTBID: id, BrandName: "RAVEN & OAK", ProductName: product, ProductType: vocabulary.Wine, ClassName: class,
 			OriginName: "OREGON", PermitNumber: "BWN-OR-16677", ApplicationStatus: vocabulary.StatusApproved,
 			ApprovalDate: approved,
 			ImageCount:   images, HasBarcode: images > 1,
@@ -101,7 +101,7 @@ func exampleBrands() brandPage {
 				ProductTypes: []string{string(vocabulary.Wine)}, Colas: 7,
 				Statuses:      cola.BrandStatuses{Approved: 5, Expired: 2},
 				FirstApproval: cola.NewDate(2012, 4, 2), LastApproval: cola.NewDate(2026, 10, 16), TotalHolders: 1,
-				Holders:      []cola.BrandHolder{{PermitNumber: "BWN-CA-20118", CompanyName: "LINDQVIST HOLLOW LLC", Colas: 7}},
+				Holders:      []cola.BrandHolder{{PermitNumber: "BWN-OR-16677", CompanyName: "RAVEN & OAK WINERY LLC", Colas: 7}},
 				ExampleTTBID: 26266001000016,
 			},
 			{

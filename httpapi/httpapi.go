@@ -174,6 +174,8 @@ func Handles(path string) bool {
 type API struct {
 	http.Handler
 	Reference Reference // describes the API
+
+	api *api
 }
 
 // New returns the handler for /api/v1/…, /llms.txt, /healthz, /readyz, /images/…,
@@ -200,7 +202,7 @@ func New(svc Service, authenticator Authenticator, o Options) *API {
 	a.patterns = a.routePatterns()
 	a.recorder = web.NewRecorder(o.Logger, o.Metrics, sortedKeys(a.patterns), a.routeLabel).
 		WithRequestLog(o.LogRequest)
-	return &API{a.routes(), newReference(spec, o.PublicURL)}
+	return &API{a.routes(), newReference(spec, o.PublicURL), a}
 }
 
 func newBuffer() any { return new(bytes.Buffer) }

@@ -239,6 +239,11 @@ const (
 	tagReference    = "Reference data"
 )
 
+// isPublicTag reports whether the operations with a tag read records that are the same for all accounts.
+func isPublicTag(tag string) bool {
+	return tag == tagColas || tag == tagPermittees || tag == tagReference
+}
+
 // free is the cost of operations that use no quota.
 const free = "Free; counts toward the rate limit."
 

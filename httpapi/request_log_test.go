@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-chi/chi/v5"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
@@ -44,6 +47,37 @@ func TestLoggedRequests(t *testing.T) {
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("recorded %q, want %q", got, want)
+	}
+}
+
+// TestServeAs checks that a request served for a caller needs no key, and that it is charged and recorded
+// with the caller's channel, also behind another router.
+func TestServeAs(t *testing.T) {
+	f, got := newFake(), []string(nil)
+	a := New(f, keys{}, Options{
+		Logger: slog.New(slog.DiscardHandler),
+		LogRequest: func(account cola.AccountID, _ bool, describe func() cola.LoggedRequest) {
+			r := describe()
+			got = append(got, fmt.Sprint(account, r.Channel, r.Credential, r.Target, r.Status, r.Units))
+		},
+	})
+	c := cola.Caller{
+		Account: 7, Channel: cola.ChannelDashboard, Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: 3},
+	}
+	outer := chi.NewRouter()
+	outer.Post("/{outer}/try", func(w http.ResponseWriter, r *http.Request) {
+		a.ServeAs(w, httptest.NewRequest(http.MethodGet, r.Header.Get("Target"), nil).WithContext(r.Context()), c)
+	})
+	for _, target := range []string{"/api/v1/colas/11054001000049", "/api/v1/colas/stats?group_by=year", "/api/v1/unknown"} {
+		r := httptest.NewRequest(http.MethodPost, "/requests/try", nil)
+		r.Header.Set("Target", target)
+		outer.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	want := []string{
+		"7dashboard{sign_in 3}/api/v1/colas/11054001000049200 1", "7dashboard{sign_in 3}/api/v1/colas/stats200 1", "7dashboard{sign_in 3}/api/v1/unknown404 0",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || f.used.DetailViews != 1 {
+		t.Errorf("used %+v; recorded (-want +got):\n%s", f.used, diff)
 	}
 }
 

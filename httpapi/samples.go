@@ -1,12 +1,20 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // exampleCall is an example call of an operation. The key is in the environment variable API_KEY.
@@ -15,9 +23,10 @@ type exampleCall struct {
 	server, path        string // scheme and host; path with the examples of its variable parts
 	status              int    // of the response
 
-	template     string        // path with variable parts
-	params       []pathParam   // the variable parts
-	placeholders []Placeholder // in the body
+	template     string            // path with variable parts
+	params       []pathParam       // the variable parts
+	values       map[string]string // of the variable parts
+	placeholders []Placeholder     // in the body
 }
 
 func newExampleCall(publicURL string, op *operation) exampleCall {
@@ -37,7 +46,7 @@ func newExampleCall(publicURL string, op *operation) exampleCall {
 // without a value keep their example.
 func (c exampleCall) with(values map[string]string) (exampleCall, []Placeholder) {
 	placeholders := slices.Clone(c.placeholders)
-	c.path = c.template
+	c.path, c.values = c.template, map[string]string{}
 	for i, p := range c.params {
 		value, known := values[p.Name]
 		if !known {
@@ -46,6 +55,7 @@ func (c exampleCall) with(values map[string]string) (exampleCall, []Placeholder)
 				placeholders = slices.Insert(placeholders, min(i, len(placeholders)), Placeholder{p.Name, p.Example})
 			}
 		}
+		c.values[p.Name] = value
 		c.path = strings.Replace(c.path, "{"+p.Name+"}", url.PathEscape(value), 1)
 	}
 	return c, placeholders
@@ -186,14 +196,17 @@ func goValues(params [][2]string) string {
 }
 
 // WithRecords returns the reference with example calls for records of this registry: values of path
-// parameters by name. Parameters without a value keep their example.
+// parameters by name. Parameters without a value, and those of an account's own records, keep their
+// example.
 func (ref Reference) WithRecords(values map[string]string) Reference {
 	ref.Sections = slices.Clone(ref.Sections)
 	for i := range ref.Sections {
 		section := &ref.Sections[i]
 		section.Operations = slices.Clone(section.Operations)
 		for j := range section.Operations {
-			section.Operations[j].setCall(section.Operations[j].call.with(values))
+			if op := &section.Operations[j]; op.Public {
+				op.setCall(op.call.with(values))
+			}
 		}
 	}
 	return ref
@@ -202,4 +215,50 @@ func (ref Reference) WithRecords(values map[string]string) Reference {
 // setCall sets the example call.
 func (op *Operation) setCall(c exampleCall, placeholders []Placeholder) {
 	op.call, op.Placeholders, op.Samples, op.ExamplePath = c, placeholders, c.samples(), c.target()
+}
+
+// Answers returns the responses of this registry to the example call of a public operation, in each of
+// its formats. The call is free and not recorded; see registry.SampleCaller.
+func (a *API) Answers(ctx context.Context, op *Operation) ([]Response, error) {
+	i := slices.IndexFunc(a.api.ops, func(o operation) bool { return o.ID == op.ID && op.Public })
+	if i < 0 {
+		return nil, fmt.Errorf("httpapi: %s is not a public operation", op.ID)
+	}
+	route := chi.NewRouteContext()
+	for name, value := range op.call.values {
+		route.URLParams.Add(name, url.PathEscape(value))
+	}
+	r, err := http.NewRequestWithContext(context.WithValue(ctx, chi.RouteCtxKey, route), http.MethodGet, op.ExamplePath, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, _, err := a.api.ops[i].call(r, registry.SampleCaller())
+	if err != nil {
+		return nil, err
+	}
+	answers := slices.Clone(op.Responses)
+	for i := range answers {
+		if answers[i].Example, err = res.encoded(answers[i].MediaType); err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+// encoded returns the body of a result in a media type. JSON is indented.
+func (res *result) encoded(mediaType string) (string, error) {
+	appendTo := map[string]func([]byte) ([]byte, error){
+		mediaCSV: res.list.rows.AppendCSV, mediaNDJSON: res.list.rows.AppendNDJSON,
+	}[mediaType]
+	if appendTo != nil {
+		text, err := appendTo(nil)
+		return string(text), err
+	}
+	text, err := res.body.appendJSON(nil)
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	err = json.Indent(&b, text, "", "  ")
+	return b.String(), err
 }

@@ -177,7 +177,7 @@ func explainSavedSearch(svc Service) operation {
 		InnerParam: pathParam{
 			Name:    "ttb_id",
 			Doc:     "TTB ID of the label, 14 digits.",
-			Example: exampleMatches().Data[0].TTBID.String(),
+			Example: exampleMatches().Data[0].TTBID.String(), Placeholder: true,
 		},
 		Response: reflect.TypeFor[dataOf[cola.Explanation]](),
 		Example:  dataOf[cola.Explanation]{exampleExplanation()},

@@ -1,9 +1,15 @@
 package mcp
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/colaregistry/colaregistry/internal/strictjson"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // ToolSection is a group of tools, for the pages of the reference.
@@ -63,4 +69,20 @@ func documentedArguments(prefix string, all []argument) (docs []ArgumentDoc) {
 		docs = append(docs, documentedArguments(prefix+a.name+".", a.members)...)
 	}
 	return docs
+}
+
+// Answer returns the result of a tool for arguments, which must be a JSON object without duplicate
+// members. The call is free and not recorded; see registry.SampleCaller.
+func Answer(ctx context.Context, svc Service, name, arguments string) (json.RawMessage, error) {
+	all := toolsAt(ChatGPTPath)
+	i := slices.IndexFunc(all, func(t tool) bool { return t.name == name && t.effect == reads })
+	if i < 0 {
+		return nil, fmt.Errorf("mcp: no tool %s that only reads", name)
+	}
+	req := &request{message: message{arguments: strictjson.Members([]byte(arguments))}, caller: registry.SampleCaller()}
+	result, _, err := all[i].run(ctx, svc, req)
+	if err != nil {
+		return nil, err
+	}
+	return result.json(), nil
 }

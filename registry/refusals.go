@@ -31,8 +31,8 @@ type recordingLedger struct {
 
 // Charge calls the ledger and records a refusal. Sample calls are free.
 func (l recordingLedger) Charge(ctx context.Context, q quota.Request) (quota.Grant, error) {
-	if isSample(q) {
-		return quota.Grant{Units: q.Units}, nil
+	if isSample(q.Caller) {
+		return sampleGrant(q), nil
 	}
 	grant, err := l.Ledger.Charge(ctx, q)
 	l.refusals.record(q.Caller, err)
@@ -41,7 +41,7 @@ func (l recordingLedger) Charge(ctx context.Context, q quota.Request) (quota.Gra
 
 // Precheck calls the ledger and records a refusal. Sample calls are always admitted.
 func (l recordingLedger) Precheck(q quota.Request) (cola.QuotaState, error) {
-	if isSample(q) {
+	if isSample(q.Caller) {
 		return cola.QuotaState{}, nil
 	}
 	state, err := l.Ledger.Precheck(q)

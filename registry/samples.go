@@ -178,13 +178,13 @@ func (s *Service) computeSamples(ctx context.Context) (*Samples, error) {
 // call makes the sample calls.
 func (s *Service) call(ctx context.Context, m *Samples, calls SampleCalls) (err error) {
 	m.Calls = calls
-	if m.Colas, _, err = s.SearchColas(ctx, sampleCaller, calls.Search); err != nil {
+	if m.Colas, _, err = s.SearchColas(ctx, SampleCaller(), calls.Search); err != nil {
 		return err
 	}
-	if m.Brands, _, err = s.SearchBrands(ctx, sampleCaller, calls.Check); err != nil {
+	if m.Brands, _, err = s.SearchBrands(ctx, SampleCaller(), calls.Check); err != nil {
 		return err
 	}
-	m.Counts, _, err = s.CountColas(ctx, sampleCaller, calls.Count)
+	m.Counts, _, err = s.CountColas(ctx, SampleCaller(), calls.Count)
 	return err
 }
 
@@ -197,7 +197,7 @@ func (s *Service) callForBrand(ctx context.Context, m *Samples) error {
 		return err
 	}
 	for _, brand := range brands {
-		found, _, err := s.SearchBrands(ctx, sampleCaller, sampleCalls(brand, brand).Check)
+		found, _, err := s.SearchBrands(ctx, SampleCaller(), sampleCalls(brand, brand).Check)
 		if err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func (s *Service) callForBrand(ctx context.Context, m *Samples) error {
 // out names that a search wouldn't take as text.
 func (s *Service) sampleBrands(ctx context.Context) (brands []string, err error) {
 	for _, dates := range []string{"", cola.AllDates} {
-		counts, _, err := s.CountColas(ctx, sampleCaller, cola.CountParams{
+		counts, _, err := s.CountColas(ctx, SampleCaller(), cola.CountParams{
 			GroupBy: []string{cola.ByBrand}, Top: cola.Some(maxSampleBrands), SearchParams: cola.SearchParams{DateRange: dates},
 		})
 		if err != nil {
@@ -245,7 +245,7 @@ func (s *Service) addSampleLabels(ctx context.Context, m *Samples) error {
 	p := cola.SearchParams{DateRange: cola.AllDates, PerPage: cola.Some(cola.MaxPerPage)}
 	for n := 1; n <= maxSamplePages && len(m.Labels) < maxSampleLabels; n++ {
 		p.Page = cola.Some(n)
-		page, _, err := s.SearchColas(ctx, sampleCaller, p)
+		page, _, err := s.SearchColas(ctx, SampleCaller(), p)
 		if err != nil || len(page.Colas) == 0 {
 			return err
 		}
@@ -276,11 +276,20 @@ func (s *Service) addSampleLabels(ctx context.Context, m *Samples) error {
 	return nil
 }
 
-// channelSamples is the channel of sampleCaller. No credential has it.
+// channelSamples is the channel of SampleCaller. No credential has it.
 const channelSamples cola.Channel = "samples"
 
-// sampleCaller makes the sample calls, which are neither charged nor limited.
-var sampleCaller = cola.Caller{Channel: channelSamples}
+// SampleCaller returns the caller of sample calls, which are neither charged nor limited. Responses
+// show the quotas of a new account on the free tier. Show its results only to everyone alike, and
+// make new calls only when the samples change.
+func SampleCaller() cola.Caller { return cola.Caller{Channel: channelSamples} }
 
-// isSample reports whether sampleCaller sent a request.
-func isSample(q quota.Request) bool { return q.Caller.Channel == channelSamples }
+// isSample reports whether SampleCaller sent a request.
+func isSample(c cola.Caller) bool { return c.Channel == channelSamples }
+
+// sampleGrant grants a sample call all of its units.
+func sampleGrant(q quota.Request) quota.Grant {
+	state := cola.QuotaState{Tier: cola.TierFree, Limits: cola.TierFree.Limits(), Charged: q.Units}
+	state.Used.Add(q.Meter, q.Units)
+	return quota.Grant{Units: q.Units, State: state}
+}

@@ -71,6 +71,9 @@ func (s *Service) Suggest(
 // tight loop doesn't cost a transaction per request. A sender's first request counts only if its
 // credential is accepted, so that a rejected key can't use up the limit.
 func (s *Service) admitSuggestion(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
+	if isSample(c) {
+		return cola.QuotaState{}, nil
+	}
 	last, known := s.suggests.states.Get(c.Sender())
 	if known {
 		if wait := s.suggests.Take(c.Account, 1); wait > 0 {

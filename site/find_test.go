@@ -22,7 +22,7 @@ func TestFind(t *testing.T) {
 	s := newTestServer()
 	for query, want := range map[string]string{
 		"pagination": docsPath + "/pagination", "search labels": referencePath + "/labels#searchColas",
-		"per_page": referencePath + "/labels#searchColas.per_page", "container_position": referencePath + "/objects#Image",
+		"per_page": referencePath + "/labels#searchColas.per_page", "container_position": referencePath + "/objects/labels#Image",
 		"get_permittee": toolsPath + "/permittees#get_permittee",
 	} {
 		if paths := s.search.find(query).paths(); !slices.Contains(paths[:min(3, len(paths))], want) {

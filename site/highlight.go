@@ -1,6 +1,7 @@
 package site
 
 import (
+	"fmt"
 	"html/template"
 	"strings"
 
@@ -78,12 +79,34 @@ type codeBlocks struct{}
 // RegisterFuncs implements renderer.NodeRenderer.
 func (codeBlocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindFencedCodeBlock, renderCodeBlock)
+	r.Register(kindSampleTabs, renderSampleTabs)
 }
 
 func renderCodeBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
-		language, code := n.(*ast.FencedCodeBlock).Language(source), n.Lines().Value(source)
-		_, _ = w.WriteString("<pre><code>" + string(highlight(string(language), string(code))) + "</code></pre>\n")
+		_, _ = w.WriteString(codeHTML(n, source) + "\n")
 	}
+	return ast.WalkSkipChildren, nil
+}
+
+func codeHTML(n ast.Node, source []byte) string {
+	language, code := n.(*ast.FencedCodeBlock).Language(source), n.Lines().Value(source)
+	return "<pre><code>" + string(highlight(string(language), string(code))) + "</code></pre>"
+}
+
+// renderSampleTabs renders samples like those of the reference, so that both remember the language.
+func renderSampleTabs(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkSkipChildren, nil
+	}
+	name, open := fmt.Sprintf("samples-%d", n.FirstChild().Lines().At(0).Start), " open"
+	_, _ = w.WriteString(`<div class="tabs">`)
+	for block := n.FirstChild(); block != nil; block = block.NextSibling() {
+		language := sampleLanguage(block, source)
+		fmt.Fprintf(w, `<details class="sample" name="%s"%s data-language="%s"><summary>%s</summary><div class="code">%s</div></details>`,
+			name, open, language, language, codeHTML(block, source))
+		open = ""
+	}
+	_, _ = w.WriteString("</div>\n")
 	return ast.WalkSkipChildren, nil
 }

@@ -88,6 +88,7 @@ func (s *server) renderMarkdown(file string, source []byte) (m rendered) {
 	doc := markdown.Parser().Parse(text.NewReader(source))
 	removeDiagrams(doc, source)
 	s.rewriteLinks(file, doc, source)
+	groupSamples(doc, source)
 	m.describe(doc, source)
 	var b bytes.Buffer
 	if err := markdown.Renderer().Render(&b, source, doc); err != nil {
@@ -178,6 +179,67 @@ func removeDiagrams(doc ast.Node, source []byte) {
 			doc.RemoveChild(doc, n)
 		}
 		n = next
+	}
+}
+
+// sampleTabs contains the same sample in several languages, one code block each.
+type sampleTabs struct{ ast.BaseBlock }
+
+var kindSampleTabs = ast.NewNodeKind("SampleTabs")
+
+func (*sampleTabs) Kind() ast.NodeKind              { return kindSampleTabs }
+func (t *sampleTabs) Dump(source []byte, level int) { ast.DumpHelper(t, source, level, nil, nil) }
+
+// sampleLanguage returns the name of the language of a code block with a sample, or "".
+func sampleLanguage(n ast.Node, source []byte) string {
+	block, ok := n.(*ast.FencedCodeBlock)
+	if !ok {
+		return ""
+	}
+	return map[string]string{"sh": "curl", "python": "Python", "js": "JavaScript", "go": "Go"}[string(block.Language(source))]
+}
+
+// introduces reports whether a node is a paragraph that only names a language, as above each sample of
+// several: "Go:" or "JavaScript (Node.js):".
+func introduces(n ast.Node, language string, source []byte) bool {
+	if n == nil || n.Kind() != ast.KindParagraph {
+		return false
+	}
+	text := plainText(n, source)
+	return text == language+":" || strings.HasPrefix(text, language+" (") && strings.HasSuffix(text, "):")
+}
+
+// groupSamples replaces each series of samples by tabs. In a series, all but the first sample follow a
+// paragraph that names their language.
+func groupSamples(doc ast.Node, source []byte) {
+	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+		language := sampleLanguage(n, source)
+		if language == "" {
+			continue
+		}
+		series, titles := []ast.Node{n}, []ast.Node{}
+		if title := n.PreviousSibling(); introduces(title, language, source) {
+			titles = append(titles, title)
+		}
+		for title := n.NextSibling(); title != nil && title.NextSibling() != nil; title = series[len(series)-1].NextSibling() {
+			next := title.NextSibling()
+			if language := sampleLanguage(next, source); language == "" || !introduces(title, language, source) {
+				break
+			}
+			series, titles = append(series, next), append(titles, title)
+		}
+		if len(series) == 1 {
+			continue
+		}
+		tabs := &sampleTabs{}
+		doc.InsertBefore(doc, n, tabs)
+		for _, title := range titles {
+			doc.RemoveChild(doc, title)
+		}
+		for _, block := range series {
+			tabs.AppendChild(tabs, block) // removes it from the document
+		}
+		n = tabs
 	}
 }
 

@@ -3,9 +3,9 @@ package site
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"html/template"
-	"maps"
 	"slices"
 	"strings"
 
@@ -28,21 +28,66 @@ func (s *server) addReference() {
 			{"headers", "Response headers", 2},
 		},
 	})
+	s.addObjects()
 	s.addSections(referencePath, ref.Sections)
 	s.indexOperations(areaReference, referencePath, ref.Sections)
 	s.indexParameters()
 	s.indexOverview()
-	objects := page{
-		Title: "Objects", Path: referencePath + "/objects", Body: "objects", Data: ref.Objects,
-		Description: "The JSON objects in requests and responses.",
+}
+
+const objectsPath = referencePath + "/objects"
+
+// addObjects adds a page for the objects of each section, and a list of all objects.
+func (s *server) addObjects() {
+	groups := slices.Clone(s.opts.Reference.Sections)
+	groups = append(groups, httpapi.Section{Name: "Errors", Anchor: "errors", Objects: s.opts.Reference.Objects})
+	groups = slices.DeleteFunc(groups, func(g httpapi.Section) bool { return len(g.Objects) == 0 })
+	s.objects = map[string]string{}
+	for _, g := range groups {
+		for _, o := range g.Objects {
+			s.objects[o.Name] = objectsPath + "/" + g.Anchor + "#" + o.Name
+		}
 	}
-	for _, o := range ref.Objects {
-		objects.Headings = append(objects.Headings, heading{o.Name, o.Name, 2})
-		s.search.add(entry{
-			Area: areaReference, Page: "Objects", Title: o.Name, Path: objects.Path + "#" + o.Name, text: fieldsText(o.Fields),
-		})
+	for i := range groups {
+		p := page{
+			Title: groups[i].Name + ": objects", Path: objectsPath + "/" + groups[i].Anchor, Body: "section_objects", Data: &groups[i],
+			Description: "The JSON objects that requests and responses of this section of the reference contain.",
+		}
+		for _, o := range groups[i].Objects {
+			p.Headings = append(p.Headings, heading{o.Name, o.Name, 2})
+			s.search.add(entry{
+				Area: areaReference, Page: "Objects", Title: o.Name, Path: s.objects[o.Name], text: fieldsText(o.Fields),
+			})
+		}
+		s.add(p)
 	}
-	s.add(objects)
+	s.add(page{
+		Title: "Objects", Path: objectsPath, Body: "objects", Description: "The JSON objects in requests and responses.",
+		Data: objectsOverview{groups, responseBodies(s.opts.Reference.Sections)},
+	})
+}
+
+// objectsOverview is the data of the list of all objects.
+type objectsOverview struct {
+	Sections []httpapi.Section
+	Bodies   []menuLink // of responses
+}
+
+// responseBodies returns each response body with a link to the first operation that returns it. Former
+// links to the body as an object lead there.
+func responseBodies(sections []httpapi.Section) (links []menuLink) {
+	seen := map[string]bool{"": true}
+	for _, section := range sections {
+		for _, op := range section.Operations {
+			for _, r := range op.Responses {
+				if !seen[r.Body] {
+					seen[r.Body] = true
+					links = append(links, menuLink{r.Body, referencePath + "/" + section.Anchor + "#" + op.ID + ".response"})
+				}
+			}
+		}
+	}
+	return links
 }
 
 // addSections adds a page for each section of operations or tools.
@@ -77,14 +122,18 @@ func (s *server) indexOperations(area, path string, sections []httpapi.Section) 
 	}
 }
 
-// refreshExamples renders the pages with example calls again if they should show other records. While
-// another request does so, it returns immediately.
+// refreshExamples renders the pages with example calls again if the samples have changed: with calls
+// for their record, and with this registry's responses. While another request does so, it returns
+// immediately.
 func (s *server) refreshExamples(ctx context.Context) {
 	samples := s.currentSamples(ctx)
 	if samples == nil || samples.Record.TTBID == 0 || !s.refresh.TryLock() {
 		return
 	}
 	defer s.refresh.Unlock()
+	if s.examples == samples {
+		return
+	}
 	records := map[string]string{"ttb_id": samples.Record.TTBID.String()}
 	for name, value := range map[string]string{
 		"permit_number": samples.Record.PermitNumber, "barcode_value": string(samples.Record.BarcodeValue),
@@ -93,11 +142,47 @@ func (s *server) refreshExamples(ctx context.Context) {
 			records[name] = value
 		}
 	}
-	if !maps.Equal(s.records, records) {
-		s.addSections(referencePath, s.opts.Reference.WithRecords(records).Sections)
-		s.addSections(toolsPath, s.toolSections(records))
-		s.records = records
+	ctx = context.WithoutCancel(ctx) // other readers get these pages, too
+	s.addSections(referencePath, s.answered(ctx, s.opts.Reference.WithRecords(records).Sections))
+	s.addSections(toolsPath, s.toolSections(ctx, records))
+	s.examples = samples
+}
+
+// answered replaces the responses to the example calls of public operations by those of this registry.
+// Without a response, or if it has no records, the operation keeps the call and the response of the
+// documentation.
+func (s *server) answered(ctx context.Context, sections []httpapi.Section) []httpapi.Section {
+	if s.opts.Answers == nil {
+		return sections
 	}
+	for i := range sections {
+		for j := range sections[i].Operations {
+			op := &sections[i].Operations[j]
+			if !op.Public || len(op.Placeholders) > 0 {
+				continue
+			}
+			answers, err := s.opts.Answers(ctx, op)
+			if err != nil || isEmptyAnswer(answers[0].Example) {
+				s.logUnanswered(op.ID, err)
+				*op = s.opts.Reference.Sections[i].Operations[j]
+				continue
+			}
+			op.Responses = answers
+		}
+	}
+	return sections
+}
+
+func (s *server) logUnanswered(call string, err error) {
+	if err != nil && cola.CodeOf(err) != cola.CodeNotFound {
+		s.opts.Logger.Warn("could not run an example call; showing that of the documentation", "call", call, "error", err)
+	}
+}
+
+// isEmptyAnswer reports whether the JSON of a response has no records.
+func isEmptyAnswer(answer string) bool {
+	var body struct{ Data json.RawMessage }
+	return json.Unmarshal([]byte(answer), &body) == nil && string(body.Data) == "[]"
 }
 
 // operationText returns the text of an operation that the search finds.
@@ -227,6 +312,7 @@ func (s *server) templateFuncs() template.FuncMap {
 		"hyphens":   func(s string) string { return strings.ReplaceAll(s, "_", "-") },
 		"grouped":   grouped,
 		"leaf":      leaf,
+		"object":    func(name string) string { return s.objects[name] },
 		"price":     price,
 		"suggested": suggestedSearches,
 

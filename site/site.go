@@ -9,9 +9,11 @@ package site
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"log/slog"
@@ -29,6 +31,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // Options configure the site.
@@ -36,7 +39,12 @@ type Options struct {
 	PublicURL string            // scheme and host of the service, without a trailing slash
 	Reference httpapi.Reference // of the REST API
 	Service   Service           // supplies the landing page and the records in example calls
-	SiteName  string            // default web.DefaultSiteName
+	// Answers and ToolAnswer return this registry's responses to an example call: of a public operation in
+	// each of its formats, and of a tool that reads public records. If nil or after an error, pages show
+	// the call and the response of the documentation.
+	Answers    func(context.Context, *httpapi.Operation) ([]httpapi.Response, error)
+	ToolAnswer func(ctx context.Context, name, arguments string) (json.RawMessage, error)
+	SiteName   string // default web.DefaultSiteName
 	// PrivacyURL (default "/privacy") and TermsURL, if set, are linked from every page.
 	PrivacyURL, TermsURL string
 	Operator             web.Operator // named on every page
@@ -75,13 +83,14 @@ type server struct {
 	assets  *web.Assets
 	menu    []menuGroup
 	search  index
+	objects map[string]string // URLs of the objects in the reference, by name
 	landing landing
 
 	mu    sync.RWMutex        // guards pages
 	pages map[string]document // by path
 
-	refresh sync.Mutex        // guards records
-	records map[string]string // in the example calls, by parameter
+	refresh  sync.Mutex        // guards examples
+	examples *registry.Samples // with the records in the example calls; nil before the first refresh
 }
 
 // Site is the handler for the paths that Handles accepts.

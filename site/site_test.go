@@ -2,7 +2,9 @@ package site
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
@@ -309,12 +311,32 @@ func TestReference(t *testing.T) {
 			contains(page+"#"+op.OperationID, pages[page].ids[op.OperationID], parts...)
 		}
 	}
+	elements := map[string]*html.Node{}
+	for path, p := range pages {
+		if strings.HasPrefix(path, objectsPath+"/") {
+			maps.Copy(elements, p.ids)
+		}
+	}
+	for _, section := range s.opts.Reference.Sections {
+		for _, op := range section.Operations {
+			for _, response := range op.Responses {
+				if n := pages[referencePath+"/"+section.Anchor].ids[op.ID+".response"]; n != nil {
+					elements[response.Body] = n
+				}
+			}
+		}
+	}
 	for name, schema := range doc.Components.Schemas {
+		if n := pages[objectsPath].ids[name]; n == nil {
+			t.Errorf("former link to object %s leads nowhere", name)
+		}
 		var parts []string
 		for field, property := range schema.Properties {
-			parts = append(parts, field, property.Description)
+			if parts = append(parts, field); len(schema.Properties) > 1 {
+				parts = append(parts, property.Description)
+			}
 		}
-		contains("object "+name, pages[referencePath+"/objects"].ids[name], parts...)
+		contains("object "+name, elements[name], parts...)
 	}
 	overview := []string{publicURL + "/api/v1", "1,000,000", "upgrade_url", "method_not_allowed"}
 	for name, header := range doc.Components.Headers {
@@ -393,8 +415,9 @@ func TestTry(t *testing.T) {
 // after these change, and placeholders without samples or for values that the record lacks.
 func TestExampleRecords(t *testing.T) {
 	m := &registry.Samples{}
+	service := &samples{m: m}
 	s := newServer(Options{
-		PublicURL: publicURL, Reference: newAPI().Reference, Service: samples{m: m}, Logger: slog.New(slog.DiscardHandler),
+		PublicURL: publicURL, Reference: newAPI().Reference, Service: service, Logger: slog.New(slog.DiscardHandler),
 	})
 	check := func(page, id, target string, placeholders int) {
 		t.Helper()
@@ -417,11 +440,63 @@ func TestExampleRecords(t *testing.T) {
 	check(labels, "getCola", "/api/v1/colas/26266001000016", 0)
 	check(labels, "lookUpBarcode", "/api/v1/barcode/036000291452", 0)
 	check(permittees, "getPermittee", "/api/v1/permittees/BWN%2FOR%201", 0)
-	check(searches, "explainSavedSearch", "/api/v1/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/explain/26266001000016", 1)
+	check(searches, "explainSavedSearch", "/api/v1/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/explain/26282001000009", 2)
 	check("/docs/reference/runs-and-feeds", "listRunMatches", "/api/v1/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/runs/1841/matches", 2)
-	m.Record.TTBID, m.Record.BarcodeValue = 26282001000009, ""
+	changed := *m
+	changed.Record.TTBID, changed.Record.BarcodeValue = 26282001000009, ""
+	service.m = &changed
 	check(labels, "getCola", "/api/v1/colas/26282001000009", 0)
 	check(labels, "lookUpBarcode", "/api/v1/barcode/036000291452", 1)
+}
+
+// TestAnswers checks which responses the pages show: those of the registry to example calls that read
+// public records, and those of the documentation, with its call, after an error and for an empty list.
+func TestAnswers(t *testing.T) {
+	m := &registry.Samples{}
+	m.Record.TTBID, m.Record.PermitNumber = 26266001000016, "BWN-OR-16677"
+	asked := map[string]string{}
+	answer := func(id, call string) (string, error) {
+		asked[id] = call
+		switch id {
+		case "getPermittee", "get_permittee":
+			return "", errors.New("broken")
+		case "searchPermittees", "search_permittees":
+			return `{"data":[]}`, nil
+		}
+		return `{"data":["<answer>"]}`, nil
+	}
+	s := newServer(Options{
+		PublicURL: publicURL, Reference: newAPI().Reference, Service: samples{m: m}, Logger: slog.New(slog.DiscardHandler),
+		Answers: func(_ context.Context, op *httpapi.Operation) ([]httpapi.Response, error) {
+			example, err := answer(op.ID, op.ExamplePath)
+			return []httpapi.Response{{Status: "200", MediaType: "application/json", Example: example}}, err
+		},
+		ToolAnswer: func(_ context.Context, name, arguments string) (json.RawMessage, error) {
+			example, err := answer(name, arguments)
+			return json.RawMessage(example), err
+		},
+	})
+	const shown = `<answer>`
+	for _, tt := range []struct{ page, id, call, answer string }{
+		{"/docs/reference/labels", "getCola", "/colas/26266001000016", shown},
+		{"/docs/reference/labels", "searchColas", "/colas?q=oak", shown},
+		{"/docs/reference/labels", "lookUpBarcode", "/barcode/036000291452", "036000291452"},
+		{"/docs/reference/permittees", "getPermittee", "/permittees/NJ-I-721", "NJ-I-721"},
+		{"/docs/reference/permittees", "searchPermittees", "/permittees?q=", "BWN-CA-20118"},
+		{"/docs/tools/labels", "get_cola", "26266001000016", shown},
+		{"/docs/tools/permittees", "get_permittee", "NJ-I-721", "NIEDERHOFF"},
+		{"/docs/tools/permittees", "search_permittees", "vineyards", "BWN-CA-1180"},
+	} {
+		p := mustParse(t, tt.page, []byte(mustRead(t, send(s.routes(), "GET", tt.page))))
+		if text := shownText(p.ids[tt.id]); !strings.Contains(text, tt.call) || !strings.Contains(text, tt.answer) {
+			t.Errorf("%s#%s: no call %s or answer %s: %s", tt.page, tt.id, tt.call, tt.answer, text)
+		}
+	}
+	for _, private := range []string{"getUsage", "listSavedSearches", "createSavedSearch", "get_usage", "create_saved_search", "lookUpBarcode"} {
+		if call, ok := asked[private]; ok {
+			t.Errorf("asked for %s %s", private, call)
+		}
+	}
 }
 
 func TestPrice(t *testing.T) {
@@ -659,6 +734,38 @@ func TestPrivacyStorage(t *testing.T) {
 
 // storageItems finds the names of items in storage.
 var storageItems = regexp.MustCompile(`(?:Storage", |Item\(|listKey = )"([^"]+)"`)
+
+// TestSampleTabs checks which code blocks of a guide become tabs: those in several languages, each after a
+// paragraph that only names it.
+func TestSampleTabs(t *testing.T) {
+	block := func(language string) string { return "```" + language + "\n" + language + "()\n```\n\n" }
+	for source, want := range map[string]string{
+		block("sh") + "Python:\n\n" + block("python") + "Go:\n\n" + block("go") + "After.": "curl Python Go|After.",
+		"Python:\n\n" + block("python") + "JavaScript (Node.js):\n\n" + block("js"):        "Python JavaScript|",
+		block("sh") + "Now:\n\n" + block("sh"):                                             "|Now:",
+		block("sh") + block("python"):                                                      "|",
+		block("sh") + "Python:\n\n" + block("json"):                                        "|Python:",
+		block("sh") + "Go:":                      "|Go:",
+		"Go:\n\n" + block("go"):                  "|Go:",
+		block("sh") + "In Go:\n\n" + block("go"): "|In Go:",
+	} {
+		m := newTestServer().renderMarkdown("docs/API.md", []byte(source))
+		p := mustParse(t, source, []byte(m.html))
+		var tabs, paragraphs []string
+		for n := range p.Descendants() {
+			switch {
+			case n.Data == "summary":
+				tabs = append(tabs, shownText(n))
+			case n.Data == "p":
+				paragraphs = append(paragraphs, shownText(n))
+			}
+		}
+		got := strings.Join(tabs, " ") + "|" + strings.Join(paragraphs, " ")
+		if got != want || strings.Count(m.html, " open") > 1 || strings.Count(m.html, "()") != strings.Count(source, "()") {
+			t.Errorf("%s\n%s: %s, want %s", source, m.html, got, want)
+		}
+	}
+}
 
 // TestMarkdown checks that every guide is also served as Markdown, that its links lead to pages or
 // files of the site, and that llms.txt lists the guides about using the service.

@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -43,7 +44,7 @@ func (s *server) addTools() {
 	if err != nil {
 		panic(err) // unreachable: the file is embedded
 	}
-	sections := s.toolSections(nil)
+	sections := s.toolSections(context.Background(), nil)
 	intro, _, _ := bytes.Cut(source, []byte("\n## "))
 	_, intro, _ = bytes.Cut(intro, []byte("\n- ")) // after the notes for contributors
 	rest := source[bytes.Index(source, []byte("\n## Resources\n")):]
@@ -66,18 +67,18 @@ func (s *server) addTools() {
 
 // toolSections describes the tools like the operations of the REST API, with example calls for
 // records by argument.
-func (s *server) toolSections(records map[string]string) (sections []httpapi.Section) {
+func (s *server) toolSections(ctx context.Context, records map[string]string) (sections []httpapi.Section) {
 	for _, group := range mcp.ToolSections() {
 		section := httpapi.Section{Name: group.Name, Anchor: group.Anchor, Description: group.Description}
 		for _, t := range group.Tools {
-			section.Operations = append(section.Operations, s.toolOperation(t, records))
+			section.Operations = append(section.Operations, s.toolOperation(ctx, t, records))
 		}
 		sections = append(sections, section)
 	}
 	return sections
 }
 
-func (s *server) toolOperation(t mcp.ToolDoc, records map[string]string) httpapi.Operation {
+func (s *server) toolOperation(ctx context.Context, t mcp.ToolDoc, records map[string]string) httpapi.Operation {
 	op := httpapi.Operation{
 		ID: t.Name, Path: t.Name, Summary: t.Title,
 		Description: identifiers.ReplaceAllString(t.Description, "`$0`"), Cost: strings.ToUpper(t.Cost[:1]) + t.Cost[1:],
@@ -91,12 +92,11 @@ func (s *server) toolOperation(t mcp.ToolDoc, records map[string]string) httpapi
 	for _, section := range s.opts.Reference.Sections {
 		for _, rest := range section.Operations {
 			if rest.ID == toolOperations()[t.Name] {
-				op.Errors = toolErrors(rest.Errors)
+				op.Errors, op.Public = toolErrors(rest.Errors), rest.Public
 			}
 		}
 	}
-	arguments := t.Example
-	arguments, op.Placeholders = withRecords(arguments, records)
+	arguments := s.answerTool(ctx, &op, t.Example, records)
 	call := fmt.Sprintf(`{"name": %q, "arguments": %s}`, t.Name, arguments)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + call + `}`
 	op.Samples = []httpapi.Sample{
@@ -106,6 +106,23 @@ func (s *server) toolOperation(t mcp.ToolDoc, records map[string]string) httpapi
 			"  -d " + web.ShellQuote(body) + " \\\n  \"" + s.opts.PublicURL + t.Path + "\""},
 	}
 	return op
+}
+
+// answerTool sets the response to a tool's example call to that of this registry, for a tool that reads
+// public records, and returns the arguments of the call.
+func (s *server) answerTool(ctx context.Context, op *httpapi.Operation, example string, records map[string]string) (arguments string) {
+	arguments, op.Placeholders = withRecords(example, records)
+	if s.opts.ToolAnswer == nil || records == nil || !op.Public || len(op.Placeholders) > 0 {
+		return arguments
+	}
+	answer, err := s.opts.ToolAnswer(ctx, op.ID, arguments)
+	if err != nil || isEmptyAnswer(string(answer)) {
+		s.logUnanswered(op.ID, err)
+		arguments, op.Placeholders = withRecords(example, nil)
+		return arguments
+	}
+	op.Responses[0].Example = indented(string(answer))
+	return arguments
 }
 
 // identifiers are names of tools, arguments and fields in descriptions, which are plain text.

@@ -68,7 +68,7 @@ func TestToolRecords(t *testing.T) {
 // TestToolCallQuoting runs the curl example of a tool in a shell, with an ID that contains shell syntax.
 func TestToolCallQuoting(t *testing.T) {
 	const permit = `A'; echo injected; 'B $HOME "C"`
-	for _, section := range newTestServer().toolSections(map[string]string{"permit_number": permit}) {
+	for _, section := range newTestServer().toolSections(t.Context(), map[string]string{"permit_number": permit}) {
 		for _, op := range section.Operations {
 			if op.ID != "get_permittee" {
 				continue

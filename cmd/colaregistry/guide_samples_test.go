@@ -17,25 +17,25 @@ import (
 	"time"
 )
 
-// guideSample returns the first code block of a guide in a language.
-func guideSample(t *testing.T, guide, language string) string {
+// guideSample returns the n-th code block of a guide in a language.
+func guideSample(t *testing.T, guide, language string, n int) string {
 	t.Helper()
 	source, err := os.ReadFile("../../docs/" + guide + ".md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := regexp.MustCompile("(?ms)^```" + language + "\n(.*?)^```$").FindSubmatch(source)
-	if m == nil {
-		t.Fatalf("%s has no sample in %s", guide, language)
+	m := regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllSubmatch(source, -1)
+	if len(m) < n {
+		t.Fatalf("%s has %d samples in %s", guide, len(m), language)
 	}
-	return string(m[1])
+	return string(m[n-1][1])
 }
 
-// program returns a function that runs the sample of a guide against the server at base, and
+// program returns a function that runs the n-th sample of a guide against the server at base, and
 // returns its standard output.
-func (s sampleLanguage) program(t *testing.T, guide string) func(base, key string) (string, error) {
+func (s sampleLanguage) program(t *testing.T, guide string, n int) func(base, key string) (string, error) {
 	t.Helper()
-	source := guideSample(t, guide, s.name)
+	source := guideSample(t, guide, s.name, n)
 	return func(base, key string) (string, error) {
 		file := filepath.Join(t.TempDir(), s.file)
 		source := strings.ReplaceAll(source, "http://127.0.0.1:8080", base)
@@ -63,7 +63,7 @@ var sampleLanguages = []sampleLanguage{
 	{"go", "sample.go", mustGo, []string{"run"}},
 }
 
-// TestSamplesInGuides runs the programs in the guides on pagination and quotas.
+// TestSamplesInGuides runs the programs in the quickstart and in the guides on pagination and quotas.
 func TestSamplesInGuides(t *testing.T) {
 	t.Parallel()
 	h := demoFile(t)
@@ -73,12 +73,23 @@ func TestSamplesInGuides(t *testing.T) {
 	for _, language := range sampleLanguages {
 		t.Run(language.name, func(t *testing.T) {
 			t.Parallel()
+			t.Run("quickstart", func(t *testing.T) {
+				for n, want := range []string{`"defaults_applied":`, "grape_varietals"} {
+					run := language.program(t, "QUICKSTART", n+1)
+					if out, err := run(base, key.Reveal()); err != nil || !strings.Contains(out, want) {
+						t.Errorf("sample %d: %v, output %.300q", n+1, err, out)
+					}
+					if out, err := run(base, "lar_wrong"); err == nil || out != "" {
+						t.Errorf("sample %d with a wrong key: %v, output %.300q", n+1, err, out)
+					}
+				}
+			})
 			t.Run("pages", func(t *testing.T) {
-				run := language.program(t, "PAGINATION")
+				run := language.program(t, "PAGINATION", 1)
 				checkPages(t, s, key.Reveal(), run)
 			})
 			t.Run("retries", func(t *testing.T) {
-				run := language.program(t, "QUOTAS")
+				run := language.program(t, "QUOTAS", 1)
 				checkRetries(t, base, key.Reveal(), run)
 			})
 		})

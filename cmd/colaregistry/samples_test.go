@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"golang.org/x/net/html"
 
@@ -71,10 +72,10 @@ func tryFiles(t *testing.T, files map[string]string, env []string, program strin
 // codeSample is a code sample in the reference.
 type codeSample struct{ operation, source string }
 
-// referenceSamples returns the code samples in the reference, by language.
-func referenceSamples(t *testing.T, s *serverProcess) map[string][]codeSample {
+// forEachReferencePage parses the pages of the reference and of the tools.
+func forEachReferencePage(t *testing.T, s *serverProcess, visit func(page *html.Node)) {
 	t.Helper()
-	samples, seen := map[string][]codeSample{}, map[string]bool{}
+	seen := map[string]bool{}
 	_, overview := fetch(t, s.root()+"/docs/reference")
 	for _, link := range regexp.MustCompile(`<a href="(/docs/(?:reference|tools)/[a-z-]+)">`).FindAllStringSubmatch(overview, -1) {
 		if seen[link[1]] {
@@ -86,13 +87,121 @@ func referenceSamples(t *testing.T, s *serverProcess) map[string][]codeSample {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for n := range root.Descendants() {
+		visit(root)
+	}
+}
+
+// referenceSamples returns the code samples in the reference, by language.
+func referenceSamples(t *testing.T, s *serverProcess) map[string][]codeSample {
+	t.Helper()
+	samples := map[string][]codeSample{}
+	forEachReferencePage(t, s, func(page *html.Node) {
+		for n := range page.Descendants() {
 			if language := attribute(n, "data-language"); language != "" {
 				samples[language] = append(samples[language], newCodeSample(n))
 			}
 		}
-	}
+	})
 	return samples
+}
+
+// TestReferenceAnswers checks that the printed responses to calls that read public records are those
+// of the server.
+func TestReferenceAnswers(t *testing.T) {
+	t.Parallel()
+	h := seeded(t)
+	s, checked := startServer(t, h), 0
+	check := func(op *html.Node, got []byte) {
+		var want, body map[string]any
+		for n := range op.Descendants() {
+			if attribute(n, "class") == "code example" && want == nil && !isIn(n, "form") {
+				if err := json.Unmarshal([]byte(textOf(n)), &want); err != nil {
+					t.Errorf("%s: %v", attribute(op, "id"), err)
+				}
+			}
+		}
+		if err := json.Unmarshal(got, &body); err != nil {
+			t.Errorf("%s: %v: %s", attribute(op, "id"), err, got)
+		}
+		for _, m := range []map[string]any{want, body} {
+			delete(m, "charged") // depends on the account
+			delete(m, "notes")   // mention a local address
+		}
+		if diff := cmp.Diff(body, want); diff != "" {
+			t.Errorf("%s (-server +page):\n%s", attribute(op, "id"), diff)
+		}
+		checked++
+	}
+	forEachReferencePage(t, s, func(page *html.Node) {
+		for op := range page.Descendants() {
+			if attribute(op, "class") != "operation" || strings.Contains(attribute(op, "id"), "saved_search") {
+				continue
+			}
+			for n := range op.Descendants() {
+				target := strings.TrimPrefix(attribute(n, "value"), "/api/v1")
+				switch {
+				case n.Data == "input" && attribute(n, "name") == "url" && publicRecords.MatchString(target):
+					check(op, s.get(t, target, h.key).body)
+				case attribute(n, "data-language") == "Arguments" && attribute(op, "id") != "get_usage":
+					got := s.callTool(t, h.key, newCodeSample(n).source)
+					check(op, got)
+				}
+			}
+		}
+	})
+	if checked < 29 {
+		t.Errorf("checked %d calls, want all that read public records", checked)
+	}
+}
+
+// publicRecords matches calls whose response is the same for all accounts.
+var publicRecords = regexp.MustCompile(`^/(colas|barcode|brands|permittees|suggest|coverage|processing-times|production-reports|avas)\b`)
+
+// isIn reports whether an element is in another one with the given name.
+func isIn(n *html.Node, name string) bool {
+	for a := range n.Ancestors() {
+		if a.Data == name {
+			return true
+		}
+	}
+	return false
+}
+
+// textOf returns the text in an element.
+func textOf(n *html.Node) (text string) {
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			text += d.Data
+		}
+	}
+	return text
+}
+
+// callTool sends a tools/call with the given parameters, and returns the structured content.
+func (s *serverProcess) callTool(t *testing.T, key, params string) []byte {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.root()+"/mcp/chatgpt",
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+params+`}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"X-API-Key": key, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+	} {
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var got struct {
+		Result struct{ StructuredContent json.RawMessage }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	return got.Result.StructuredContent
 }
 
 // newCodeSample reads a sample from the element that shows it.
@@ -100,11 +209,7 @@ func newCodeSample(shown *html.Node) codeSample {
 	c := codeSample{operation: strings.TrimSuffix(attribute(shown, "name"), "-sample")}
 	for n := range shown.Descendants() {
 		if n.Data == "pre" {
-			for d := range n.Descendants() {
-				if d.Type == html.TextNode {
-					c.source += d.Data
-				}
-			}
+			c.source += textOf(n)
 		}
 	}
 	return c
@@ -209,6 +314,7 @@ var noContent = map[string]bool{"deleteSavedSearch": true, "deleteFeed": true, "
 type sampleRecords struct {
 	key              string
 	search, run      string   // a search that ran
+	label            string   // a label
 	delivery         string   // of the run
 	destination      string   // confirmed
 	spares           []string // searches that samples may change
@@ -264,6 +370,7 @@ func (f *sampleRecords) await(t *testing.T, s *serverProcess) {
 			if d := d.(map[string]any); d["event"] == cola.EventRan && len(runs) > 0 {
 				f.run, f.delivery = fmt.Sprintf("%.0f", runs[0].(map[string]any)["id"]), fmt.Sprintf("%.0f", d["id"])
 				f.destination, _ = d["destination"].(string)
+				f.label = s.get(t, "/colas?q=quokka&per_page=1", f.key).ids()[0]
 				return
 			}
 		}
@@ -318,7 +425,7 @@ func (f *sampleRecords) replace(c codeSample) string {
 	}
 	return strings.NewReplacer(
 		"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", search, "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", destination,
-		"/runs/1841/", "/runs/"+f.run+"/", "/deliveries/5127", "/deliveries/"+f.delivery, "KX7Q-2MFA", f.code,
+		"/explain/26282001000009", "/explain/"+f.label, "/runs/1841/", "/runs/"+f.run+"/", "/deliveries/5127", "/deliveries/"+f.delivery, "KX7Q-2MFA", f.code,
 	).Replace(c.source)
 }
 
@@ -388,7 +495,7 @@ func newSignatureCases(t *testing.T) []signatureCase {
 // TestSignatureSamples runs the functions in the alerts guide that verify webhooks.
 func TestSignatureSamples(t *testing.T) {
 	t.Parallel()
-	block := func(language string) string { return guideSample(t, "ALERTS", language) }
+	block := func(language string) string { return guideSample(t, "ALERTS", language, 1) }
 	for language, run := range map[string]func(t *testing.T, cases string) string{
 		"js": func(t *testing.T, cases string) string {
 			return runFiles(t, map[string]string{"cases.json": cases, "verify.mjs": block("js"), "run.mjs": `

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -165,20 +166,26 @@ func (s *server) handler(
 		Origins: append([]string{d.publicURL}, c.AllowedOrigins...), LogRequest: s.service.LogRequest,
 	})
 	public := site.New(site.Options{
-		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, SiteName: c.SiteName, Operator: c.operator(),
+		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, Answers: rest.Answers, ToolAnswer: s.toolAnswer,
+		SiteName: c.SiteName, Operator: c.operator(),
 		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, RequestLogDays: c.RequestLogDays,
 		SignUp: mailer != nil && c.SignUp == "open", Demo: demo, Logger: s.env.log, Metrics: d.admin.registerer(),
 	})
-	pages, err := s.dashboard(c, d, links, mailer, public, demo)
+	pages, err := s.dashboard(c, d, links, mailer, rest, public, demo)
 	if err != nil {
 		return nil, err
 	}
 	return s.routeEvents(route(rest, assistants, pages, public)), nil
 }
 
+// toolAnswer returns the result of an example call of an MCP tool.
+func (s *server) toolAnswer(ctx context.Context, name, arguments string) (json.RawMessage, error) {
+	return mcp.Answer(ctx, s.service, name, arguments)
+}
+
 // dashboard returns the handler of the dashboard.
 func (s *server) dashboard(
-	c *serveCommand, d deployment, links auth.LinkPolicies, mailer *mail.Sender, public *site.Site, demo bool,
+	c *serveCommand, d deployment, links auth.LinkPolicies, mailer *mail.Sender, rest *httpapi.API, public *site.Site, demo bool,
 ) (http.Handler, error) {
 	issuers, err := c.signInIssuers(c.Issuers)
 	if err != nil {
@@ -195,7 +202,7 @@ func (s *server) dashboard(
 	s.background(func(ctx context.Context) { checkIssuers(ctx, s.env, "dashboard sign-in", s.browsers.Check) })
 	return dashboard.New(s.service, s.browsers, dashboard.Options{
 		PublicURL: d.publicURL, Hosts: c.hosts(d), BillingURL: c.BillingURL, SellsPlans: s.billing != nil, SignInForApps: len(c.Issuers) > 0,
-		SignInByEmail: mailer != nil, SignUp: mailer != nil && c.SignUp == "open", InviteOnly: c.SignUp == "invite",
+		API: rest.ServeAs, SignInByEmail: mailer != nil, SignUp: mailer != nil && c.SignUp == "open", InviteOnly: c.SignUp == "invite",
 		Landing: public.Landing, NotFound: public.NotFound, Frame: public.Frame, Operator: c.operator(), SiteName: c.SiteName,
 		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, Logger: s.env.log, Metrics: d.admin.registerer(),
 		LogRequest: s.service.LogRequest, Demo: demo,

@@ -68,11 +68,11 @@ func (s *site) handler() http.Handler {
 		httpapi.Options{PublicURL: registrytest.PublicURL, Logger: quiet})
 	operator := web.Operator{Name: "Example Inc.", Contact: "ops@example.com"}
 	public := publicsite.New(publicsite.Options{
-		PublicURL: registrytest.PublicURL, Reference: rest.Reference, Service: s.registry.Service,
+		PublicURL: registrytest.PublicURL, Reference: rest.Reference, Service: s.registry.Service, Answers: rest.Answers,
 		Operator: operator, SignUp: true, Logger: quiet, Now: s.registry.Now,
 	})
 	pages := dashboard.New(s.registry.Service, browsers, dashboard.Options{
-		PublicURL: registrytest.PublicURL, Landing: public.Landing, NotFound: public.NotFound, Frame: public.Frame, Operator: operator, SignInByEmail: true, SignUp: true, SellsPlans: true,
+		PublicURL: registrytest.PublicURL, API: rest.ServeAs, Landing: public.Landing, NotFound: public.NotFound, Frame: public.Frame, Operator: operator, SignInByEmail: true, SignUp: true, SellsPlans: true,
 		Logger: quiet, Now: s.registry.Now,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

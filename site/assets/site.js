@@ -1,6 +1,7 @@
 // Adds copy buttons and heading links, marks the current section in the table of contents, focuses the
-// search on "/", remembers the language of samples, sends calls with the reader's key, runs the sample
-// calls of the landing page, and leads signed-in readers back to the dashboard. Pages work without it.
+// search on "/", remembers the language of samples, sends calls with the reader's key or
+// session, runs the sample calls of the landing page, and leads signed-in readers back to the dashboard. Pages
+// work without it.
 "use strict";
 
 // stored returns the value of a key in a storage, or null if the browser blocks site data.
@@ -83,6 +84,12 @@ for (const sample of document.querySelectorAll(".sample")) {
   });
 }
 
+// Follows former links to an object in the list of objects.
+if (location.pathname === "/docs/reference/objects" && location.hash) {
+  const link = document.getElementById(location.hash.slice(1))?.querySelector(":scope > a");
+  if (link) location.replace(link.href);
+}
+
 document.addEventListener("keydown", (event) => {
   const field = document.querySelector(".find input");
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -94,6 +101,8 @@ document.addEventListener("keydown", (event) => {
 // Fills the reader's key into the samples, and sends example calls with it. The key stays in this tab
 // and is sent only to the API of this site.
 const keyForm = document.querySelector(".key");
+let signedIn = false; // without a key, calls use the session
+let showKey = () => {};
 if (keyForm) {
   const field = keyForm.elements.key;
   const forget = keyForm.querySelector("button");
@@ -102,12 +111,12 @@ if (keyForm) {
   for (const pre of document.querySelectorAll(".sample pre, .key + .code pre")) {
     samples.set(pre, [...pre.childNodes]);
   }
-  const useKey = () => {
+  const useKey = showKey = () => {
     const key = field.validity.valid ? field.value.trim() : "";
     store("sessionStorage", "key", key || null);
     forget.hidden = !field.value;
     if (field.validity.valid) problem.hidden = true;
-    for (const form of document.querySelectorAll(".try")) form.hidden = !key;
+    for (const form of document.querySelectorAll(".try")) form.hidden = !key && !signedIn;
     for (const [pre, nodes] of samples) {
       pre.replaceChildren(...nodes.map((node) => node.cloneNode(true)));
       if (key) fillKey(pre, key);
@@ -168,8 +177,10 @@ async function send(form, key) {
   button.disabled = true;
   status.textContent = "Sending…";
   const began = performance.now();
+  const withKey = { headers: { "X-API-Key": key }, credentials: "omit" };
+  const withSession = { method: "POST", body: new URLSearchParams({ url: url.pathname + url.search }) };
   try {
-    const response = await fetch(url, { headers: { "X-API-Key": key }, credentials: "omit", cache: "no-store", redirect: "error" });
+    const response = await fetch(key ? url : "/requests/try", { ...(key ? withKey : withSession), cache: "no-store", redirect: "error" });
     const text = await response.text();
     status.textContent = describe(response, text, performance.now() - began);
     body.textContent = indent(text);
@@ -237,9 +248,11 @@ async function showSession() {
     forgetSession();
     return;
   }
+  signedIn = true;
   for (const element of document.querySelectorAll("[data-session]")) {
     element.hidden = element.dataset.session === "visitor";
   }
+  showKey();
 }
 
 // After signing in, readers return to the page that they were reading.

@@ -1,0 +1,60 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// tryPath sends a read request to the API in the name of the signed-in account, for “Try it” in the API
+// reference. Only a form on this site can do so, because the request can use quota: see
+// rejectCrossOrigin.
+const tryPath = requestsPath + "/try"
+
+// tryCall responds like the API, also with errors. The request is charged, limited and logged like any
+// other request of the account, with the dashboard as its channel.
+func (req *request) tryCall() error {
+	if req.opts.API == nil {
+		return req.notFoundPage()
+	}
+	if err := req.checkSession(); err != nil {
+		web.Fail(req.w, req.http, err)
+		return nil
+	}
+	form, err := req.form()
+	if err != nil {
+		web.Fail(req.w, req.http, err)
+		return nil
+	}
+	target, err := url.Parse(form.Get("url"))
+	if err != nil || target.Scheme != "" || target.Host != "" || !strings.HasPrefix(target.EscapedPath(), apiPath+"/") {
+		web.Fail(req.w, req.http, cola.Errorf(cola.CodeValidation, "url must be a path that starts with %s/.", apiPath))
+		return nil
+	}
+	call, err := http.NewRequestWithContext(req.ctx(), http.MethodGet, target.String(), nil)
+	if err != nil {
+		return err
+	}
+	call.RemoteAddr = req.http.RemoteAddr
+	call.Header.Set("X-Request-Id", web.EventOf(req.ctx()).RequestID)
+	req.opts.API(req.w, call, req.caller)
+	return nil
+}
+
+// checkSession returns the error of a visitor whose session can't send requests. Unlike authenticated
+// pages, scripts need its code.
+func (req *request) checkSession() error {
+	switch {
+	case req.signedIn:
+		return req.limiter.take(limitKey{account: req.caller.Account})
+	case req.caller.Account == 0:
+		return cola.Errorf(cola.CodeUnauthorized, "You’re signed out. Sign in to send calls, or use an API key.")
+	}
+	if err := req.loadAccount(); err != nil {
+		return err // such as a suspended account
+	}
+	return req.limiter.take(limitKey{signIn: req.caller.Credential.ID})
+}

@@ -1,0 +1,97 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
+)
+
+// mustTry returns a site with an API that lists its calls.
+func mustTry(t *testing.T) (s *site, calls *[]string) {
+	t.Helper()
+	s, calls = mustSite(t), new([]string)
+	s.handler = New(s.registry.Service, s.browsers, Options{
+		PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now,
+		API: func(w http.ResponseWriter, r *http.Request, c cola.Caller) {
+			*calls = append(*calls, fmt.Sprint(r.Method, " ", r.URL, " ", c.Account == s.browsers.callers[ann].Account, len(r.Header["Cookie"]), len(r.Header["Origin"])))
+			w.WriteHeader(http.StatusTeapot)
+		},
+	})
+	return s, calls
+}
+
+// TestTryCall checks that only paths of the API are sent, as GET and as the signed-in account.
+func TestTryCall(t *testing.T) {
+	s, calls := mustTry(t)
+	if a := s.post(tryPath, url.Values{"url": {"/api/v1/colas?q=a+b&page=2"}}); a.StatusCode != http.StatusTeapot {
+		t.Errorf("status %d, want that of the API: %s", a.StatusCode, a.body)
+	}
+	if want := "GET /api/v1/colas?q=a+b&page=2 true 0 0"; len(*calls) != 1 || (*calls)[0] != want {
+		t.Errorf("calls = %q, want %q", *calls, want)
+	}
+	for _, target := range []string{
+		"", "/", "/keys", "/api/v1", "/api/v2/colas", "https://other.example/api/v1/colas", "//other.example/api/v1/colas",
+		"http:/api/v1/colas", "/images/1", "%", "/api/v1/%zz", "/%61pi/v1/colas",
+	} {
+		a := s.post(tryPath, url.Values{"url": {target}})
+		if a.StatusCode != http.StatusBadRequest || !strings.Contains(a.body, `"code":"validation_error"`) {
+			t.Errorf("%s: %d %s", target, a.StatusCode, a.body)
+		}
+	}
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut} {
+		s.ask(method, tryPath+"?url=/api/v1/colas")
+	}
+	if len(*calls) != 1 {
+		t.Errorf("calls = %q", *calls)
+	}
+}
+
+// TestTryCallRefused checks that other sites, and visitors whose session can't send requests, cause no
+// call.
+func TestTryCallRefused(t *testing.T) {
+	s, calls := mustTry(t)
+	s.join("sam@example.com", cola.TierPro)
+	if err := s.registry.Store.Suspend(t.Context(), s.browsers.callers["sam@example.com"].Account, "The invoice is unpaid."); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		as, header string
+		status     int
+		code       string
+	}{
+		{"", "Sec-Fetch-Site: same-origin", http.StatusUnauthorized, "unauthorized"},
+		{"sam@example.com", "Sec-Fetch-Site: same-origin", http.StatusForbidden, "account_suspended"},
+		{ann, "Sec-Fetch-Site: cross-site", http.StatusForbidden, ""},
+		{ann, "Sec-Fetch-Site: same-site", http.StatusForbidden, ""},
+		{ann, "Origin: https://other.example", http.StatusForbidden, ""},
+		{ann, "Origin: null", http.StatusForbidden, ""},
+		{ann, "Sec-Fetch-Site: same-origin", http.StatusTeapot, ""},
+	} {
+		r := httptest.NewRequest(http.MethodPost, tryPath, strings.NewReader("url=/api/v1/usage"))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		name, value, _ := strings.Cut(tt.header, ": ")
+		r.Header.Set(name, value)
+		a := s.by(tt.as).send(r)
+		if a.StatusCode != tt.status || !strings.Contains(a.body, tt.code) || a.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%q with %s: %d %v %s", tt.as, tt.header, a.StatusCode, a.Header, a.body)
+		}
+	}
+	if len(*calls) != 1 {
+		t.Errorf("calls = %q, want the last request only", *calls)
+	}
+	limited := 0
+	for range pageBurst * 2 {
+		if a := s.post(tryPath, url.Values{"url": {"/api/v1/suggest?q=a"}}); a.StatusCode == http.StatusTooManyRequests && strings.Contains(a.body, `"error"`) {
+			limited++
+		}
+	}
+	if limited == 0 {
+		t.Error("calls are not limited")
+	}
+}
