@@ -170,17 +170,8 @@ func (keyForm) MaxNetworks() int { return cola.MaxNetworks }
 func readKeyForm(form url.Values) keyForm {
 	return keyForm{
 		Name: stripHidden(form.Get("name")), Expires: stripHidden(form.Get("expires")),
-		Networks: entered(form.Get("networks")), Scope: form.Get("scope"),
+		Networks: multiLine(form.Get("networks")), Scope: form.Get("scope"),
 	}
-}
-
-// entered returns a text of several lines without hidden characters.
-func entered(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = stripHidden(strings.TrimRight(line, "\r"))
-	}
-	return strings.Join(lines, "\n")
 }
 
 // keyYears limits the date picker; the service enforces the actual limit.
