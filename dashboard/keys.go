@@ -62,13 +62,16 @@ func (k keyRow) Access() string { return keyAccessName(k.Scope()) }
 // networksShown limits the networks of a key in the list.
 const networksShown = 2
 
-// NetworkSummary returns the first networks and the number of the others; empty for any network.
-func (k keyRow) NetworkSummary() string {
+// From returns the networks that the key can be used from: the first ones and the number of others.
+func (k keyRow) From() string {
 	list := k.Networks.Strings()
+	if len(list) == 0 {
+		return "from any network"
+	}
 	if len(list) > networksShown {
 		list = append(list[:networksShown:networksShown], fmt.Sprintf("%d more", len(list)-networksShown))
 	}
-	return strings.Join(list, ", ")
+	return "from " + strings.Join(list, ", ")
 }
 
 func keyAccessName(scope string) string {

@@ -88,9 +88,10 @@ func (s *server) toolOperation(t mcp.ToolDoc, records map[string]string) httpapi
 		f.Required = a.Required
 		op.Parameters = append(op.Parameters, f)
 	}
+	id := toolOperations()[t.Name]
 	for _, section := range s.opts.Reference.Sections {
 		for _, rest := range section.Operations {
-			if rest.ID == toolOperations()[t.Name] {
+			if rest.ID == id {
 				op.Errors = toolErrors(rest.Errors)
 			}
 		}
