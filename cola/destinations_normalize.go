@@ -33,7 +33,7 @@ func (r DestinationRules) Unserved(kind, address string) string {
 	if u.Scheme == "http" {
 		problems.Add("address", "The URL must start with https://.")
 	}
-	problems.host("address", u, r.PrivateWebhooks)
+	problems.host("address", u, false)
 	return strings.Join(problems["address"], " ")
 }
 

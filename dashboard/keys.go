@@ -62,13 +62,16 @@ func (k keyRow) Access() string { return keyAccessName(k.Scope()) }
 // networksShown limits the networks of a key in the list.
 const networksShown = 2
 
-// NetworkSummary returns the first networks and the number of the others; empty for any network.
-func (k keyRow) NetworkSummary() string {
+// From returns the networks that the key can be used from: the first ones and the number of others.
+func (k keyRow) From() string {
 	list := k.Networks.Strings()
+	if len(list) == 0 {
+		return "from any network"
+	}
 	if len(list) > networksShown {
 		list = append(list[:networksShown:networksShown], fmt.Sprintf("%d more", len(list)-networksShown))
 	}
-	return strings.Join(list, ", ")
+	return "from " + strings.Join(list, ", ")
 }
 
 func keyAccessName(scope string) string {
@@ -170,17 +173,8 @@ func (keyForm) MaxNetworks() int { return cola.MaxNetworks }
 func readKeyForm(form url.Values) keyForm {
 	return keyForm{
 		Name: stripHidden(form.Get("name")), Expires: stripHidden(form.Get("expires")),
-		Networks: entered(form.Get("networks")), Scope: form.Get("scope"),
+		Networks: multiLine(form.Get("networks")), Scope: form.Get("scope"),
 	}
-}
-
-// entered returns a text of several lines without hidden characters.
-func entered(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = stripHidden(strings.TrimRight(line, "\r"))
-	}
-	return strings.Join(lines, "\n")
 }
 
 // keyYears limits the date picker; the service enforces the actual limit.
@@ -331,73 +325,6 @@ func (req *request) id() int64 {
 		return 0
 	}
 	return id
-}
-
-// overlapLabels returns the display names of registry.KeyOverlaps, in the same order.
-func overlapLabels() []string {
-	return []string{
-		"Immediately (if the key leaked)",
-		"In 1 hour",
-		"In 1 day",
-		"In 7 days",
-		"In 30 days",
-	}
-}
-
-func overlapOptions(chosen string) []option {
-	list := optionsOf(chosen, registry.KeyOverlaps()...)
-	for i, words := range overlapLabels() {
-		list[i].Label = words
-	}
-	return list
-}
-
-func (req *request) rotationForm() error {
-	k, err := req.activeKey()
-	if err != nil {
-		return err
-	}
-	return req.showRotationForm(http.StatusOK, keyForm{Key: k})
-}
-
-func (req *request) showRotationForm(status int, f keyForm) (err error) {
-	if f.Token, err = req.newFormToken(); err != nil {
-		return err
-	}
-	f.Overlaps = overlapOptions("1 day")
-	return req.show(status, "key_rotate", page{Title: "Rotate API key", Data: f})
-}
-
-func (req *request) rotateKey() error {
-	form, err := req.form()
-	if err != nil {
-		return err
-	}
-	old, err := req.key()
-	if err != nil {
-		return err
-	}
-	first, err := req.useFormToken(form.Get("form"))
-	if err != nil {
-		return err
-	}
-	if !first {
-		return req.redirectFormUsed()
-	}
-	key, state, err := req.svc.RotateKey(req.ctx(), req.caller, old.ID,
-		registry.KeyRotationParams{Overlap: form.Get("overlap")})
-	req.recordQuota(state)
-	if problems, sentence, ok := correctable(err); ok && old.Active {
-		return req.showRotationForm(statusOf(err), keyForm{Key: old, Problems: problems, Error: sentence})
-	}
-	if err != nil {
-		return err
-	}
-	p := newKeyPage{Key: key, Old: &old}
-	if now, err := req.key(); err == nil { // otherwise show the new key anyway: it can't be shown later
-		p.Old, p.OldIsCurrent = &now, true
-	}
-	return req.showNewKey(p)
 }
 
 func (req *request) confirmRevokeKey() error {

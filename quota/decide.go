@@ -38,6 +38,8 @@ type Request struct {
 type Grant struct {
 	Units int             // charged now or for the same page; fewer than requested if fewer list records are left
 	State cola.QuotaState // after the charge, for the response headers
+
+	Scopes []cola.Scope // of the caller when the request was decided; nil if the credential is invalid
 }
 
 // outcome is a grant, or an error with the quota state for the response headers.
@@ -81,7 +83,8 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 			continue
 		}
 		used[q.Caller.Credential] = true
-		missing := missingScope(state, q.Caller)
+		scopes := scopesOf(state, q.Caller)
+		missing := missingScope(q.Caller, scopes)
 		switch {
 		case state.Suspended != "":
 			outcomes[i] = outcome{Grant{State: d.quota}, suspended(state)}
@@ -90,6 +93,7 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 		default:
 			outcomes[i] = d.decideOne(q, missing)
 		}
+		outcomes[i].grant.Scopes = scopes
 	}
 	maps.DeleteFunc(state.Valid, func(c cola.Credential, _ bool) bool { return !used[c] })
 	return outcomes, d.entry
@@ -107,11 +111,19 @@ func checkCredential(state store.AccountState, c cola.Caller) error {
 	return nil
 }
 
-// missingScope returns an error if the caller lacks the scope that the request needs. A key has the
-// scopes that are stored now, whichever it had when the caller was authenticated.
-func missingScope(state store.AccountState, c cola.Caller) error {
-	isKey := c.Credential.Kind == cola.CredentialKey
-	if c.Needs == "" || c.Has(c.Needs) && (!isKey || slices.Contains(state.Keys[c.Credential].Scopes, c.Needs)) {
+// scopesOf returns the caller's scopes. A key has only those that are stored now, whichever it had
+// when the caller was authenticated.
+func scopesOf(state store.AccountState, c cola.Caller) []cola.Scope {
+	if c.Credential.Kind != cola.CredentialKey {
+		return c.Scopes
+	}
+	return slices.DeleteFunc(slices.Clone(state.Keys[c.Credential].Scopes), func(s cola.Scope) bool { return !c.Has(s) })
+}
+
+// missingScope returns an error if a caller with the given scopes lacks the one that the request
+// needs.
+func missingScope(c cola.Caller, scopes []cola.Scope) error {
+	if c.Needs == "" || slices.Contains(scopes, c.Needs) {
 		return nil
 	}
 	return c.Lacks(c.Needs)

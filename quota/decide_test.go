@@ -3,6 +3,7 @@ package quota
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -394,7 +395,8 @@ func TestKeyNetworks(t *testing.T) {
 }
 
 // TestMissingScope checks that a request needs a scope of the caller and, for an API key, of the
-// stored key. Without it, the request counts toward the rate limit only.
+// stored key, and that the grant has these scopes. Without it, the request counts toward the rate
+// limit only.
 func TestMissingScope(t *testing.T) {
 	link := cola.Credential{Kind: cola.CredentialLink, ID: 1}
 	for _, tt := range []struct {
@@ -426,6 +428,9 @@ func TestMissingScope(t *testing.T) {
 		for i, o := range outcomes {
 			if got := reason(o.err); got != want[i] || !o.grant.State.Known() {
 				t.Errorf("%s: request %d: outcome = %+v, want %q", tt.name, i, o, want[i])
+			}
+			if slices.Contains(o.grant.Scopes, cola.ScopeWriteSavedSearches) != tt.granted {
+				t.Errorf("%s: request %d: scopes %q", tt.name, i, o.grant.Scopes)
 			}
 		}
 		if entry.Requests != 2 {

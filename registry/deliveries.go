@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -17,7 +18,7 @@ func (s *Service) Deliveries(
 	which := store.DeliveryFilter{Destination: normalized.Destination, SavedSearch: normalized.SavedSearch, State: normalized.State}
 	page := cola.SavedSearchPage{Page: normalized.Page, PerPage: normalized.PerPage}
 	return listPage(ctx, s, c, page, invalid, "list deliveries",
-		func(ctx context.Context, part store.Slice) ([]cola.Delivery, int, error) {
+		func(ctx context.Context, _ quota.Grant, part store.Slice) ([]cola.Delivery, int, error) {
 			return s.store.DeliveriesOf(ctx, c.Account, which, part)
 		})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -13,25 +14,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// destinationView returns a function that returns a destination as the caller may see it. Every
-// operation that returns destinations to read-only callers uses it, because a webhook's address is
-// often a credential. It fails if the caller's credential is rejected.
-func (s *Service) destinationView(
-	ctx context.Context, c cola.Caller,
-) (view func(cola.Destination) cola.Destination, state cola.QuotaState, err error) {
-	redact := !c.Has(cola.ScopeWriteSavedSearches)
-	if c.Credential.Kind == cola.CredentialKey { // only the ledger knows its scopes
-		c.Needs = cola.ScopeWriteSavedSearches
-		var grant quota.Grant
-		grant, err = s.ledger.Ledger.Charge(ctx, quota.Request{Caller: c, Peek: true}) // doesn't record a refusal
-		if state = grant.State; cola.CodeOf(err) == cola.CodeInsufficientScope {
-			redact, err = true, nil
-		}
+// visible returns a destination as a caller with a grant may see it. Every operation that returns
+// destinations to read-only callers uses it, because a webhook's address is often a credential.
+func visible(g quota.Grant, d cola.Destination) cola.Destination {
+	if slices.Contains(g.Scopes, cola.ScopeWriteSavedSearches) {
+		return d
 	}
-	if redact {
-		return cola.Destination.Redacted, state, err
-	}
-	return func(d cola.Destination) cola.Destination { return d }, state, err
+	return d.Redacted()
 }
 
 // Destinations returns a page of the destinations of the caller's account, oldest first. It is
@@ -41,15 +30,11 @@ func (s *Service) Destinations(
 ) (PageList[cola.Destination], cola.QuotaState, error) {
 	page, invalid := p.Normalize()
 	return listPage(ctx, s, c, page, invalid, "list destinations",
-		func(ctx context.Context, part store.Slice) ([]cola.Destination, int, error) {
-			view, _, err := s.destinationView(ctx, c)
-			if err != nil {
-				return nil, 0, err
-			}
+		func(ctx context.Context, g quota.Grant, part store.Slice) ([]cola.Destination, int, error) {
 			stored, total, err := s.store.Destinations(ctx, c.Account, part)
 			rows := make([]cola.Destination, len(stored))
 			for i := range stored {
-				rows[i] = view(stored[i].Destination)
+				rows[i] = visible(g, stored[i].Destination)
 			}
 			return rows, total, err
 		})
@@ -59,26 +44,24 @@ func (s *Service) Destinations(
 // the rows.
 func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.SavedSearchPage, invalid error,
 	operation string,
-	read func(ctx context.Context, part store.Slice) ([]T, int, error),
+	read func(ctx context.Context, g quota.Grant, part store.Slice) ([]T, int, error),
 ) (list PageList[T], state cola.QuotaState, err error) {
-	if state, err = s.precheck(c); err != nil {
-		return list, state, err
-	}
-	if state, err = s.admitFree(ctx, c, invalid); err != nil {
-		return list, state, err
+	grant, err := s.grantFree(ctx, c, invalid)
+	if err != nil {
+		return list, grant.State, err
 	}
 	part := store.Slice{Offset: (page.Page - 1) * page.PerPage, Limit: page.PerPage}
 	meta := cola.PageMeta{Page: page.Page, PerPage: page.PerPage}
 	var rows []T
 	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
-		rows, meta.Total, err = read(ctx, part)
+		rows, meta.Total, err = read(ctx, grant, part)
 		return err
 	})
 	if err != nil {
-		return list, state, storeError(err, operation)
+		return list, grant.State, storeError(err, operation)
 	}
 	meta.HasMore = part.Offset+len(rows) < meta.Total
-	return PageList[T]{Rows: rows, Meta: meta}, state, nil
+	return PageList[T]{Rows: rows, Meta: meta}, grant.State, nil
 }
 
 // Destination returns a destination of the caller's account. It is free. It fails with CodeNotFound
@@ -86,21 +69,21 @@ func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.S
 func (s *Service) Destination(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.Destination], cola.QuotaState, error) {
-	if state, err := s.precheck(c); err != nil {
-		return Tagged[cola.Destination]{}, state, err
-	}
-	view, state, err := s.destinationView(ctx, c)
+	var none Tagged[cola.Destination]
+	grant, err := s.grantFree(ctx, c, nil)
 	if err != nil {
-		return Tagged[cola.Destination]{}, state, err
+		return none, grant.State, err
 	}
-	return lookup(ctx, s, c, cola.MeterNone, ifNoneMatch, func() (cola.Destination, error) {
-		key, err := parseDestinationID(id)
-		if err != nil {
-			return cola.Destination{}, err
-		}
-		d, err := s.destination(ctx, c.Account, key)
-		return view(d.Destination), err
-	})
+	key, err := parseDestinationID(id)
+	if err != nil {
+		return none, grant.State, err
+	}
+	d, err := s.destination(ctx, c.Account, key)
+	if err != nil {
+		return none, grant.State, err
+	}
+	found, err := tagged(s, c, visible(grant, d.Destination), ifNoneMatch, true)
+	return found, grant.State, err
 }
 
 // destination reads a destination by its normalized UUID, or fails with CodeNotFound.

@@ -36,19 +36,32 @@ func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter,
 	if err != nil {
 		return none, cola.QuotaState{}, err
 	}
-	tag, err := s.entityTag(c, value)
+	found, err := tagged(s, c, value, ifNoneMatch, m == cola.MeterNone)
 	if err != nil {
 		return none, cola.QuotaState{}, err
 	}
-	if etagMatches(ifNoneMatch, tag, m == cola.MeterNone) {
-		state, err := s.Admit(ctx, c)
-		return Tagged[T]{ETag: tag, NotModified: true}, state, err
+	units := 1
+	if found.NotModified {
+		m, units = cola.MeterNone, 0
 	}
-	state, err := s.charge(ctx, c, m, 1)
+	state, err := s.charge(ctx, c, m, units)
 	if err != nil {
 		return none, state, err
 	}
-	return Tagged[T]{Value: value, ETag: tag}, state, nil
+	return found, state, nil
+}
+
+// tagged returns a record with its entity tag, or only the tag if If-None-Match contains it; * matches
+// only if anyTag is true.
+func tagged[T any](s *Service, c cola.Caller, value T, ifNoneMatch string, anyTag bool) (Tagged[T], error) {
+	tag, err := s.entityTag(c, value)
+	if err != nil {
+		return Tagged[T]{}, err
+	}
+	if etagMatches(ifNoneMatch, tag, anyTag) {
+		return Tagged[T]{ETag: tag, NotModified: true}, nil
+	}
+	return Tagged[T]{Value: value, ETag: tag}, nil
 }
 
 // entityTag returns the entity tag of a record for an account. Sending it proves that the account

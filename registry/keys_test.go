@@ -512,3 +512,50 @@ func TestReadOnlyKeyRedaction(t *testing.T) {
 		t.Errorf("read-only key sees %s, %s", listed, one)
 	}
 }
+
+// TestDestinationReadCharges checks that reading destinations with a key takes one request to the
+// ledger, which also checks the key's networks and scope.
+func TestDestinationReadCharges(t *testing.T) {
+	w := mustWorld(t, 0)
+	holder := w.mustHolder(t, "charges@example.com", cola.TierPro)
+	key := w.mustCreateKey(t, holder, registry.KeyParams{Name: "n", Networks: "203.0.113.0/24"})
+	inside, outside := restricted(holder.Account, key.ID, "203.0.113.9"), restricted(holder.Account, key.ID, "192.0.2.1")
+	list, _, err := w.Destinations(t.Context(), inside, cola.SavedSearchListParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := list.Rows[0].UUID
+	tag := func(c cola.Caller, id, ifNoneMatch string) (string, error) {
+		found, state, err := w.Destination(t.Context(), c, id, ifNoneMatch)
+		if state.Known() == (code(err) == cola.CodeForbidden) {
+			t.Errorf("Destination(%s): quota state %+v with error %v", id, state, err)
+		}
+		return found.ETag, err
+	}
+	etag, err := tag(inside, own, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		read func() error
+		want cola.Code
+	}{
+		"list": {func() error {
+			_, _, err := w.Destinations(t.Context(), inside, cola.SavedSearchListParams{})
+			return err
+		}, ""},
+		"one":          {func() error { _, err := tag(inside, own, ""); return err }, ""},
+		"not modified": {func() error { _, err := tag(inside, own, etag); return err }, ""},
+		"missing":      {func() error { _, err := tag(inside, "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", ""); return err }, cola.CodeNotFound},
+		"not a UUID":   {func() error { _, err := tag(inside, "1", ""); return err }, cola.CodeNotFound},
+		"outside":      {func() error { _, err := tag(outside, own, etag); return err }, cola.CodeForbidden},
+	} {
+		before := w.settled.Load()
+		if err := tt.read(); code(err) != tt.want {
+			t.Errorf("%s: error = %v, want %q", name, err, tt.want)
+		}
+		if n := w.settled.Load() - before; n != 1 {
+			t.Errorf("%s: %d requests to the ledger, want 1", name, n)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -51,13 +52,21 @@ func (s *Service) referenceWords() (w Vocabulary) {
 
 // admitFree admits a free request, or rejects it with invalid if that is not nil.
 func (s *Service) admitFree(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
+	grant, err := s.grantFree(ctx, c, invalid)
+	return grant.State, err
+}
+
+// grantFree is admitFree, but returns the grant.
+func (s *Service) grantFree(ctx context.Context, c cola.Caller, invalid error) (quota.Grant, error) {
 	if err := s.checkIndexBuilt(); err != nil {
-		return cola.QuotaState{}, err
+		return quota.Grant{}, err
 	}
-	if invalid != nil {
-		return s.Refuse(ctx, c, invalid)
+	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterNone, 0))
+	if err == nil && invalid != nil {
+		s.refusals.record(c, invalid)
+		err = invalid
 	}
-	return s.Admit(ctx, c)
+	return grant, err
 }
 
 func filterRows[T any](rows []T, keep func(*T) bool) []T {

@@ -47,6 +47,8 @@ type world struct {
 	earlier func(hash []byte) (store.Destination, error)
 	trace   atomic.Pointer[store.Trace] // if set, the trace of every label for every search
 
+	settled atomic.Int64 // batches of charges that the database was asked to commit
+
 	metrics *prometheus.Registry
 }
 
@@ -83,6 +85,7 @@ func (f flaky) Ping(ctx context.Context) error {
 }
 
 func (f flaky) Settle(ctx context.Context, b store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
+	f.w.settled.Add(1)
 	if f.w.stuck.Load() {
 		return fmt.Errorf("settle: %w", store.ErrUnavailable)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"maps"
 	"slices"
 	"strings"
 
@@ -261,25 +262,13 @@ type errorCause struct {
 
 // errorGroups groups the errors by status.
 func errorGroups(ref *httpapi.Reference) (groups []errorGroup) {
-	const maxOperations = 12
-	operations := map[string][]menuLink{} // by ID of the error
-	for i := range ref.Sections {
-		for _, op := range ref.Sections[i].Operations {
-			link := menuLink{Title: op.Summary, Path: referencePath + "/" + ref.Sections[i].Anchor + "#" + op.ID}
-			for _, e := range op.Errors {
-				operations[e.ID] = append(operations[e.ID], link)
-			}
-		}
-	}
+	operations := errorOperations(ref)
 	for _, e := range ref.Errors {
 		i := slices.IndexFunc(groups, func(g errorGroup) bool { return g.Status == e.Status })
 		if i < 0 {
 			i, groups = len(groups), append(groups, errorGroup{Status: e.Status})
 		}
 		cause := errorCause{e.ID, e.Code, e.Description, operations[e.ID]}
-		if len(cause.Operations) > maxOperations {
-			cause.Operations = nil
-		}
 		for code := range strings.SplitSeq(e.Code, ", ") {
 			if !slices.Contains(groups[i].Codes, code) {
 				groups[i].Codes = append(groups[i].Codes, code)
@@ -291,6 +280,23 @@ func errorGroups(ref *httpapi.Reference) (groups []errorGroup) {
 	return groups
 }
 
+// errorOperations returns the operations that return an error, by its ID, without the errors of most
+// operations: only the overview describes those.
+func errorOperations(ref *httpapi.Reference) map[string][]menuLink {
+	const maxOperations = 12
+	operations := map[string][]menuLink{}
+	for i := range ref.Sections {
+		for _, op := range ref.Sections[i].Operations {
+			link := menuLink{Title: op.Summary, Path: referencePath + "/" + ref.Sections[i].Anchor + "#" + op.ID}
+			for _, e := range op.Errors {
+				operations[e.ID] = append(operations[e.ID], link)
+			}
+		}
+	}
+	maps.DeleteFunc(operations, func(_ string, list []menuLink) bool { return len(list) > maxOperations })
+	return operations
+}
+
 func fieldsText(fields []httpapi.Field) (text string) {
 	for _, f := range fields {
 		text += f.Name + ": " + f.Doc + "\n"
@@ -300,6 +306,7 @@ func fieldsText(fields []httpapi.Field) (text string) {
 
 // templateFuncs are the functions of the templates.
 func (s *server) templateFuncs() template.FuncMap {
+	specific := errorOperations(&s.opts.Reference)
 	return template.FuncMap{
 		"asset":     s.assets.URL,
 		"base":      func() string { return s.opts.PublicURL },
@@ -307,6 +314,7 @@ func (s *server) templateFuncs() template.FuncMap {
 		"count":     web.Thousands,
 		"code":      highlight,
 		"text":      commonMark,
+		"common":    func(id string) bool { return specific[id] == nil },
 		"errors":    errorGroups,
 		"format":    format,
 		"hyphens":   func(s string) string { return strings.ReplaceAll(s, "_", "-") },

@@ -511,12 +511,12 @@ func TestPrice(t *testing.T) {
 
 func TestHighlight(t *testing.T) {
 	for _, tt := range []struct{ language, source, want string }{
-		{"json", `{"a": 1, "b": null}`, `{<i class="name">&#34;a&#34;</i>: <i class="value">1</i>, ` +
-			`<i class="name">&#34;b&#34;</i>: <i class="value">null</i>}`},
+		{"json", `{"a": 1, "b": null}`, `{<i class=n>"a"</i>: <i class=v>1</i>, ` +
+			`<i class=n>"b"</i>: <i class=v>null</i>}`},
 		{"unknown", "<script>", "&lt;script&gt;"},
 		{"", "<plain>", "&lt;plain&gt;"},
-		{"curl", `curl "$A"`, `curl <i class="string">&#34;</i><i class="name">$A</i><i class="string">&#34;</i>`},
-		{"go", "// <i>", `<i class="comment">// &lt;i&gt;</i>`},
+		{"curl", `curl "$A"`, `curl <i class=s>"</i><i class=n>$A</i><i class=s>"</i>`},
+		{"go", "// <i>", `<i class=c>// &lt;i&gt;</i>`},
 	} {
 		if got := string(highlight(tt.language, tt.source)); got != tt.want {
 			t.Errorf("highlight(%s, %s) = %s, want %s", tt.language, tt.source, got, tt.want)

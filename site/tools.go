@@ -89,9 +89,10 @@ func (s *server) toolOperation(ctx context.Context, t mcp.ToolDoc, records map[s
 		f.Required = a.Required
 		op.Parameters = append(op.Parameters, f)
 	}
+	id := toolOperations()[t.Name]
 	for _, section := range s.opts.Reference.Sections {
 		for _, rest := range section.Operations {
-			if rest.ID == toolOperations()[t.Name] {
+			if rest.ID == id {
 				op.Errors, op.Public = toolErrors(rest.Errors), rest.Public
 			}
 		}

@@ -94,13 +94,12 @@ func (s *Sender) domain() string {
 
 // Send passes a message to the relay once.
 func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
-	msg, res := s.message(m)
+	msg, exchange, failure := s.message(m)
 	if msg == nil {
-		return res
+		return failure
 	}
-	sent := res.Exchange
-	res = s.pass(ctx, msg, strings.NewReplacer(recipient(m), "RECIPIENT"), "delivery", m.ID, "account", m.Destination.Account)
-	res.Exchange = sent
+	res := s.pass(ctx, msg, strings.NewReplacer(recipient(m), "RECIPIENT"), "delivery", m.ID, "account", m.Destination.Account)
+	res.Exchange = exchange
 	return res
 }
 

@@ -18,22 +18,22 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// message returns the email for a message and the exchange to record, or nil and a failed result if
-// it can't be created.
-func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
+// message returns the email for a message and the exchange to record, or a nil email and the result
+// if it can't be created.
+func (s *Sender) message(m alerts.Message) (msg *gomail.Msg, exchange store.Exchange, failure alerts.Result) {
 	to := recipient(m)
 	switch {
 	case to == "":
-		return nil, alerts.Result{Fault: faultNoAddress, Final: true, OurFault: true}
+		return nil, exchange, alerts.Result{Fault: faultNoAddress, Final: true, OurFault: true}
 	case !isAddress(to):
-		return nil, alerts.Result{Fault: faultAddress, Final: true}
+		return nil, exchange, alerts.Result{Fault: faultAddress, Final: true}
 	}
 	c, err := s.compose(m)
 	if err != nil {
 		s.log.Error("composing an email failed", "delivery", m.ID, "event", m.Event, "error", err)
-		return nil, alerts.Result{Fault: faultCompose, OurFault: true}
+		return nil, exchange, alerts.Result{Fault: faultCompose, OurFault: true}
 	}
-	return s.envelope(to, m.MessageID, c), alerts.Result{Exchange: store.Exchange{Subject: c.subject, Sent: c.public}}
+	return s.envelope(to, m.MessageID, c), store.Exchange{Subject: c.subject, Sent: c.public}, failure
 }
 
 // envelope returns an email with its headers.

@@ -322,9 +322,9 @@ func TestExchange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, res := s.message(m)
+		_, got, _ := s.message(m)
 		want := store.Exchange{Subject: c.subject, Sent: strings.ReplaceAll(c.text, token, "REMOVED")}
-		if diff := cmp.Diff(want, res.Exchange); diff != "" || strings.Contains(want.Sent, token) {
+		if diff := cmp.Diff(want, got); diff != "" || strings.Contains(want.Sent, token) {
 			t.Errorf("%s (-want +got):\n%s", m.Event, diff)
 		}
 		if links := m.Event != cola.EventPaused; links != strings.Contains(c.text, token) {

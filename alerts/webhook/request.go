@@ -25,25 +25,27 @@ const (
 	faultInsecure = "The address must use https."
 )
 
-// request returns the request for a message and the exchange to record, or nil and the result if it
-// can't be created.
-func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, alerts.Result) {
+// request returns the request for a message and the exchange to record, or a nil request and the
+// result if it can't be created.
+func (s *Sender) request(
+	ctx context.Context, m alerts.Message,
+) (req *http.Request, exchange store.Exchange, failure alerts.Result) {
 	to, fault := s.target(m.Destination.Address.V)
 	if fault != "" {
-		return nil, alerts.Result{Fault: fault}
+		return nil, exchange, alerts.Result{Fault: fault}
 	}
 	body, err := s.body(m)
 	if err != nil {
-		return nil, alerts.Result{Fault: faultCompose, OurFault: true}
+		return nil, exchange, alerts.Result{Fault: faultCompose, OurFault: true}
 	}
 	at := s.now()
 	signature, err := s.sign(m, at, body)
 	if err != nil {
-		return nil, alerts.Result{Fault: faultUnsigned, OurFault: true}
+		return nil, exchange, alerts.Result{Fault: faultUnsigned, OurFault: true}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(body))
+	req, err = http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, alerts.Result{Fault: faultAddress}
+		return nil, exchange, alerts.Result{Fault: faultAddress}
 	}
 	if u := to.User; u != nil {
 		password, _ := u.Password()
@@ -57,7 +59,7 @@ func (s *Sender) request(ctx context.Context, m alerts.Message) (*http.Request, 
 	} {
 		req.Header.Set(name, value)
 	}
-	return req, alerts.Result{Exchange: store.Exchange{Sent: s.publicBody(m, body)}}
+	return req, store.Exchange{Sent: s.publicBody(m, body)}, failure
 }
 
 // target parses the URL of a destination. fault is empty if messages can be posted to it.

@@ -19,13 +19,14 @@ import (
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/vault"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 const (
 	// responseTimeout limits a request, from resolving the name to the response.
 	responseTimeout = 15 * time.Second
-	// dropTimeout limits reading and discarding the rest of a response.
-	dropTimeout = time.Second
+	// readTimeout limits recording and discarding the body of a response.
+	readTimeout = time.Second
 	// maxDropped and maxHeader limit the bytes of a response's body and header that are read.
 	maxDropped = 64 << 10
 	maxHeader  = 64 << 10
@@ -90,46 +91,43 @@ func http1() *http.Protocols {
 func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	req, res := s.request(ctx, m)
+	req, exchange, failure := s.request(ctx, m)
 	if req == nil {
-		return res
+		return failure
 	}
-	sent := res.Exchange
+	var res alerts.Result
 	// RoundTrip doesn't follow redirects.
-	response, err := s.transport.RoundTrip(req)
-	if err != nil {
+	if response, err := s.transport.RoundTrip(req); err != nil {
 		res = failedResult(ctx, s.timeout, err)
-		res.Exchange = sent
-		return res
+	} else {
+		res = resultOf(response, s.now())
+		s.read(m, response, cancel, &res, &exchange)
 	}
-	res = resultOf(response, s.now())
-	res.Exchange = sent
-	if m.Event == cola.EventConfirm {
-		if res.Fault == "" {
-			// The timeout also covers the body; a truncated token doesn't match.
-			echo, _ := io.ReadAll(io.LimitReader(response.Body, maxEcho))
-			res.Verified = s.verified(m, echo)
-		}
-		drop(response.Body, cancel)
-		return res
-	}
-	timer := time.AfterFunc(dropTimeout, cancel)
-	defer timer.Stop()
-	s.recordResponse(m, response, &res.Exchange)
-	drop(response.Body, cancel)
+	res.Exchange = exchange
 	return res
+}
+
+// read verifies the response to a challenge and records other responses, then discards the rest and
+// closes the response. cancel ends the request.
+func (s *Sender) read(
+	m alerts.Message, response *http.Response, cancel func(), res *alerts.Result, exchange *store.Exchange,
+) {
+	if m.Event == cola.EventConfirm && res.Fault == "" {
+		// The timeout of the request also covers the body; a truncated token doesn't match.
+		echo, _ := io.ReadAll(io.LimitReader(response.Body, maxEcho))
+		res.Verified = s.verified(m, echo)
+	}
+	timer := time.AfterFunc(readTimeout, cancel)
+	defer timer.Stop()
+	if m.Event != cola.EventConfirm {
+		s.recordResponse(m, response, exchange)
+	}
+	_, _ = io.CopyN(io.Discard, response.Body, maxDropped)
+	_ = response.Body.Close()
 }
 
 // verified reports whether a response is the token of the message's challenge.
 func (s *Sender) verified(m alerts.Message, echo []byte) bool {
 	challenge, err := s.challenge(m)
 	return err == nil && challenge.AnsweredBy(echo)
-}
-
-// drop reads and discards a response for up to dropTimeout, then closes it.
-func drop(body io.ReadCloser, cancel func()) {
-	timer := time.AfterFunc(dropTimeout, cancel)
-	defer timer.Stop()
-	_, _ = io.CopyN(io.Discard, body, maxDropped)
-	_ = body.Close()
 }

@@ -63,7 +63,7 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 		err = writeMarker(filepath.Join(c.DataDir, demoRecord), options)
 	}
 	if err == nil {
-		_, err = c.addFreshLabels(env, st, 0)
+		_, err = c.addFreshLabels(env, st, utcToday(), 0)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load demo data (the next start continues): %w", err)
@@ -142,11 +142,12 @@ func writeMarker(path string, o demo.Options) error {
 // freshInterval is the pause between checks for a new day.
 const freshInterval = 10 * time.Minute
 
+func utcToday() cola.Date { return cola.DateOf(time.Now().UTC()) }
+
 // addFreshLabels adds today's fresh labels to a registry with demo data, unless last is today, and
 // returns the day. Without demo data, or if labels were ever imported or fetched into the registry,
 // it adds none.
-func (c *serveCommand) addFreshLabels(ctx context.Context, st database, last cola.Date) (cola.Date, error) {
-	today := cola.DateOf(time.Now().UTC())
+func (c *serveCommand) addFreshLabels(ctx context.Context, st database, today, last cola.Date) (cola.Date, error) {
 	if !c.embedded() || c.Demo == "never" || last == today {
 		return last, nil
 	}
@@ -168,7 +169,7 @@ func (c *serveCommand) addFreshLabels(ctx context.Context, st database, last col
 func (c *serveCommand) keepFresh(ctx context.Context, env *environment, st database) {
 	var last cola.Date
 	for {
-		day, err := c.addFreshLabels(ctx, st, last)
+		day, err := c.addFreshLabels(ctx, st, utcToday(), last)
 		switch {
 		case err == nil:
 			last = day

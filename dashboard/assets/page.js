@@ -3,7 +3,7 @@
 (() => {
   "use strict";
 
-  // Public pages then ask whether this browser is still signed in (site.js of the site).
+  // Public pages then ask whether this browser is still signed in (site/assets/site.js).
   try {
     if (document.querySelector("nav[aria-label=Dashboard]")) localStorage.setItem("signed-in", "1");
   } catch { /* storage is disabled */ }
@@ -86,8 +86,8 @@
   });
 
   // Link a label to its neighbors in the list that it was opened from: the last list of labels in this tab. It holds
-  // only labels that a page has shown. Public pages, such as sign-in, delete it when the session has ended (site.js of
-  // the site).
+  // only labels that a page has shown. Public pages, such as sign-in, delete it when the session has ended
+  // (site/assets/site.js).
   const listKey = "labels", steps = document.querySelector("[data-steps]");
   function rememberList() {
     const paths = [...document.querySelectorAll("main :is(h3, th) > a")].map((a) => a.pathname);

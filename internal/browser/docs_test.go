@@ -54,9 +54,9 @@ func TestPublicPages(t *testing.T) {
 	}
 }
 
-// loaded evaluates to the bytes of the page with its style sheets and scripts, before compression.
+// loaded evaluates to the bytes of the page with its style sheets, scripts and fonts, before compression.
 const loaded = `performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource").filter(
-	e => /[.](css|js)$/.test(e.name))).reduce((sum, e) => sum + e.decodedBodySize, 0)`
+	e => /[.](css|js|woff2)$/.test(e.name))).reduce((sum, e) => sum + e.decodedBodySize, 0)`
 
 // checkPublic checks a page that everyone can open.
 func (b *tab) checkPublic(where, axe string) {

@@ -88,9 +88,9 @@ const (
 	wide   = 1280
 	narrow = 360
 	// maxPage is the maximum size of a page of the dashboard in bytes, before compression; maxDocsPage is
-	// that of a public page with its style sheets and scripts.
+	// that of a public page with its style sheets, scripts and fonts.
 	maxPage     = 60_000
-	maxDocsPage = 150_000
+	maxDocsPage = 155_000
 )
 
 // TestPages opens every page in several sizes and color schemes. It checks that the page breaks no

@@ -1,0 +1,136 @@
+package registry
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+)
+
+// UnknownOrigin returns a note if no label has the given origin, and "" otherwise. name is the
+// caller's name for the filter.
+func (w Vocabulary) UnknownOrigin(name, word string) string {
+	finding, near := w.unknownOrigin(name, word)
+	return finding + didYouMean(near, near != "")
+}
+
+// unknownOrigin is UnknownOrigin, but returns the suggested origin separately, or "" if there is
+// none.
+func (w Vocabulary) unknownOrigin(name, word string) (finding, near string) {
+	if strings.TrimSpace(word) == "" || w.HasOrigin(word) {
+		return "", ""
+	}
+	if !vocabulary.IsOrigin(word) {
+		near, _ = vocabulary.NearestSpelling(word, w.originWords())
+	}
+	return fmt.Sprintf("No label has the %s %s.", name, cola.Quoted(word)), near
+}
+
+// unknownValue returns a finding if no label has the given value, and the nearest known value, or
+// "" if there is none.
+func unknownValue(
+	noun, value string, knows func(string) (known bool, nearest string),
+) (finding, near string) {
+	if strings.TrimSpace(value) == "" {
+		return "", ""
+	}
+	known, near := knows(value)
+	if known {
+		return "", ""
+	}
+	return fmt.Sprintf("No label has the %s %s.", noun, cola.Quoted(value)), near
+}
+
+// originWords returns the origin words that match at least one label.
+func (w Vocabulary) originWords() []string {
+	words := slices.DeleteFunc(vocabulary.OriginWords(), func(word string) bool { return !w.HasOrigin(word) })
+	for _, name := range w.Origins() {
+		words = append(words, strings.ToLower(name))
+	}
+	return words
+}
+
+// UnknownCategory returns a note if no label has the given category path, and "" otherwise.
+func (w Vocabulary) UnknownCategory(path string) string {
+	finding, near := w.unknownCategory(path)
+	return finding + didYouMean(near, near != "")
+}
+
+// unknownCategory is UnknownCategory, but returns the suggested path separately, or "" if there is
+// none.
+func (w Vocabulary) unknownCategory(path string) (finding, near string) {
+	if vocabulary.NormalizePath(path) == "" || w.HasCategory(path) {
+		return "", ""
+	}
+	near, _ = vocabulary.Nearest(path, w.Categories)
+	return fmt.Sprintf("No label has the category path %s.", cola.Quoted(path)), near
+}
+
+// UnknownState returns a note if no label is from the given US state, which must be valid, and ""
+// otherwise.
+func (w Vocabulary) UnknownState(state string) string {
+	if strings.TrimSpace(state) == "" || w.HasUSState(state) {
+		return ""
+	}
+	return fmt.Sprintf("No label is from the US state %s.", cola.Quoted(state))
+}
+
+// UnknownWords returns a note for each word in a saved search's filters that no label has.
+func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
+	return nonEmpty(w.UnknownOrigin("country", f.Country), w.UnknownState(f.USState),
+		w.UnknownCategory(f.DerivedCategory))
+}
+
+// SavedSearchNotes returns notes on the filters of a saved search: how an ambiguous country was
+// interpreted, operators in the text, and which words no label has yet.
+func (w Vocabulary) SavedSearchNotes(f cola.SavedSearchFilters) []string {
+	notes := nonEmpty(vocabulary.OriginNote(f.Country, f.AsQuery().Domestic), operatorNote(f.Query, 1))
+	for _, u := range w.UnknownWords(f) {
+		notes = append(notes, u+" The search has no matches yet.")
+	}
+	return notes
+}
+
+// listFilter is a filter of a reference list and its value.
+type listFilter struct{ name, value string }
+
+// noCombination is the note if every filter value exists, but in different rows.
+const noCombination = "Each filter alone has matching rows, but no row matches all of them."
+
+// maxListedWords limits the values that a note lists.
+const maxListedWords = 20
+
+// notes explains an empty reference list: which filter values no row has, and which values exist.
+func (w ListVocabulary) notes(filters ...listFilter) (notes []string) {
+	if len(w) == 0 {
+		return []string{"The registry has no data of this kind yet."}
+	}
+	conditions := 0
+	for _, f := range filters {
+		if strings.TrimSpace(f.value) == "" {
+			continue
+		}
+		conditions++
+		if have, ok := w[f.name]; ok && !w.Has(f.name, f.value) {
+			notes = append(notes, fmt.Sprintf("No row has the %s %s. Available: %s.%s",
+				f.name, cola.Quoted(f.value), joinWords(f.name, have), didYouMean(vocabulary.Nearest(f.value, have))))
+		}
+	}
+	if conditions > 1 && notes == nil {
+		notes = []string{noCombination}
+	}
+	return notes
+}
+
+// joinWords formats the words of a filter as part of a sentence.
+func joinWords(filter string, words []string) string {
+	switch {
+	case filter == "year":
+		return words[0] + " to " + words[len(words)-1]
+	case len(words) > maxListedWords:
+		return fmt.Sprintf("%s and %d others", strings.Join(words[:maxListedWords], ", "), len(words)-maxListedWords)
+	}
+	return strings.Join(words, ", ")
+}
