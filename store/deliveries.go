@@ -53,7 +53,7 @@ type Deliveries interface {
 		which DeliveryFilter, page Slice) ([]cola.Delivery, int, error)
 	// DeliveriesAfter returns up to limit of an account's deliveries with an ID above after, by
 	// ascending ID, with their attempts, from one consistent snapshot.
-	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]cola.DeliveryDetail, error)
+	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]DeliveryRecord, error)
 	// DeliveryOf returns an account's delivery with its attempts, or ErrNotFound.
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
 	// Exchanges returns what each attempt at an account's delivery sent and received, oldest first,
@@ -100,6 +100,18 @@ type RunContent struct {
 	Account cola.AccountID
 	Search  cola.SavedSearch // without its URLs
 	RunLabels
+}
+
+// DeliveryRecord is a delivery with its attempts, oldest first.
+type DeliveryRecord struct {
+	cola.Delivery
+	Attempts []AttemptRecord
+}
+
+// AttemptRecord is an attempt with what it sent and received, except the message.
+type AttemptRecord struct {
+	cola.DeliveryAttempt
+	Exchange Exchange // Sent is empty
 }
 
 // Attempt is a delivery attempt with its outcome.
