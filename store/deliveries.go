@@ -144,7 +144,14 @@ const (
 // secrets: senders remove signing secrets, challenges and the tokens of links.
 type Exchange struct {
 	Subject  string // of an email
-	Sent     string // body of the message; empty if nothing was sent
+	Sent     string // body of the message; empty if nothing was sent, and see Truncated
 	Headers  string // some headers of the response, one per line
 	Response string // start of the response's body
 }
+
+// TruncatedMark ends a message of which only the start is stored. A message is stored within MaxSent
+// bytes, and a truncated one is longer with its mark, wherever it was cut.
+const TruncatedMark = "\n…"
+
+// Truncated reports whether only the start of the message is stored.
+func (e Exchange) Truncated() bool { return len(e.Sent) > MaxSent }
