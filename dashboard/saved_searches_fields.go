@@ -96,7 +96,8 @@ type searchForm struct {
 // destinationChoice is a destination of another search that can also get the new one's alerts.
 type destinationChoice struct {
 	destinationRow
-	Chosen bool
+	Chosen   bool
+	Confirms bool // the recipient must confirm for the new search
 }
 
 // Text returns the value of a field.
