@@ -103,6 +103,26 @@ func TestSharedDestination(t *testing.T) {
 	s.get(again).lacks(t, "start once")
 }
 
+// TestEditedDestinations checks that the form for an existing search links to its destinations, also
+// after an error, and to the form for another, but not to those of other searches.
+func TestEditedDestinations(t *testing.T) {
+	s := mustSite(t)
+	search, other := s.mustSave(typedSearch()), s.mustSave(typedSearch("name", "Other"))
+	s.mustWebhook(typedWebhook("saved_search", search[16:]))
+	list := s.destinationsOf(ann)
+	for path, hooked := range map[string]bool{search: true, other: false} {
+		for _, page := range []response{s.get(path + "/edit"), s.post(path+"/edit", typedSearch("name", "", "was", "x"))} {
+			page.checkHTML(t)
+			form := cutOut(page.body, `<fieldset id="destinations"`, "</form>")
+			for href, want := range map[string]bool{list[0]: true, list[1]: hooked, "/destinations/new?saved_search=" + path[16:]: true} {
+				if strings.Contains(form, `href="`+href+`"`) != want {
+					t.Errorf("%s: link to %s, want %t:\n%s", path, href, want, form)
+				}
+			}
+		}
+	}
+}
+
 // TestSharedChoices checks that an address which gets the alerts of all searches isn't offered again
 // as that of another search, whichever was added first.
 func TestSharedChoices(t *testing.T) {

@@ -87,6 +87,10 @@ type searchForm struct {
 	Unsupported          []string // parts of the source search that saved searches don't support
 	Categories, Origins  []string // suggestions
 
+	// Only for existing searches:
+	UUID         string
+	Destinations []destinationRow
+
 	// Only for new searches:
 	AllSearches []destinationRow    // destinations that get the alerts of all searches
 	Shared      []destinationChoice // destinations of other searches

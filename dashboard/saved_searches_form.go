@@ -209,10 +209,8 @@ func (req *request) showSearchForm(status int, f *searchForm, formErr error) err
 		return err
 	}
 	f.Preview = preview
-	if f.IdempotencyKey != "" {
-		if err := req.addDestinationChoices(f); err != nil {
-			return err
-		}
+	if err := req.addDestinations(f); err != nil {
+		return err
 	}
 	p := page{Title: "New saved search", Data: f}
 	f.Action, f.Submit, f.Back = newSearchPath, "Save search", searchesPath
@@ -224,9 +222,15 @@ func (req *request) showSearchForm(status int, f *searchForm, formErr error) err
 	return req.show(status, "saved_search_form", p)
 }
 
-// addDestinationChoices adds the destinations that get the alerts of all searches, and those of
-// other searches to choose from.
-func (req *request) addDestinationChoices(f *searchForm) error {
+// addDestinations adds the destinations of the search or, for a new one, those that get the alerts
+// of all searches, and those of other searches to choose from.
+func (req *request) addDestinations(f *searchForm) error {
+	if f.IdempotencyKey == "" {
+		f.UUID = req.path("uuid")
+		names, err := req.loadDestinationNames()
+		f.Destinations = req.searchDestinations(names, f.UUID)
+		return err
+	}
 	names, _, err := req.loadNames()
 	if err != nil {
 		return err
