@@ -46,7 +46,7 @@ type Error struct {
 	Details map[string]any // may be nil; encoded as an object
 
 	RetryAfter time.Duration // how long to wait; set for rate limits and CodeUnavailable
-	UpgradeURL string        // upgrade page; for quota errors only
+	UpgradeURL string        // upgrade page; only for used-up quotas that a larger plan would extend
 }
 
 // Error returns the code and the message.

@@ -125,12 +125,15 @@ func TestBrandProblems(t *testing.T) {
 func TestTruncatedReport(t *testing.T) {
 	s := mustSite(t)
 	s.addBrands()
-	c := s.join("free@example.com", cola.TierFree)
-	s.spendMost(c, 2)
-	free := s.by("free@example.com")
-	page := free.get("/brands?q=Quokka")
-	page.shows(t, http.StatusOK, "1 to 2 of 5", `<a href="/plans">Compare plans</a>`)
-	page.checkHTML(t)
+	for email, tier := range map[string]cola.Tier{"free@example.com": cola.TierFree, "pro@example.com": cola.TierPro} {
+		s.useUp(s.join(email, tier), tier, 2)
+		page := s.by(email).get("/brands?q=Quokka")
+		page.shows(t, http.StatusOK, "1 to 2 of 5")
+		page.checkHTML(t)
+		if linked := strings.Contains(page.body, "Compare plans"); linked == tier.Largest() {
+			t.Errorf("%s: page has a link to the plans: %t", email, linked)
+		}
+	}
 }
 
 // TestExploreToReports checks the links from a search to a chart of it and to a check of its brand.

@@ -222,7 +222,7 @@ func (p *deliveryPage) addAttempts(attempts []cola.DeliveryAttempt, exchanges []
 		}
 		p.Attempts = append(p.Attempts, row)
 	}
-	p.Truncated = len(sent.Sent) >= registry.MaxSent
+	p.Truncated = sent.Truncated()
 	if p.Kind == cola.KindEmail {
 		p.Subject, p.Sent = stripHidden(sent.Subject), copied{"text", multiLine(sent.Sent)}
 		return

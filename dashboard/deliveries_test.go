@@ -12,6 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 // mustDeliver runs a search, delivers the result with an optional fault, and returns the delivery
@@ -251,6 +252,32 @@ func TestUnservedDestinations(t *testing.T) {
 	}
 	s.get(own).lacks(t, own+"/test", own+"/replay")
 	s.get("/destinations/new").shows(t, http.StatusOK, `value="email" disabled`)
+}
+
+// TestTruncatedDelivery checks that a delivery's page says whether the message is complete, wherever
+// the recorded part ends.
+func TestTruncatedDelivery(t *testing.T) {
+	for sent, truncated := range map[string]bool{
+		strings.Repeat("é", store.MaxSent/2):               false,
+		strings.Repeat("é", store.MaxSent/2) + "x":         true,
+		"x" + strings.Repeat("é", store.MaxSent/2):         true,
+		"x" + strings.Repeat("é", store.MaxSent/2-1):       false,
+		"xx" + strings.Repeat("\U0001F377", store.MaxSent): true,
+	} {
+		s := mustSite(t)
+		search := s.mustSave(wideSearch())
+		s.mustRun(search)
+		s.registry.Exchange = registry.Exchange{Sent: sent}
+		s.registry.Deliver(t, "")
+		list, _, err := s.registry.Deliveries(t.Context(), s.browsers.callers[ann], cola.DeliveryListParams{})
+		if err != nil || len(list.Rows) != 1 {
+			t.Fatalf("Deliveries = %+v, %v, want 1", list, err)
+		}
+		page := s.get(fmt.Sprint("/deliveries/", list.Rows[0].ID))
+		if says := strings.Contains(page.body, "Only the start was recorded"); says != truncated {
+			t.Errorf("%d bytes: page says that the message is truncated: %t", len(sent), says)
+		}
+	}
 }
 
 // TestDeliveryContent checks that a delivery's page shows what was sent and received, formatted and

@@ -231,6 +231,14 @@ func (n nameIndex) destinationsFor(search string) (list []cola.Destination) {
 	return list
 }
 
+// searchDestinations describes the destinations of a search, which have no name of a search.
+func (req *request) searchDestinations(n nameIndex, search string) (rows []destinationRow) {
+	for _, d := range n.destinationsFor(search) {
+		rows = append(rows, req.destinationRow(d, nil))
+	}
+	return rows
+}
+
 // loadNames reads the destinations and saved searches of the account.
 func (req *request) loadNames() (nameIndex, registry.SavedSearchNames, error) {
 	n, err := req.loadDestinationNames()

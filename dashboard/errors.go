@@ -92,7 +92,7 @@ func (req *request) showError(err error, p errorPage) {
 		p.Message = "Fix these problems and try again:"
 	}
 	sortErrorDetails(p.Details)
-	if err := req.show(p.Status, "error", page{Title: errorTitle(p), Data: p}); err != nil {
+	if err := req.show(p.Status, "error", page{Title: errorTitle(p.Status, public.RetryAfter > 0), Data: p}); err != nil {
 		web.Fail(req.w, req.http, err)
 	}
 }
@@ -110,9 +110,10 @@ func (req *request) retryURL(status int) string {
 	return req.http.URL.RequestURI()
 }
 
-// errorTitle returns the title of an error page.
-func errorTitle(p errorPage) string {
-	switch p.Status {
+// errorTitle returns the title of an error page. waits says that the request can be repeated later,
+// which distinguishes an exceeded rate limit from a used-up quota.
+func errorTitle(status int, waits bool) string {
+	switch status {
 	case http.StatusNotFound:
 		return "Not found"
 	case http.StatusUnauthorized:
@@ -124,7 +125,7 @@ func errorTitle(p errorPage) string {
 	case http.StatusConflict:
 		return "Action not possible"
 	case http.StatusTooManyRequests:
-		if p.Upgrade == "" {
+		if waits {
 			return "Too many requests"
 		}
 		return "Plan limit reached"

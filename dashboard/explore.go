@@ -119,9 +119,7 @@ func (req *request) refusalOf(err error) *refusal {
 	web.EventOf(req.ctx()).Code = limit.Code
 	r := &refusal{
 		Title: "Plan limit reached", Message: limit.Message, RetryURL: req.http.URL.RequestURI(),
-	}
-	if !req.quota.Tier.Largest() {
-		r.Upgrade = limit.UpgradeURL
+		Upgrade: limit.UpgradeURL,
 	}
 	if limit.RetryAfter > 0 {
 		r.Title, r.Seconds = "Too many requests", web.RetrySeconds(limit.RetryAfter)

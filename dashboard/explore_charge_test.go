@@ -342,7 +342,7 @@ func TestReloadAtLimits(t *testing.T) {
 	s := mustSite(t)
 	c := s.join("free@example.com", cola.TierFree)
 	free := s.by("free@example.com")
-	s.spendMost(c, 10)
+	s.useUp(c, cola.TierFree, 10)
 	cut := free.get("/explore?date_range=all")
 	cut.shows(t, http.StatusOK, "10 list records · 0 left")
 	again := free.get("/explore?date_range=all")

@@ -38,14 +38,15 @@ type pageCost struct {
 	One, Many string
 	Left      int
 	Limit     int
+	NoLarger  bool // the account has the largest plan
 }
 
 func listCost(q cola.QuotaState) pageCost {
-	return pageCost{q.Charged, "list record", "list records", q.ListRecordsRemaining(), q.Limits.ListRecords}
+	return pageCost{q.Charged, "list record", "list records", q.ListRecordsRemaining(), q.Limits.ListRecords, q.Tier.Largest()}
 }
 
 func detailCost(q cola.QuotaState) pageCost {
-	return pageCost{q.Charged, "detail view", "detail views", q.DetailViewsRemaining(), q.Limits.DetailViews}
+	return pageCost{q.Charged, "detail view", "detail views", q.DetailViewsRemaining(), q.Limits.DetailViews, q.Tier.Largest()}
 }
 
 // filterChip is a filter of a search, with a link that removes it.

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"context"
 	"encoding/csv"
 	"html"
 	"net/http"
@@ -19,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/params"
 	"github.com/colaregistry/colaregistry/internal/web"
-	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 // used returns the account's usage as shown on the overview.
@@ -438,40 +437,35 @@ func TestSearchPager(t *testing.T) {
 	}
 }
 
-// spendMost uses up list records of an account on the free plan, with an API key, except left.
-func (s *site) spendMost(c cola.Caller, left int) {
+// useUp uses up the monthly quotas of an account, except some list records.
+func (s *site) useUp(c cola.Caller, tier cola.Tier, left int) {
 	s.t.Helper()
-	key := s.registry.Key(s.t, c.Account, "spender")
-	for n := cola.TierFree.Limits().ListRecords - left; n > 0; n -= 100 {
-		s.spend(key, min(100, n), 0)
-		s.registry.Advance(7 * time.Second) // the free plan allows ten requests in 60 seconds
+	limits := tier.Limits()
+	entry := store.Entry{Account: c.Account}
+	for meter, units := range map[cola.Meter]int{cola.MeterDetailViews: limits.DetailViews, cola.MeterListRecords: limits.ListRecords - left} {
+		entry.Units = append(entry.Units, store.Units{Channel: cola.ChannelDashboard, Credential: c.Credential, Meter: meter, Units: units})
 	}
-	s.registry.Advance(time.Minute)
-}
-
-// usedUp is a registry that rejects searches because a quota is used up.
-type usedUp struct{ *registry.Service }
-
-func (u usedUp) Explore(
-	ctx context.Context, c cola.Caller, p cola.SearchParams,
-) (registry.ExploreResult, cola.QuotaState, error) {
-	_, state, _ := u.Service.Explore(ctx, c, p)
-	return registry.ExploreResult{}, state, &cola.Error{
-		Code: cola.CodeQuotaExceeded, Message: "Used up.", UpgradeURL: "https://billing.example/upgrade",
+	batch := store.Batch{ID: [16]byte{byte(c.Account)}, Accounts: []cola.AccountID{c.Account}, Credentials: []cola.Credential{c.Credential}}
+	err := s.registry.Store.Settle(s.t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{entry} })
+	if err != nil {
+		s.t.Fatal(err)
 	}
 }
 
-// TestUpgradeLink checks that a rejected search links to the upgrade page, unless the account has
-// the largest plan.
+// TestUpgradeLink checks that a search and a label page rejected by a used-up quota link to the
+// plans, unless the account has the largest one.
 func TestUpgradeLink(t *testing.T) {
 	s := mustSite(t)
+	label := "/explore/" + cutOut(s.get("/explore?date_range=all").body, `<h3><a href="/explore/`, `"`)
 	for email, tier := range map[string]cola.Tier{"free@example.com": cola.TierFree, "pro@example.com": cola.TierPro} {
-		s.join(email, tier)
-		page := s.with(usedUp{s.registry.Service}, s.browsers).by(email).get("/explore?date_range=all")
-		page.shows(t, http.StatusTooManyRequests, "Used up.")
-		page.checkHTML(t)
-		if linked := strings.Contains(page.body, `href="https://billing.example/upgrade"`); linked == tier.Largest() {
-			t.Errorf("%s: page has an upgrade link: %t", tier, linked)
+		s.useUp(s.join(email, tier), tier, 0)
+		for _, path := range []string{"/explore?date_range=all", label} {
+			page := s.by(email).get(path)
+			page.shows(t, http.StatusTooManyRequests, "Plan limit reached")
+			page.checkHTML(t)
+			if linked := strings.Contains(page.body, "Compare plans"); linked == tier.Largest() {
+				t.Errorf("%s, %s: page has an upgrade link: %t", email, path, linked)
+			}
 		}
 	}
 }
@@ -482,7 +476,7 @@ func TestExploreAtLimits(t *testing.T) {
 	s := mustSite(t)
 	c := s.join("free@example.com", cola.TierFree)
 	free := s.by("free@example.com")
-	s.spendMost(c, 10)
+	s.useUp(c, cola.TierFree, 10)
 	cut := free.get("/explore?date_range=all")
 	cut.shows(t, http.StatusOK, `class="warning"`, "10 list records · 0 left", `href="/plans"`, "cursor=")
 	cut.checkHTML(t)

@@ -53,7 +53,7 @@ var errorExplanations = map[cola.Code]errorExplanation{
 		Docs: docsKeys, Fix: link{keysPath, "API keys"},
 	},
 	cola.CodeInsufficientScope: {
-		Why: "The app or key doesn’t have the permission that this call needs.", Do: "Reconnect the app and grant the permission, or change the key’s access.",
+		Why: "The key doesn’t have the permission that this call needs.", Do: "Change the key’s access.",
 		Docs: docsAccess, Fix: link{keysPath, "API keys"},
 	},
 	cola.CodeForbidden: {
@@ -120,18 +120,27 @@ var errorExplanations = map[cola.Code]errorExplanation{
 	},
 }
 
+// appScopeExplanation explains CodeInsufficientScope for an app.
+var appScopeExplanation = errorExplanation{
+	Why:  "The app doesn’t have the permission that this call needs.",
+	Do:   "Reconnect the app and grant the permission.",
+	Docs: docsAssistants, Fix: link{appsPath, "Connected apps"},
+}
+
 // invalidMessage explains JSON-RPC errors.
 var invalidMessage = errorExplanation{
 	Why: "The server couldn’t process this MCP message.", Do: "Check the client’s message against the MCP specification.",
 	Docs: docsAssistants,
 }
 
-// explainError explains an error by its code, its details.reason, and, if the code is unknown, its
-// status.
-func explainError(code cola.Code, status int, reason string, q cola.QuotaState) *errorExplanation {
+// explainError explains an error by its code, the kind of its credential, its details.reason, and,
+// if the code is unknown, its status.
+func explainError(code cola.Code, status int, by cola.CredentialKind, reason string, q cola.QuotaState) *errorExplanation {
 	switch {
 	case code == cola.CodeQuotaExceeded:
 		return explainLimit(reason, q)
+	case code == cola.CodeInsufficientScope && by == cola.CredentialLink:
+		return &appScopeExplanation
 	case reason == cola.NetworkNotAllowed:
 		return &networkExplanation
 	case status == web.StatusClientGone:
@@ -156,7 +165,7 @@ func explainError(code cola.Code, status int, reason string, q cola.QuotaState) 
 func explainLimit(reason string, q cola.QuotaState) *errorExplanation {
 	switch reason {
 	case registry.RefusedBurst, registry.RefusedDetailViews, registry.RefusedListRecords:
-		text := refusalText(reason, q)
+		text := refusalText(reason, "", q)
 		return &errorExplanation{Why: text.Why, Do: text.Do, Docs: docsQuotas, Fix: link{text.Link, text.LinkText}}
 	}
 	return &errorExplanation{

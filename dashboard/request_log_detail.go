@@ -44,7 +44,7 @@ func (req *request) loggedRequest() error {
 		if p.Problems = answer.problems; len(p.Problems) == 0 {
 			p.Message = stripHidden(answer.message)
 		}
-		if p.Explanation = explainError(cmp.Or(r.Code, answer.code), r.Status, answer.reason, req.quota); answer.invalid {
+		if p.Explanation = explainError(cmp.Or(r.Code, answer.code), r.Status, r.Credential.Kind, answer.reason, req.quota); answer.invalid {
 			p.Explanation = &invalidMessage
 		}
 		p.Answer = copied{"response body", indented(r.Answer)}

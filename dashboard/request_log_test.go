@@ -262,13 +262,13 @@ func TestErrorExplanations(t *testing.T) {
 		if _, ok := errorExplanations[cola.Code(code)]; !ok && code != string(cola.CodeQuotaExceeded) {
 			t.Errorf("no explanation of %s", code)
 		}
-		all = append(all, explainError(cola.Code(code), 400, "", cola.QuotaState{}))
+		all = append(all, explainError(cola.Code(code), 400, "", "", cola.QuotaState{}))
 	}
 	for _, reason := range []string{"burst", "detail_views", "list_records", "suggestions"} {
-		all = append(all, explainError(cola.CodeQuotaExceeded, 429, reason, cola.QuotaState{}))
+		all = append(all, explainError(cola.CodeQuotaExceeded, 429, "", reason, cola.QuotaState{}))
 	}
-	all = append(all, explainError("", 418, "", cola.QuotaState{}), explainError("", 502, "", cola.QuotaState{}),
-		explainError("", web.StatusClientGone, "", cola.QuotaState{}), &invalidMessage)
+	all = append(all, explainError("", 418, "", "", cola.QuotaState{}), explainError("", 502, "", "", cola.QuotaState{}),
+		explainError("", web.StatusClientGone, "", "", cola.QuotaState{}), &appScopeExplanation, &invalidMessage)
 	for _, e := range all {
 		page, section, inPage := strings.Cut(strings.TrimPrefix(e.Docs.Href, "/docs/"), "#")
 		source, err := os.ReadFile("../docs/" + strings.ToUpper(page) + ".md")
@@ -278,6 +278,29 @@ func TestErrorExplanations(t *testing.T) {
 		heading := regexp.MustCompile(`(?mi)^#+ ` + strings.ReplaceAll(section, "-", "[ -]") + `$`)
 		if e.Why == "" || e.Do == "" || inPage && !heading.Match(source) {
 			t.Errorf("%+v: incomplete, or no such section", e)
+		}
+	}
+}
+
+// TestScopeExplanations checks that a missing permission is fixed with the app if an app lacked it,
+// and otherwise with the key.
+func TestScopeExplanations(t *testing.T) {
+	s := mustSite(t)
+	account := s.browsers.callers[ann].Account
+	for want, c := range map[string]cola.Caller{
+		`href="/keys"`: s.registry.Key(t, account, "nightly"), `href="/apps"`: s.registry.App(t, account, "Claude"),
+	} {
+		s.setReport(registry.UsageReport{Refusals: []registry.Refusal{{
+			LastAt: registrytest.StartTime, Channel: c.Channel, Credential: c.Credential, Reason: registry.RefusedScope, Count: 1,
+		}}})
+		logged := s.mustLog(c, refused(403, cola.CodeInsufficientScope, ""))[0]
+		for _, path := range []string{logged, "/usage", "/usage/refusals"} {
+			page := s.get(path)
+			main := cutOut(page.body, `<main id="main"`, "</main>")
+			keys, apps := strings.Contains(main, `href="/keys"`), strings.Contains(main, `href="/apps"`)
+			if !strings.Contains(main, want) || keys == apps {
+				t.Errorf("%s: links to keys %t, to apps %t, want only %s", path, keys, apps, want)
+			}
 		}
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/vault"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 // TestSaveSearchWithDestination checks that a search and a destination are created together, that a
@@ -75,6 +77,76 @@ func TestSharedDestination(t *testing.T) {
 	}
 	if len(secrets) != 1 {
 		t.Error("the shared destination has another secret")
+	}
+	// The recipient of email confirms for each search, which the form and the notice say.
+	const recipient = "buyer@example.org"
+	email, err := s.registry.Store.CreateDestination(t.Context(), store.NewDestination{
+		Account: account, Kind: cola.KindEmail, Address: recipient, SavedSearch: first[16:],
+		State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	choices := cutOut(s.get("/saved-searches/new").body, `<fieldset id="destinations"`, "</form>")
+	if n := strings.Count(choices, "must confirm for this search"); n != 1 || !strings.Contains(choices, `value="`+email.UUID+`"`) {
+		t.Errorf("%d choices say that the recipient must confirm, want only the email address:\n%s", n, choices)
+	}
+	both := typedSearch("name", "Third", "destinations", email.UUID)
+	both.Add("destinations", pending[14:])
+	third := s.mustSave(both)
+	s.get(third).shows(t, http.StatusOK, `class="notice"`, "Alerts to "+recipient+" start once")
+	s.get(third).shows(t, http.StatusOK, recipient, cola.DestinationUnconfirmed)
+	s.registry.Advance(25 * time.Hour) // limit on confirmations of an address
+	added := s.mustSave(typedSearch("name", "Fourth", "destinations", email.UUID, "destination.address", "other@example.org"))
+	s.get(added).shows(t, http.StatusOK, `class="notice"`, "Alerts to 2 addresses")
+	again := s.mustSave(typedSearch("name", "Fifth", "destinations", pending[14:]))
+	s.get(again).lacks(t, "start once")
+}
+
+// TestEditedDestinations checks that the form for an existing search links to its destinations, also
+// after an error, and to the form for another, but not to those of other searches.
+func TestEditedDestinations(t *testing.T) {
+	s := mustSite(t)
+	search, other := s.mustSave(typedSearch()), s.mustSave(typedSearch("name", "Other"))
+	s.mustWebhook(typedWebhook("saved_search", search[16:]))
+	list := s.destinationsOf(ann)
+	for path, hooked := range map[string]bool{search: true, other: false} {
+		for _, page := range []response{s.get(path + "/edit"), s.post(path+"/edit", typedSearch("name", "", "was", "x"))} {
+			page.checkHTML(t)
+			form := cutOut(page.body, `<fieldset id="destinations"`, "</form>")
+			for href, want := range map[string]bool{list[0]: true, list[1]: hooked, "/destinations/new?saved_search=" + path[16:]: true} {
+				if strings.Contains(form, `href="`+href+`"`) != want {
+					t.Errorf("%s: link to %s, want %t:\n%s", path, href, want, form)
+				}
+			}
+		}
+	}
+}
+
+// TestSharedChoices checks that an address which gets the alerts of all searches isn't offered again
+// as that of another search, whichever was added first.
+func TestSharedChoices(t *testing.T) {
+	for _, forAllFirst := range []bool{false, true} {
+		s := mustSite(t)
+		search := s.mustSave(typedSearch())
+		var one string
+		for _, forAll := range []bool{forAllFirst, !forAllFirst} {
+			n := store.NewDestination{
+				Account: s.browsers.callers[ann].Account, Kind: cola.KindWebhook, Address: hook, SavedSearch: search[16:],
+				State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
+			}
+			if forAll {
+				n.SavedSearch = ""
+			}
+			d, err := s.registry.Store.CreateDestination(t.Context(), n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !forAll {
+				one = d.UUID
+			}
+		}
+		s.get("/saved-searches/new").lacks(t, `value="`+one+`"`)
 	}
 }
 

@@ -69,9 +69,7 @@ func (req *request) showSearch(status int, actionError string) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range names.destinationsFor(s.UUID) {
-		p.Destinations = append(p.Destinations, req.destinationRow(d, map[string]string{s.UUID: s.Name}))
-	}
+	p.Destinations = req.searchDestinations(names, s.UUID)
 	names.searches = map[string]string{s.UUID: s.Name}
 	deliveries, _, err := req.svc.Deliveries(req.ctx(), req.caller,
 		cola.DeliveryListParams{SavedSearch: s.UUID, PerPage: cola.Some(latestDeliveries)})

@@ -87,6 +87,10 @@ type searchForm struct {
 	Unsupported          []string // parts of the source search that saved searches don't support
 	Categories, Origins  []string // suggestions
 
+	// Only for existing searches:
+	UUID         string
+	Destinations []destinationRow
+
 	// Only for new searches:
 	AllSearches []destinationRow    // destinations that get the alerts of all searches
 	Shared      []destinationChoice // destinations of other searches
@@ -96,7 +100,8 @@ type searchForm struct {
 // destinationChoice is a destination of another search that can also get the new one's alerts.
 type destinationChoice struct {
 	destinationRow
-	Chosen bool
+	Chosen   bool
+	Confirms bool // the recipient must confirm for the new search
 }
 
 // Text returns the value of a field.

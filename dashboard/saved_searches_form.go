@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"crypto/rand"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -82,7 +83,7 @@ func (req *request) saveSearch() error {
 // showSaved redirects to a new search. If a webhook was added, it first shows its secret, once.
 func (req *request) showSaved(created registry.CreatedAlert) error {
 	path := searchPath(created.Search.UUID)
-	notice := savedNotice(created.Search)
+	notice := savedNotice(created.Search) + confirmationNotice(created)
 	switch added := created.Added; {
 	case created.Repeated:
 		notice = "You already saved this search."
@@ -91,10 +92,26 @@ func (req *request) showSaved(created registry.CreatedAlert) error {
 		p := newSecretPage(added)
 		p.Saved, p.Done = notice, path
 		return req.showSecret(http.StatusCreated, p, "Search saved", req.destinationCall(form))
-	case added.State == cola.DestinationUnconfirmed:
-		notice += " Alerts to the new address start once the recipient confirms by email."
 	}
 	return req.redirect(path, notice)
+}
+
+// confirmationNotice says to which of a new search's addresses alerts start only after a
+// confirmation. It is empty if there are none.
+func confirmationNotice(created registry.CreatedAlert) string {
+	var waiting []string
+	for _, d := range append(created.Shared, created.Added.Destination) {
+		if d.State == cola.DestinationUnconfirmed {
+			waiting = append(waiting, d.Address.V)
+		}
+	}
+	switch len(waiting) {
+	case 0:
+		return ""
+	case 1:
+		return " Alerts to " + waiting[0] + " start once the recipient confirms by email."
+	}
+	return fmt.Sprintf(" Alerts to %d addresses start once their recipients confirm by email.", len(waiting))
 }
 
 // idempotencyKey returns the key that the form was created with, or a new one if it is missing or
@@ -192,10 +209,8 @@ func (req *request) showSearchForm(status int, f *searchForm, formErr error) err
 		return err
 	}
 	f.Preview = preview
-	if f.IdempotencyKey != "" {
-		if err := req.addDestinationChoices(f); err != nil {
-			return err
-		}
+	if err := req.addDestinations(f); err != nil {
+		return err
 	}
 	p := page{Title: "New saved search", Data: f}
 	f.Action, f.Submit, f.Back = newSearchPath, "Save search", searchesPath
@@ -207,25 +222,35 @@ func (req *request) showSearchForm(status int, f *searchForm, formErr error) err
 	return req.show(status, "saved_search_form", p)
 }
 
-// addDestinationChoices adds the destinations that get the alerts of all searches, and those of
-// other searches to choose from.
-func (req *request) addDestinationChoices(f *searchForm) error {
+// addDestinations adds the destinations of the search or, for a new one, those that get the alerts
+// of all searches, and those of other searches to choose from.
+func (req *request) addDestinations(f *searchForm) error {
+	if f.IdempotencyKey == "" {
+		f.UUID = req.path("uuid")
+		names, err := req.loadDestinationNames()
+		f.Destinations = req.searchDestinations(names, f.UUID)
+		return err
+	}
 	names, _, err := req.loadNames()
 	if err != nil {
 		return err
 	}
 	f.SendsMail = req.svc.DestinationRules().SendsMail
 	listed := map[string]bool{}
+	address := func(d cola.Destination) string { return d.Kind + " " + cola.FoldAddress(d.Kind, d.Address.V) }
 	for _, d := range names.all {
-		row, address := req.destinationRow(d, names.searches), d.Kind+" "+cola.FoldAddress(d.Kind, d.Address.V)
-		switch {
-		case !d.SavedSearch.OK:
-			f.AllSearches = append(f.AllSearches, row)
-			listed[address] = true
-		case d.State == cola.DestinationActive && row.Unserved == "" && !listed[address]:
-			chosen := slices.Contains(f.Values[alertSharedField], d.UUID)
-			f.Shared = append(f.Shared, destinationChoice{row, chosen})
-			listed[address] = true
+		if !d.SavedSearch.OK {
+			f.AllSearches = append(f.AllSearches, req.destinationRow(d, names.searches))
+			listed[address(d)] = true
+		}
+	}
+	for _, d := range names.all {
+		row := req.destinationRow(d, names.searches)
+		if d.State == cola.DestinationActive && row.Unserved == "" && !listed[address(d)] {
+			f.Shared = append(f.Shared, destinationChoice{
+				row, slices.Contains(f.Values[alertSharedField], d.UUID), d.Kind == cola.KindEmail && !req.ownAddress(d),
+			})
+			listed[address(d)] = true
 		}
 	}
 	return nil

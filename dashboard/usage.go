@@ -111,7 +111,7 @@ func refusalRows(r registry.UsageReport, limit int) []refusalRow {
 	rows := make([]refusalRow, min(limit, len(r.Refusals)))
 	for i := range rows {
 		refused := r.Refusals[i]
-		rows[i] = refusalText(refused.Reason, r.State)
+		rows[i] = refusalText(refused.Reason, refused.Credential.Kind, r.State)
 		if refused.Reason == registry.RefusedBurst && refused.Channel == cola.ChannelDashboard {
 			rows[i].Do = "Wait one minute, then try again." // browsers don't show Retry-After
 		}
@@ -121,8 +121,8 @@ func refusalRows(r registry.UsageReport, limit int) []refusalRow {
 	return rows
 }
 
-// refusalText explains a rejection and its fix.
-func refusalText(reason string, q cola.QuotaState) refusalRow {
+// refusalText explains the rejection of a kind of credential and its fix.
+func refusalText(reason string, by cola.CredentialKind, q cola.QuotaState) refusalRow {
 	plans := refusalRow{Link: plansPath, LinkText: "Compare plans"}
 	switch reason {
 	case registry.RefusedBurst:
@@ -133,7 +133,7 @@ func refusalText(reason string, q cola.QuotaState) refusalRow {
 	case registry.RefusedListRecords:
 		plans.Why, plans.Do = "List records used up.", "Wait until the quota resets on the 1st."
 	case registry.RefusedScope:
-		return errorExplanations[cola.CodeInsufficientScope].refusal()
+		return explainError(cola.CodeInsufficientScope, 0, by, "", q).refusal()
 	case registry.RefusedNetwork:
 		return networkExplanation.refusal()
 	case registry.RefusedCredential:

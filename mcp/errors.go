@@ -137,7 +137,7 @@ func quotaHint(e *cola.Error, state cola.QuotaState) string {
 		return fmt.Sprintf("Wait %s before calling any tool.", cola.WaitWords(e.RetryAfter))
 	}
 	hint := "Don't call again before error.details.reset. Explain that this month's quota is used up"
-	if e.UpgradeURL != "" && !state.Tier.Largest() {
+	if e.UpgradeURL != "" {
 		hint += " and that larger plans are available at " + e.UpgradeURL
 	}
 	return hint + ". " + remainingTools(state)

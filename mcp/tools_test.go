@@ -298,7 +298,6 @@ func TestErrorHints(t *testing.T) {
 	}{
 		{cola.TierFree, cola.Used{ListRecords: 10_000, DetailViews: 58}, []string{"https://plans.example", "get_usage", "get_cola", "142 detail views"}, "search_colas"},
 		{cola.TierStarter, cola.Used{DetailViews: 2000}, []string{"search_colas", "100000 list records"}, "get_cola"},
-		{cola.TierPro, cola.Used{DetailViews: 10_000, ListRecords: 1_000_000}, []string{"get_usage"}, "https://plans.example"},
 	} {
 		f := newFake()
 		f.err, f.tier, f.limits, f.used = month, tt.tier, tt.tier.Limits(), tt.used
@@ -310,6 +309,10 @@ func TestErrorHints(t *testing.T) {
 		}
 	}
 	f := newFake()
+	f.err, f.tier = &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Used up."}, cola.TierPro // without a larger plan
+	if hint := call(t, mustServe(t, f, io.Discard), "get_cola", `{"ttb_id":"11054001000049"}`).texts[1]; strings.Contains(hint, "plan") {
+		t.Errorf("hint without an upgrade page: %q", hint)
+	}
 	f.err = month
 	if got := call(t, mustServe(t, f, io.Discard), "search_colas", `{}`).texts[0]; !strings.Contains(got, `"upgrade_url":"https://plans.example"}`) {
 		t.Errorf("error envelope differs from REST: %s", got)

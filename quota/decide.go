@@ -51,7 +51,7 @@ type outcome struct {
 // Rules decide charges. A decision is a pure function of the account's state, the current time and
 // the requests, so it is the same on every database and testable without one.
 type Rules struct {
-	UpgradeURL string // upgrade page, for quota errors
+	UpgradeURL string // upgrade page, for quota errors of accounts without the largest plan
 }
 
 // decide decides an account's queued requests in order of arrival, and returns the outcomes and the
@@ -289,9 +289,9 @@ func (d *decision) exhausted(m cola.Meter, used, limit int) error {
 	if m == cola.MeterListRecords {
 		units = "list records"
 	}
-	upgrade := " A larger plan includes more."
+	upgradeURL, upgrade := d.rules.UpgradeURL, " A larger plan includes more."
 	if d.quota.Tier.Largest() {
-		upgrade = ""
+		upgradeURL, upgrade = "", ""
 	}
 	return &cola.Error{
 		Code: cola.CodeQuotaExceeded,
@@ -300,6 +300,6 @@ func (d *decision) exhausted(m cola.Meter, used, limit int) error {
 		Details: map[string]any{
 			"reason": string(m), "limit": limit, "used": used, "reset": reset.Format(time.RFC3339),
 		},
-		UpgradeURL: d.rules.UpgradeURL,
+		UpgradeURL: upgradeURL,
 	}
 }

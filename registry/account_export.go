@@ -30,16 +30,17 @@ type ExportStore interface {
 	Requests(
 		ctx context.Context, account cola.AccountID, which store.RequestFilter, limit int,
 	) ([]cola.LoggedRequest, error)
-	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]cola.DeliveryDetail, error)
+	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]store.DeliveryRecord, error)
 }
 
 // exportPage is the number of records that are read at once.
 const exportPage = 500
 
-// ExportAccount writes everything that is stored about an account as one JSON object, except secrets
-// and the labels that its searches found, because reading those is charged. It reads a page of records at a time, so it needs little memory and holds
-// no transaction open. The last field, complete, is true; an export that failed lacks it and is not
-// valid JSON.
+// ExportAccount writes everything that is stored about an account as one JSON object, except
+// secrets, the labels that its searches found, because reading those is charged, and the messages
+// that it was sent, because they contain labels. It reads a page of records at a time, so it needs
+// little memory and holds no transaction open. The last field, complete, is true; an export that
+// failed lacks it and is not valid JSON.
 func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.AccountID, now time.Time) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	e := &export{ctx: ctx, st: st, id: id, now: now.UTC(), out: out, json: json.NewEncoder(out)}
@@ -330,14 +331,22 @@ func (e *export) usage() error {
 
 func (e *export) deliveries() error {
 	after := int64(0)
-	next := func(ctx context.Context) ([]cola.DeliveryDetail, error) {
+	next := func(ctx context.Context) ([]store.DeliveryRecord, error) {
 		page, err := e.st.DeliveriesAfter(ctx, e.id, after, exportPage)
 		if len(page) > 0 {
 			after = page[len(page)-1].ID
 		}
 		return page, err
 	}
-	return section(e, "deliveries", next, func(d cola.DeliveryDetail) cola.DeliveryDetail { return d })
+	return section(e, "deliveries", next, func(d store.DeliveryRecord) exportedDelivery {
+		row := exportedDelivery{Delivery: d.Delivery, Attempts: make([]exportedAttempt, len(d.Attempts))}
+		for i, a := range d.Attempts {
+			row.Attempts[i] = exportedAttempt{
+				a.DeliveryAttempt, orNull(a.Exchange.Subject), orNull(a.Exchange.Headers), orNull(a.Exchange.Response),
+			}
+		}
+		return row
+	})
 }
 
 // orNull returns nil for a zero value, which is null in JSON.

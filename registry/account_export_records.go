@@ -93,4 +93,14 @@ type (
 		Units          int                 `json:"units"`
 		Requests       int                 `json:"requests"`
 	}
+	exportedDelivery struct {
+		cola.Delivery
+		Attempts []exportedAttempt `json:"attempts"`
+	}
+	exportedAttempt struct {
+		cola.DeliveryAttempt
+		Subject  *string `json:"subject"` // of an email
+		Headers  *string `json:"response_headers"`
+		Response *string `json:"response"` // start of its body
+	}
 )

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/store"
@@ -24,15 +26,17 @@ type manyDeliveries struct {
 
 func (m manyDeliveries) DeliveriesAfter(
 	_ context.Context, _ cola.AccountID, after int64, limit int,
-) (page []cola.DeliveryDetail, err error) {
+) (page []store.DeliveryRecord, err error) {
 	m.read(after)
 	if m.failAfter > 0 && after >= m.failAfter {
 		return nil, store.ErrUnavailable
 	}
 	for id := after + 1; id <= m.count && len(page) < limit; id++ {
-		page = append(page, cola.DeliveryDetail{
+		page = append(page, store.DeliveryRecord{
 			Delivery: cola.Delivery{ID: id, MessageID: fmt.Sprintf("msg_%032d", id)},
-			Attempts: []cola.DeliveryAttempt{{Error: cola.Some("The receiver responded with status 503.")}},
+			Attempts: []store.AttemptRecord{{
+				DeliveryAttempt: cola.DeliveryAttempt{Error: cola.Some("The receiver responded with status 503.")},
+			}},
 		})
 	}
 	return page, nil
@@ -58,6 +62,7 @@ type exported struct {
 	} `json:"usage_by_day"`
 	Deliveries []struct {
 		ID       int64            `json:"id"`
+		Kind     string           `json:"kind"`
 		Attempts []map[string]any `json:"attempts"`
 	} `json:"deliveries"`
 	Runs []struct {
@@ -196,6 +201,42 @@ func TestExportedRuns(t *testing.T) {
 	}
 	if len(got.Requests) != 1_001 || len(requests) != 1_001 || !requests[fmt.Sprint(ann.Account, "-", 0)] || len(got.Rejected) != 1 {
 		t.Errorf("%d requests, %d distinct, %d rejected; want 1001 and 1", len(got.Requests), len(requests), len(got.Rejected))
+	}
+}
+
+// TestExportedAttempts checks that an export has what each attempt received, but not the message, which
+// contains labels.
+func TestExportedAttempts(t *testing.T) {
+	w := mustWorld(t, 1)
+	ann := w.mustWriter(t, "ann@example.com", cola.TierPro)
+	w.mustSave(t, ann, alert("oaks"))
+	w.mustHook(t, ann, hook)
+	w.mustRun(t, 2)
+	w.advance(7 * 24 * time.Hour)
+	w.mustAttempt(t, w.now(), store.Attempt{Status: 503, Error: "No.", State: cola.DeliveryFailed, Exchange: store.Exchange{
+		Subject: "2 new labels", Sent: `{"ttb_id":"24001001000001"}`, Headers: "Server: <x>\nRetry-After: 5", Response: "Busy.",
+	}})
+	var text bytes.Buffer
+	if err := registry.ExportAccount(t.Context(), &text, w.store, ann.Account, w.now()); err != nil {
+		t.Fatal(err)
+	}
+	var got exported
+	if err := json.Unmarshal(text.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	attempts := map[string][]map[string]any{}
+	for _, d := range got.Deliveries {
+		attempts[d.Kind] = d.Attempts
+	}
+	want := map[string][]map[string]any{
+		cola.KindEmail: {}, // no attempts
+		cola.KindWebhook: {{
+			"at": w.now().UTC().Format("2006-01-02T15:04:05Z"), "duration_ms": 184.0, "status": 503.0, "error": "No.",
+			"subject": "2 new labels", "response_headers": "Server: <x>\nRetry-After: 5", "response": "Busy.",
+		}},
+	}
+	if diff := cmp.Diff(want, attempts); diff != "" || bytes.Contains(text.Bytes(), []byte("24001001000001")) {
+		t.Errorf("attempts (-want +got):\n%s\nexport:\n%s", diff, &text)
 	}
 }
 

@@ -25,7 +25,8 @@ type AlertDestinations struct {
 // CreatedAlert is the result of CreateAlert.
 type CreatedAlert struct {
 	CreatedSavedSearch
-	Added cola.DestinationWithSecret // the destination for Address; zero if there is none
+	Added  cola.DestinationWithSecret // the destination for Address; zero if there is none
+	Shared []cola.Destination         // those with the addresses of Shared
 }
 
 // The names of the parameters of AlertDestinations in validation errors.
@@ -38,7 +39,7 @@ const (
 // the errors of CreateDestination. A repeated request creates no destinations.
 //
 // The endpoint of a shared webhook is already confirmed: the new destination is active and has the
-// same secret.
+// same secret. That of a shared email address, other than the account's own, is unconfirmed.
 func (s *Service) CreateAlert(
 	ctx context.Context, c cola.Caller, p cola.SavedSearchParams, to AlertDestinations,
 ) (CreatedAlert, cola.QuotaState, error) {
@@ -75,7 +76,7 @@ func (s *Service) saveAlert(
 	if err != nil {
 		return created, err
 	}
-	var secret string
+	shared, secret := destinations, ""
 	if added != nil {
 		if !to.AllSearches {
 			added.SavedSearch = cola.Some(search.UUID)
@@ -92,7 +93,15 @@ func (s *Service) saveAlert(
 	if created.CreatedSavedSearch, err = s.saveSearch(ctx, c, search, once, destinations); err != nil {
 		return CreatedAlert{}, err
 	}
-	if added != nil && !created.Repeated {
+	if created.Repeated {
+		return created, nil
+	}
+	for _, n := range shared {
+		created.Shared = append(created.Shared, cola.Destination{
+			UUID: n.UUID, Kind: n.Kind, Address: cola.Some(n.Address), SavedSearch: cola.Some(n.SavedSearch), State: n.State,
+		})
+	}
+	if added != nil {
 		n := destinations[len(destinations)-1]
 		added.UUID, added.State = n.UUID, n.State
 		created.Added = withSecret(store.Destination{Destination: *added}, secret)

@@ -50,9 +50,6 @@ func (s *Service) Delivery(
 // Exchange is what a delivery attempt sent and received.
 type Exchange = store.Exchange
 
-// MaxSent is the length of a message, in bytes, above which an Exchange has only its start.
-const MaxSent = store.MaxSent
-
 // DeliveryExchanges returns what each attempt at a delivery of the caller's account sent and
 // received, oldest first. It is for the dashboard only, and free: the labels in a message were free
 // when it was sent. It fails with CodeNotFound if the delivery is missing or belongs to another

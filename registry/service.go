@@ -67,7 +67,7 @@ type Store interface {
 		ctx context.Context, account cola.AccountID, which store.DeliveryFilter, page store.Slice,
 	) ([]cola.Delivery, int, error)
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
-	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]cola.DeliveryDetail, error)
+	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]store.DeliveryRecord, error)
 	Exchanges(ctx context.Context, account cola.AccountID, id int64) ([]store.Exchange, error)
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
 	ReplayUndelivered(

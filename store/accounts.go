@@ -86,6 +86,9 @@ type Accounts interface {
 // be undone.
 const DeletionDelay = 7 * 24 * time.Hour
 
+// DeletionReminder is how long before the deletion of an account its holder is reminded by email.
+const DeletionReminder = 24 * time.Hour
+
 // AccountDeletion deletes accounts in these steps:
 //
 //  1. A request suspends the account. It can be undone until a certain time.

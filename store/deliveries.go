@@ -53,7 +53,7 @@ type Deliveries interface {
 		which DeliveryFilter, page Slice) ([]cola.Delivery, int, error)
 	// DeliveriesAfter returns up to limit of an account's deliveries with an ID above after, by
 	// ascending ID, with their attempts, from one consistent snapshot.
-	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]cola.DeliveryDetail, error)
+	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]DeliveryRecord, error)
 	// DeliveryOf returns an account's delivery with its attempts, or ErrNotFound.
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
 	// Exchanges returns what each attempt at an account's delivery sent and received, oldest first,
@@ -102,6 +102,18 @@ type RunContent struct {
 	RunLabels
 }
 
+// DeliveryRecord is a delivery with its attempts, oldest first.
+type DeliveryRecord struct {
+	cola.Delivery
+	Attempts []AttemptRecord
+}
+
+// AttemptRecord is an attempt with what it sent and received, except the message.
+type AttemptRecord struct {
+	cola.DeliveryAttempt
+	Exchange Exchange // Sent is empty
+}
+
 // Attempt is a delivery attempt with its outcome.
 type Attempt struct {
 	Due    DueDelivery
@@ -132,7 +144,14 @@ const (
 // secrets: senders remove signing secrets, challenges and the tokens of links.
 type Exchange struct {
 	Subject  string // of an email
-	Sent     string // body of the message; empty if nothing was sent
+	Sent     string // body of the message; empty if nothing was sent, and see Truncated
 	Headers  string // some headers of the response, one per line
 	Response string // start of the response's body
 }
+
+// TruncatedMark ends a message of which only the start is stored. A message is stored within MaxSent
+// bytes, and a truncated one is longer with its mark, wherever it was cut.
+const TruncatedMark = "\n…"
+
+// Truncated reports whether only the start of the message is stored.
+func (e Exchange) Truncated() bool { return len(e.Sent) > MaxSent }

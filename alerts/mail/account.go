@@ -51,12 +51,15 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 		body.Paragraphs = []string{fmt.Sprintf("The app “%s” was used with your account for the first time at %s. It can read data and uses your quota.", about, at)}
 		body.Button, body.Link = "Review connected apps", s.public+"/apps"
 		body.After = "If this wasn’t you, revoke its access."
-	case store.EventDeletionRequested:
+	case store.EventDeletionRequested, store.EventDeletionReminder:
 		deletes, err := time.Parse(time.RFC3339, e.About)
 		if err != nil {
 			return p, err
 		}
 		p.Subject = "Your account will be deleted"
+		if e.Event == store.EventDeletionReminder {
+			p.Subject = "Reminder: your account will be deleted"
+		}
 		body.Paragraphs = []string{fmt.Sprintf("Your account and its data will be deleted at %s on %s. Until then, requests are "+
 			"rejected, alerts are on hold, and you can sign in to keep the account or download your data.",
 			clockTime(deletes), day(cola.DateOf(deletes.UTC())))}

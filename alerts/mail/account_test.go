@@ -23,6 +23,7 @@ func TestAccountEmails(t *testing.T) {
 		accountEmail(store.EventQuota, store.QuotaUse{Meter: cola.MeterDetailViews, Percent: 80}.String()),
 		accountEmail(store.EventQuota, store.QuotaUse{Meter: cola.MeterListRecords, Percent: 100}.String()),
 		accountEmail(store.EventDeletionRequested, "2026-11-23T06:00:04Z"),
+		accountEmail(store.EventDeletionReminder, "2026-11-23T06:00:04Z"),
 		accountEmail(store.EventDeletionCanceled, ""),
 		accountEmail(store.EventDeleted, ""),
 	} {

@@ -275,7 +275,8 @@ func (*accountIdentities) Help() string {
 
 // Help describes the command.
 func (*accountExport) Help() string {
-	return `Prints one JSON object with everything that is stored about the account, without secrets. Its last field is "complete": true.
+	return `Prints one JSON object with everything that is stored about the account, except secrets, the labels that
+alerts found, and the messages sent, which contain labels. Its last field is "complete": true.
 
 Example:
 

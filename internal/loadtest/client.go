@@ -88,7 +88,7 @@ func (e *Exchange) read(resp *http.Response, body []byte) {
 	case http.StatusOK:
 		e.Units, err = e.Request.units(body)
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		e.Burst, err = refusal(resp, body)
+		e.Burst, err = refusal(resp, body, e.Account.Tier)
 	}
 	refused := e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable
 	switch {
@@ -123,8 +123,9 @@ func (q Request) units(body []byte) (int, error) {
 }
 
 // refusal checks a 429 or 503 response and reports whether it is from the rate limit. A 503 and the
-// rate limit must have a Retry-After header, and a used-up quota must have an upgrade URL.
-func refusal(resp *http.Response, body []byte) (burst bool, err error) {
+// rate limit must have a Retry-After header. A used-up quota must have an upgrade URL, unless the
+// account has the largest tier.
+func refusal(resp *http.Response, body []byte, tier cola.Tier) (burst bool, err error) {
 	var answer struct {
 		Error struct {
 			Code    cola.Code
@@ -146,8 +147,8 @@ func refusal(resp *http.Response, body []byte) (burst bool, err error) {
 		return burst, fmt.Errorf("code %s, want %s", answer.Error.Code, code)
 	case (burst || code == cola.CodeUnavailable) && resp.Header.Get("Retry-After") == "":
 		return burst, errors.New("no Retry-After header")
-	case !burst && code == cola.CodeQuotaExceeded && answer.UpgradeURL == "":
-		return burst, errors.New("no upgrade_url")
+	case !burst && code == cola.CodeQuotaExceeded && (answer.UpgradeURL == "") != tier.Largest():
+		return burst, fmt.Errorf("upgrade_url %q for the tier %s", answer.UpgradeURL, tier)
 	}
 	return burst, nil
 }

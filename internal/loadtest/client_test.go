@@ -41,7 +41,7 @@ func mustClosedAddress(t *testing.T) string {
 }
 
 func caller() *Account {
-	return &Account{Account: store.Account{ID: 1, Tier: cola.TierPro}, Key: auth.NewSecret()}
+	return &Account{Account: store.Account{ID: 1, Tier: cola.TierStarter}, Key: auth.NewSecret()}
 }
 
 func TestExchangeResponses(t *testing.T) {
@@ -70,7 +70,7 @@ func TestExchangeResponses(t *testing.T) {
 		{asksList, 429, "7", burst, 0, true, ""},
 		{asksList, 429, "", burst, 0, true, "no Retry-After"},
 		{asksList, 429, "", used, 0, false, ""},
-		{asksList, 429, "", strings.Replace(used, "upgrade_url", "url", 1), 0, false, "no upgrade_url"},
+		{asksList, 429, "", strings.Replace(used, "upgrade_url", "url", 1), 0, false, "upgrade_url"},
 		{asksList, 503, "2", unavailable, 0, false, ""},
 		{asksList, 503, "", unavailable, 0, false, "no Retry-After"},
 		{asksList, 503, "2", burst, 0, true, "want unavailable"},

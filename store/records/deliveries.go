@@ -134,9 +134,18 @@ func StorableText(text string) string {
 // parts.
 func StorableExchange(e store.Exchange) store.Exchange {
 	return store.Exchange{
-		Subject: StorableText(e.Subject), Sent: truncated(e.Sent, store.MaxSent),
+		Subject: StorableText(e.Subject), Sent: storableMessage(e.Sent),
 		Headers: truncated(e.Headers, store.MaxResponseHeaders), Response: truncated(e.Response, store.MaxResponse),
 	}
+}
+
+// storableMessage returns the body of a message or, if it is too long, its start with a mark.
+func storableMessage(body string) string {
+	body = StorableText(body) // may be longer
+	if len(body) <= store.MaxSent {
+		return body
+	}
+	return truncated(body, store.MaxSent) + store.TruncatedMark
 }
 
 // truncated returns text in a form that both databases can store, cut to a number of bytes between

@@ -17,9 +17,10 @@ const (
 	eraseAccount    = `UPDATE accounts SET email = $2, email_folded = $2, suspended_at = coalesce(suspended_at, $3), suspended_because = NULL, deleted_at = $3 WHERE id = $1`
 	eraseIdentity   = `DELETE FROM identities WHERE account_id = $1`
 	finishDeletion  = `UPDATE accounts SET deletes_at = NULL WHERE id = $1`
+	deleteReminder  = `DELETE FROM account_emails WHERE account_id = $1 AND event = '` + string(store.EventDeletionReminder) + `'`
 )
 
-// RequestDeletion implements store.AccountDeletion.
+// RequestDeletion implements store.AccountDeletion. It queues the reminder, too, which is due later.
 func (s *Store) RequestDeletion(ctx context.Context, id cola.AccountID, after time.Duration) error {
 	return s.changeDeletion(ctx, "request deletion", id, func(ctx context.Context, tx Tx, a store.Account, now time.Time) error {
 		if !a.DeletesAt.IsZero() {
@@ -29,7 +30,14 @@ func (s *Store) RequestDeletion(ctx context.Context, id cola.AccountID, after ti
 		if err := execOne(ctx, tx, requestDeletion, int64(id), now, at); err != nil {
 			return err
 		}
-		return s.queueAccountEmail(ctx, tx, id, store.EventDeletionRequested, at.UTC().Format(time.RFC3339), "")
+		about := at.UTC().Format(time.RFC3339)
+		if err := queueAccountEmailTo(ctx, tx, id, store.EventDeletionRequested, about, "", "", now); err != nil {
+			return err
+		}
+		if after <= store.DeletionReminder {
+			return nil
+		}
+		return queueAccountEmailTo(ctx, tx, id, store.EventDeletionReminder, about, "", "", at.Add(-store.DeletionReminder))
 	})
 }
 
@@ -43,6 +51,9 @@ func (s *Store) CancelDeletion(ctx context.Context, id cola.AccountID) error {
 			return store.ErrNotFound
 		}
 		if err := execOne(ctx, tx, cancelDeletion, int64(id)); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, deleteReminder, int64(id)); err != nil {
 			return err
 		}
 		return s.queueAccountEmail(ctx, tx, id, store.EventDeletionCanceled, "", "")

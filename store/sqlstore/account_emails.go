@@ -55,11 +55,12 @@ func (s *Store) queueAccountEmail(
 	return queueAccountEmailTo(ctx, tx, account, event, about, once, "", now)
 }
 
-// queueAccountEmailTo queues an email to an address or, if it is empty, to the account's.
+// queueAccountEmailTo queues an email to an address or, if it is empty, to the account's. It is due
+// at the given time, which also counts as that of its creation.
 func queueAccountEmailTo(ctx context.Context, tx Tx, account cola.AccountID, event store.AccountEvent,
-	about, once, address string, now time.Time) error {
+	about, once, address string, due time.Time) error {
 	_, err := tx.Exec(ctx, insertAccountEmail,
-		arguments([]any{int64(account), string(event), about, orNull(&once), orNull(&address), now})...)
+		arguments([]any{int64(account), string(event), about, orNull(&once), orNull(&address), due})...)
 	return err
 }
 

@@ -31,7 +31,7 @@ const (
 	selectAttempts  = `SELECT at, took, status, error FROM delivery_attempts WHERE delivery_id = $1 ORDER BY n`
 	selectExchanges = `SELECT subject, sent, headers, response FROM delivery_attempts WHERE delivery_id = $1 ORDER BY n`
 	deliveriesAfter = selectDeliveries + ` WHERE v.account_id = $1 AND v.id > $2 ORDER BY v.id LIMIT $3`
-	attemptsOf      = `SELECT delivery_id, at, took, status, error FROM delivery_attempts WHERE delivery_id IN (SELECT id FROM deliveries
+	attemptsOf      = `SELECT delivery_id, at, took, status, error, subject, headers, response FROM delivery_attempts WHERE delivery_id IN (SELECT id FROM deliveries
 		WHERE account_id = $1 AND id BETWEEN $2 AND $3) ORDER BY delivery_id, n`
 	insertMessage = `INSERT INTO deliveries (account_id, destination_id, event, kind, created_at, next_attempt_at)
 		SELECT account_id, id, $3, kind, $4, $4 FROM destinations WHERE account_id = $1 AND uuid = $2 RETURNING id`
@@ -99,7 +99,7 @@ func (s *Store) DeliveryOf(ctx context.Context, account cola.AccountID,
 		}
 		attempts, err := list(ctx, q, attemptColumns, selectAttempts, id)
 		for _, a := range attempts {
-			addAttempt(&detail, a)
+			detail.Attempts = append(detail.Attempts, inMilliseconds(a))
 		}
 		return err
 	})
@@ -107,24 +107,28 @@ func (s *Store) DeliveryOf(ctx context.Context, account cola.AccountID,
 }
 
 // DeliveriesAfter implements store.Deliveries.
-func (s *Store) DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) (all []cola.DeliveryDetail, err error) {
+func (s *Store) DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) (all []store.DeliveryRecord, err error) {
 	type attempt struct {
 		delivery int64
-		cola.DeliveryAttempt
+		store.AttemptRecord
 	}
 	err = s.db.View(ctx, "read deliveries", func(q Querier) error {
 		deliveries, err := list(ctx, q, deliveryColumns, deliveriesAfter, int64(account), after, limit)
 		if err != nil || len(deliveries) == 0 {
 			return err
 		}
-		columns := func(a *attempt) []any { return append([]any{&a.delivery}, attemptColumns(&a.DeliveryAttempt)...) }
+		columns := func(a *attempt) []any {
+			columns := append([]any{&a.delivery}, attemptColumns(&a.DeliveryAttempt)...)
+			return append(columns, &a.Exchange.Subject, &a.Exchange.Headers, &a.Exchange.Response)
+		}
 		attempts, err := list(ctx, q, columns, attemptsOf, int64(account), deliveries[0].ID, deliveries[len(deliveries)-1].ID)
-		all = make([]cola.DeliveryDetail, len(deliveries))
+		all = make([]store.DeliveryRecord, len(deliveries))
 		for i, d := range deliveries {
-			all[i] = cola.DeliveryDetail{Delivery: d, Attempts: []cola.DeliveryAttempt{}}
-			for len(attempts) > 0 && attempts[0].delivery == d.ID {
-				addAttempt(&all[i], attempts[0].DeliveryAttempt)
-				attempts = attempts[1:]
+			all[i].Delivery = d
+			for ; len(attempts) > 0 && attempts[0].delivery == d.ID; attempts = attempts[1:] {
+				a := attempts[0].AttemptRecord
+				a.DeliveryAttempt = inMilliseconds(a.DeliveryAttempt)
+				all[i].Attempts = append(all[i].Attempts, a)
 			}
 		}
 		return err
@@ -159,10 +163,10 @@ func (s *Store) Exchanges(ctx context.Context, account cola.AccountID, id int64)
 	return all, err
 }
 
-// addAttempt adds a stored attempt, whose duration is in microseconds.
-func addAttempt(d *cola.DeliveryDetail, a cola.DeliveryAttempt) {
+// inMilliseconds converts a stored attempt, whose duration is in microseconds.
+func inMilliseconds(a cola.DeliveryAttempt) cola.DeliveryAttempt {
 	a.DurationMS /= 1000
-	d.Attempts = append(d.Attempts, a)
+	return a
 }
 
 // Replay implements store.Deliveries.

@@ -18,6 +18,7 @@ func testAccountEmails(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"changes queue email", changesQueueEmail},
 		{"deletion queues email", deletionQueuesEmail},
+		{"reminder of a deletion", remindOfDeletion},
 		{"retries and claims", retryAccountEmails},
 		{"quota thresholds", quotaThresholds},
 		{"concurrent quota email", concurrentQuotaEmails},
@@ -90,6 +91,38 @@ func deletionQueuesEmail(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "email before the deletion is complete", []sentEmail(nil), sendAccountEmails(t, st))
 	mustFinishDeletions(t, st)
 	checkEqual(t, "email after the deletion", []sentEmail{{"a@example.com", store.EventDeleted, ""}}, sendAccountEmails(t, st))
+}
+
+// remindOfDeletion checks that a reminder is sent once, at its time, unless the deletion is canceled.
+func remindOfDeletion(t *testing.T, st store.Store, c *clock) {
+	a, kept := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "kept@example.com", cola.TierFree)
+	for range 2 {
+		mustDo(t, st.RequestDeletion(t.Context(), a.ID, store.DeletionDelay))
+		mustDo(t, st.RequestDeletion(t.Context(), kept.ID, store.DeletionDelay))
+	}
+	c.advance(anHour)
+	mustDo(t, st.CancelDeletion(t.Context(), kept.ID))
+	mustDo(t, st.RequestDeletion(t.Context(), kept.ID, store.DeletionDelay)) // an hour later
+	checkEqual(t, "email about requests", 4, len(sendAccountEmails(t, st)))
+	remind := func(to string, deletes time.Time) []sentEmail {
+		return []sentEmail{{to, store.EventDeletionReminder, deletes.Format(time.RFC3339)}}
+	}
+	deletes := epoch.Add(store.DeletionDelay)
+	for _, step := range []struct {
+		at   time.Time
+		want []sentEmail
+	}{
+		{deletes.Add(-store.DeletionReminder - time.Microsecond), nil},
+		{deletes.Add(-store.DeletionReminder), remind("a@example.com", deletes)},
+		{deletes.Add(anHour - store.DeletionReminder - time.Microsecond), nil},
+		{deletes.Add(anHour - store.DeletionReminder), remind("kept@example.com", deletes.Add(anHour))},
+		{deletes.Add(-time.Microsecond), nil},
+	} {
+		c.set(step.at)
+		checkEqual(t, "email at "+step.at.String(), step.want, sendAccountEmails(t, st))
+	}
+	mustDo(t, st.CancelDeletion(t.Context(), kept.ID))
+	checkEqual(t, "email about cancellation", 1, len(sendAccountEmails(t, st)))
 }
 
 func retryAccountEmails(t *testing.T, st store.Store, c *clock) {

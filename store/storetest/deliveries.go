@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -54,20 +55,24 @@ func deliveriesAfter(t *testing.T, st store.Store, _ *clock) {
 		mustRecordAttempt(t, st, retriedAttempt(d, duePast))
 	}
 	again, err := st.ClaimDeliveries(t.Context(), duePast.Add(anHour), allKinds, noLimit, anHour)
-	for _, d := range must(t, again, err) {
-		mustRecordAttempt(t, st, deliveredAttempt(d, duePast))
+	for i, d := range must(t, again, err) {
+		attempt := deliveredAttempt(d, duePast)
+		attempt.Exchange = store.Exchange{
+			Subject: fmt.Sprint("Subject ", i), Sent: "{}", Headers: fmt.Sprint("Server: ", i), Response: fmt.Sprint("ok ", i),
+		}
+		mustRecordAttempt(t, st, attempt)
 	}
-	var want []cola.DeliveryDetail
+	var want []store.DeliveryRecord
 	for _, d := range deliveriesOf(t, st, a.ID, store.DeliveryFilter{}) {
-		want = append(want, mustDelivery(t, st, a.ID, d.ID))
+		want = append(want, mustDeliveryRecord(t, st, a.ID, d.ID))
 	}
-	after := func(account cola.AccountID, id int64, limit int) []cola.DeliveryDetail {
+	after := func(account cola.AccountID, id int64, limit int) []store.DeliveryRecord {
 		t.Helper()
 		got, err := st.DeliveriesAfter(t.Context(), account, id, limit)
 		return must(t, got, err)
 	}
 	checkEqual(t, "all", want, after(a.ID, 0, 100))
-	var paged []cola.DeliveryDetail
+	var paged []store.DeliveryRecord
 	for id := int64(0); ; id = paged[len(paged)-1].ID {
 		page := after(a.ID, id, 2)
 		if len(page) == 0 {
@@ -79,6 +84,20 @@ func deliveriesAfter(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "after the last", 0, len(after(a.ID, want[len(want)-1].ID, 10)))
 	checkEqual(t, "of another account", 2, len(after(b.ID, 0, 100)))
 	checkEqual(t, "of no account", 0, len(after(b.ID+100, 0, 100)))
+}
+
+// mustDeliveryRecord returns a delivery with what its attempts sent and received, except the
+// messages.
+func mustDeliveryRecord(t tb, st store.Store, account cola.AccountID, id int64) store.DeliveryRecord {
+	t.Helper()
+	detail := mustDelivery(t, st, account, id)
+	exchanges, err := st.Exchanges(context.Background(), account, id)
+	r := store.DeliveryRecord{Delivery: detail.Delivery}
+	for i, e := range must(t, exchanges, err) {
+		e.Sent = ""
+		r.Attempts = append(r.Attempts, store.AttemptRecord{DeliveryAttempt: detail.Attempts[i], Exchange: e})
+	}
+	return r
 }
 
 func filterDeliveries(t *testing.T, st store.Store, _ *clock) {

@@ -393,13 +393,13 @@ func attemptExchanges(t *testing.T, st store.Store, _ *clock) {
 	}
 	long := retriedAttempt(next[0], duePast.Add(anHour))
 	long.Exchange = store.Exchange{
-		Subject: "a\x00b", Sent: strings.Repeat("é", store.MaxSent), Headers: strings.Repeat("h", 2*store.MaxResponseHeaders),
+		Subject: "a\x00b", Sent: "x" + strings.Repeat("é", store.MaxSent), Headers: strings.Repeat("h", 2*store.MaxResponseHeaders),
 		Response: "\xff" + strings.Repeat("é", store.MaxResponse),
 	}
 	mustRecordAttempt(t, st, long)
 	got, err := st.Exchanges(t.Context(), a.ID, next[0].ID)
 	checkEqual(t, "Exchanges", []store.Exchange{first, {
-		Subject: "a\uFFFDb", Sent: strings.Repeat("é", store.MaxSent/2), Headers: strings.Repeat("h", store.MaxResponseHeaders),
+		Subject: "a\uFFFDb", Sent: "x" + strings.Repeat("é", store.MaxSent/2-1) + store.TruncatedMark, Headers: strings.Repeat("h", store.MaxResponseHeaders),
 		Response: "\uFFFD" + strings.Repeat("é", (store.MaxResponse-1)/2),
 	}}, must(t, got, err))
 	if got, err := st.Exchanges(t.Context(), b.ID, next[0].ID); !errors.Is(err, store.ErrNotFound) {
