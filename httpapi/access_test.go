@@ -104,6 +104,44 @@ func TestOverload(t *testing.T) {
 	}
 }
 
+// TestEnter checks that reads take part in the work that the process limits, until their response is
+// ready, and that a request with a body, which a client may send slowly, does not.
+func TestEnter(t *testing.T) {
+	f := newFake()
+	h := mustServe(t, f, io.Discard)
+	r := httptest.NewRequest(http.MethodGet, "/api/v1/colas", nil)
+	r.Header.Set("X-API-Key", testKey)
+	w := &countingWriter{ResponseRecorder: httptest.NewRecorder(), count: func() int { return f.working }}
+	h.ServeHTTP(w, r)
+	if w.Code != http.StatusOK || f.entered != 1 || w.counted != 0 || f.working != 0 {
+		t.Errorf("status = %d, entered %d times, in progress while writing: %d, afterward: %d; want 200, 1, 0, 0",
+			w.Code, f.entered, w.counted, f.working)
+	}
+	f.full = cola.Overloaded(time.Second)
+	if resp := get(t, h, "/api/v1/colas"); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "1" {
+		t.Errorf("at the limit: status = %d, headers %v", resp.StatusCode, resp.Header)
+	}
+	if resp := post(t, h, "/api/v1/saved-searches", `{"name":"Oak"}`); resp.StatusCode == http.StatusServiceUnavailable {
+		t.Errorf("POST at the limit: status = %d", resp.StatusCode)
+	}
+	f.full, f.panic = nil, "broken"
+	if resp := get(t, h, "/api/v1/usage"); resp.StatusCode != http.StatusInternalServerError || f.working != 0 {
+		t.Errorf("after a panic: status = %d, in progress: %d; want 500, 0", resp.StatusCode, f.working)
+	}
+}
+
+// countingWriter calls a function when the body is written.
+type countingWriter struct {
+	*httptest.ResponseRecorder
+	count   func() int
+	counted int
+}
+
+func (w *countingWriter) Write(b []byte) (int, error) {
+	w.counted += w.count()
+	return w.ResponseRecorder.Write(b)
+}
+
 func TestPublicRoutes(t *testing.T) {
 	for _, target := range []string{"/api/v1/openapi.json", "/llms.txt", "/healthz", "/readyz", "/images/11054001000049-1", "/images/11054001000049-1.svg", unsubscribeTarget, confirmTarget, feedTarget} {
 		f := newFake()

@@ -39,6 +39,9 @@ type fake struct {
 	panic any
 
 	overload error // returned by Overloaded
+	full     error // returned by Enter
+	working  int   // requests between Enter and leave
+	entered  int   // calls of Enter that succeeded
 
 	search   cola.ColaSearch        // latest, normalized
 	received string                 // latest path value
@@ -124,6 +127,15 @@ func (f *fake) admit() (cola.QuotaState, error) {
 }
 
 func (f *fake) Overloaded() error { return f.overload }
+
+func (f *fake) Enter() (leave func(), err error) {
+	if f.full != nil {
+		return nil, f.full
+	}
+	f.entered++
+	f.working++
+	return func() { f.working-- }, nil
+}
 
 func (f *fake) Refuse(ctx context.Context, _ cola.Caller, refusal error) (cola.QuotaState, error) {
 	if err := ctx.Err(); err != nil {

@@ -19,15 +19,9 @@ import (
 const maxBodyBytes = 64 << 10
 
 // authenticate identifies the caller before any response reveals something about the path or its
-// parameters. While too many requests are waiting to be charged, it rejects requests without
-// identifying the caller, because a rejection must cost as little as possible. For the same reason,
-// such requests are missing from the request log, whose rows would add to the load of the database.
+// parameters.
 func (a *api) authenticate(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := a.svc.Overloaded(); err != nil {
-			web.Fail(w, r, err)
-			return
-		}
 		w.Header().Add("Vary", "Authorization, X-API-Key")
 		event := web.EventOf(r.Context())
 		event.Channel, event.Logged = cola.ChannelREST, true
@@ -61,6 +55,31 @@ func (a *API) ServeAs(w http.ResponseWriter, r *http.Request, c cola.Caller) {
 	a.ServeHTTP(w, r.WithContext(ctx))
 }
 
+// shed rejects requests to operations while the process is overloaded. A rejection must cost as
+// little as possible, so it comes before everything else: the caller isn't identified, and the
+// request is neither logged nor recorded for its account.
+func (a *api) shed(cors web.CORS) func(http.Handler) http.Handler {
+	setHeaders := cors.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if isOperation(r) {
+				if err := a.svc.Overloaded(); err != nil {
+					setHeaders.ServeHTTP(w, r)
+					web.Fail(w, r, err)
+					return
+				}
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// isOperation reports whether a request is for an operation, even an unknown one, and not for the
+// OpenAPI document or a preflight.
+func isOperation(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, basePath+"/") && r.URL.Path != specPath && r.Method != http.MethodOptions
+}
+
 // serve runs an operation for the caller in the request's context.
 func (a *api) serve(op *operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +93,7 @@ func (a *api) serve(op *operation) http.HandlerFunc {
 		}
 		event := web.EventOf(r.Context())
 		event.Meter = op.Meter
-		res, state, err := op.call(r, event.Caller)
+		res, state, err := a.call(op, r, event.Caller)
 		event.Units = state.Charged
 		web.SetQuota(w.Header(), state)
 		if err != nil {
@@ -83,6 +102,20 @@ func (a *api) serve(op *operation) http.HandlerFunc {
 		}
 		a.writeResult(w, r, res, mediaType)
 	}
+}
+
+// call runs an operation as part of the work that Overloaded limits. Operations with a body are
+// exempt, because their clients may send it slowly.
+func (a *api) call(op *operation, r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
+	if op.method() != http.MethodGet {
+		return op.call(r, caller)
+	}
+	leave, err := a.svc.Enter()
+	if err != nil {
+		return result{}, cola.QuotaState{}, err
+	}
+	defer leave()
+	return op.call(r, caller)
 }
 
 // refuse rejects an authenticated request before any operation runs. The request counts toward the
@@ -115,7 +148,7 @@ func (a *api) pathNotFoundError(r *http.Request) error {
 		"/docs":         "/docs",
 		"/healthz":      "/healthz",
 		"/readyz":       "/readyz",
-		"/openapi.json": basePath + "/openapi.json",
+		"/openapi.json": specPath,
 	}
 	for i := range a.ops {
 		if a.ops[i].PathParam.Name == "" {

@@ -32,8 +32,11 @@ import (
 // it. Methods with a caller are for authenticated requests and, except for Suggest, count toward
 // the rate limit. They return the quota state even with an error, if it is known.
 type Service interface {
-	// Overloaded returns the error for any request while too many are waiting to be charged, or nil.
+	// Overloaded returns the error for any request while too many are in progress or waiting to be
+	// charged, or nil.
 	Overloaded() error
+	// Enter starts the work on a request, or returns the error of Overloaded. leave ends the work.
+	Enter() (leave func(), err error)
 	// Refuse admits a request that the API itself rejects, and returns the rejection, or another
 	// error if the request is not admitted. It is free.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
@@ -141,6 +144,9 @@ type Options struct {
 // basePath is the path of the API under the service's root.
 const basePath = "/api/v1"
 
+// specPath is the path of the OpenAPI document.
+const specPath = basePath + "/openapi.json"
+
 // api is the HTTP handler's state.
 type api struct {
 	svc            Service
@@ -225,13 +231,13 @@ func (o Options) withDefaults() Options {
 // publicRoutes returns the GET routes without credentials.
 func (a *api) publicRoutes() map[string]http.HandlerFunc {
 	routes := map[string]http.HandlerFunc{
-		unsubscribePath:            a.showUnsubscribe,
-		confirmPath:                a.showConfirm,
-		feedPath:                   a.feed,
-		"/healthz":                 a.health,
-		"/readyz":                  a.ready,
-		"/images/{image}":          a.image,
-		basePath + "/openapi.json": a.serveDocument(&a.spec),
+		unsubscribePath:   a.showUnsubscribe,
+		confirmPath:       a.showConfirm,
+		feedPath:          a.feed,
+		"/healthz":        a.health,
+		"/readyz":         a.ready,
+		"/images/{image}": a.image,
+		specPath:          a.serveDocument(&a.spec),
 	}
 	maps.Copy(routes, a.discoveryRoutes())
 	return routes
@@ -259,7 +265,7 @@ func (a *api) routePatterns() map[string]bool {
 func (a *api) routes() http.Handler {
 	root := chi.NewRouter()
 	cors := web.CORS{Exposed: append(listHeaders(), "ETag", "Location", replayedHeader)}
-	root.Use(a.begin, a.recorder.Record, web.WithChallenge(a.opts.Resource), canonicalPath,
+	root.Use(a.begin, a.shed(cors), a.recorder.Record, web.WithChallenge(a.opts.Resource), canonicalPath,
 		cors.Handler, web.Compress(), web.Recover)
 	root.NotFound(a.notFoundPublic)
 	root.MethodNotAllowed(a.methodNotAllowedPublic)

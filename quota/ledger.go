@@ -35,7 +35,9 @@ package quota
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,6 +49,11 @@ import (
 // chargeTimeout limits every charge. A charge that is not committed by then is rejected as
 // unavailable.
 const chargeTimeout = 5 * time.Second
+
+// workingPerProcessor limits the requests in progress, for each processor. A request waits for the
+// processor behind all others that are in progress, so fewer make an overloaded process faster for
+// those that it accepts; too few would make batches small.
+const workingPerProcessor = 64
 
 // Options configures a Ledger. The zero value is valid.
 type Options struct {
@@ -67,6 +74,10 @@ type Ledger struct {
 	breaker  *circuitBreaker
 	inDoubt  *inDoubt
 	failures *failureLog
+
+	working    atomic.Int64 // requests between Enter and leave
+	maxWorking int64
+	leave      func() // ends the work on a request
 
 	closing sync.Once
 	stop    chan struct{} // closed when Close starts
@@ -96,7 +107,10 @@ func New(st store.Ledger, o Options) *Ledger {
 		failures: &failureLog{log: o.Logger},
 		stop:     make(chan struct{}),
 		ended:    make(chan struct{}),
+
+		maxWorking: int64(workingPerProcessor * runtime.GOMAXPROCS(0)),
 	}
+	l.leave = func() { l.working.Add(-1) }
 	l.metrics = newMetrics(o.Metrics, l)
 	go l.run()
 	return l
@@ -136,11 +150,30 @@ func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 	return state, err
 }
 
-// Overloaded returns the error with which charges of any account are rejected now because they would
-// wait too long, or nil. Call it for each request before the first work on it: only if a rejection
-// costs much less than a response does an overloaded process keep its throughput.
+// Overloaded returns the error with which a request is rejected now because it would wait too long
+// for a processor or its charge, whatever its account, or nil. Call it for each request before the
+// first work on it: only if a rejection costs much less than a response does an overloaded process
+// keep its throughput.
 func (l *Ledger) Overloaded() error {
-	err := l.queue.admit(0)
+	if l.working.Load() >= l.maxWorking {
+		return l.reject(cola.Overloaded(time.Second))
+	}
+	return l.reject(l.queue.admit(0))
+}
+
+// Enter starts the work on a request whose caller is known. It returns the error of Overloaded, or
+// the function that ends the work. Call that before writing the response, so that a slow client
+// can't keep others out.
+func (l *Ledger) Enter() (leave func(), err error) {
+	if l.working.Add(1) > l.maxWorking {
+		l.leave()
+		return nil, l.reject(cola.Overloaded(time.Second))
+	}
+	return l.leave, nil
+}
+
+// reject counts an error for a request that is rejected before it is charged, and returns it.
+func (l *Ledger) reject(err error) error {
 	if err != nil {
 		l.metrics.countRejection(err)
 	}

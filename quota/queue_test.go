@@ -110,6 +110,29 @@ func TestOverload(t *testing.T) {
 	})
 }
 
+// TestEnter checks that only as many requests as the processors can take are worked on at a time.
+func TestEnter(t *testing.T) {
+	l := New(newFakeLedger(cola.TierPro), Options{})
+	defer l.Close()
+	var leave func()
+	for n := range int(l.maxWorking) {
+		var err error
+		if leave, err = l.Enter(); err != nil || l.Overloaded() != nil && n+1 < int(l.maxWorking) {
+			t.Fatalf("request %d: error = %v, overloaded: %v; want nil, nil", n+1, err, l.Overloaded())
+		}
+	}
+	if _, err := l.Enter(); !isOverloaded(err) || !isOverloaded(l.Overloaded()) {
+		t.Errorf("at the limit: error = %v, overloaded: %v", err, l.Overloaded())
+	}
+	leave()
+	if err := l.Overloaded(); err != nil {
+		t.Errorf("below the limit again: %v", err)
+	}
+	if _, err := l.Enter(); err != nil {
+		t.Errorf("below the limit again: error = %v", err)
+	}
+}
+
 // TestStall checks that charges that arrive while one batch is slow are accepted, and that the
 // stall does not cause rejections afterward.
 func TestStall(t *testing.T) {

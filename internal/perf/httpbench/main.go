@@ -35,6 +35,14 @@ type options struct {
 	rate      int           // requests per second, then
 }
 
+// profile returns the start of the paths of a server's profiles, or "" for none.
+func (o options) profile(t *target, step string) string {
+	if o.profiles == "" || t.admin == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/%s-%s", o.profiles, t.name, step)
+}
+
 // sliceDuration is how long a step measures one server before it turns to the next one, so that
 // other load on the machine affects all of them.
 const sliceDuration = 5 * time.Second
@@ -118,8 +126,8 @@ func step(ctx context.Context, o options, targets []*target, clients int) error 
 	for n := range slices {
 		for _, t := range targets {
 			profiles := ""
-			if n == 0 && o.profiles != "" && t.admin != "" {
-				profiles = fmt.Sprintf("%s/%s-%d", o.profiles, t.name, clients)
+			if n == 0 {
+				profiles = o.profile(t, strconv.Itoa(clients))
 			}
 			if err := t.measure(ctx, o.duration/time.Duration(slices), clients, profiles); err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)

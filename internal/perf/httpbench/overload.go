@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/colaregistry/colaregistry/internal/perf/measure"
 )
@@ -19,7 +22,7 @@ func overload(ctx context.Context, o options, targets []*target) error {
 	sums := make([]overloaded, len(targets))
 	for range max(1, int(o.duration/sliceDuration)) {
 		for i, t := range targets {
-			if err := t.overload(ctx, &sums[i], o.clients[len(o.clients)-1], o.overload); err != nil {
+			if err := t.overload(ctx, &sums[i], o.clients[len(o.clients)-1], o.overload, o.profile(t, "overload")); err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
 			}
 		}
@@ -42,7 +45,7 @@ type overloaded struct {
 }
 
 // overload adds one slice at the sustained rate and one at a multiple of it.
-func (t *target) overload(ctx context.Context, sum *overloaded, clients int, factor float64) error {
+func (t *target) overload(ctx context.Context, sum *overloaded, clients int, factor float64, profiles string) error {
 	t.result = result{}
 	if err := t.measure(ctx, sliceDuration, clients, ""); err != nil {
 		return err
@@ -50,6 +53,10 @@ func (t *target) overload(ctx context.Context, sum *overloaded, clients int, fac
 	sum.sustained += t.result.Statuses[http.StatusOK]
 	sum.sustainedTook += t.result.took
 	rate := factor * t.rate()
+	var profiling errgroup.Group
+	if profiles != "" {
+		profiling.Go(func() error { return saveProfile(ctx, t.admin, "profile", sliceDuration, profiles+".profile") })
+	}
 	before := t.server.CPU()
 	found, err := measure.SearchAt(ctx, t.server.Address, t.keys, rate, min(int(rate), maxConnections), sliceDuration)
 	sum.took += sliceDuration
@@ -61,7 +68,7 @@ func (t *target) overload(ctx context.Context, sum *overloaded, clients int, fac
 	if n := found.Rejected.Statuses[http.StatusServiceUnavailable] + found.Rejected.Refused(); n != len(found.Rejected.Latencies) {
 		return fmt.Errorf("responses by status: %v", found.Rejected.Statuses)
 	}
-	return err
+	return errors.Join(err, profiling.Wait())
 }
 
 func (s *overloaded) print(name string) {
