@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -92,29 +93,9 @@ func (b *Billing) idempotencyKey(operation string, account cola.AccountID, value
 // checkOut returns the address of a Checkout session for a price. It reuses an open session for the
 // price and expires others, so that a customer with several tabs can't subscribe twice.
 func (b *Billing) checkOut(ctx context.Context, record store.Subscription, t cola.Tier, price string) (string, error) {
-	list := &stripe.CheckoutSessionListParams{Customer: stripe.String(record.Customer)}
-	list.Limit = stripe.Int64(20)
-	sessions := b.stripe.V1CheckoutSessions.List(ctx, list)
-	if err := sessions.Err(); err != nil {
-		return "", stripeError("list checkout sessions", err)
-	}
-	latest, reused := "", "" // of all sessions, newest first
-	for _, s := range sessions.Data() {
-		if latest == "" {
-			latest = s.ID
-		}
-		switch {
-		case s.Status != stripe.CheckoutSessionStatusOpen:
-		case reused == "" && s.Metadata["price"] == price && s.URL != "":
-			reused = s.URL
-		default:
-			if _, err := b.stripe.V1CheckoutSessions.Expire(ctx, s.ID, nil); err != nil && !isRejected(err) { // it may have ended
-				return "", stripeError("expire checkout session", err)
-			}
-		}
-	}
-	if reused != "" {
-		return reused, nil
+	latest, reused, err := b.expireSessions(ctx, record.Customer, price)
+	if err != nil || reused != "" {
+		return reused, err
 	}
 	metadata := b.metadata(record.Account)
 	metadata["price"] = price
@@ -132,6 +113,30 @@ func (b *Billing) checkOut(ctx context.Context, record store.Subscription, t col
 		return "", stripeError("create checkout session", err)
 	}
 	return session.URL, nil
+}
+
+// expireSessions expires the open Checkout sessions of a customer, except the newest one for the price
+// to keep. It returns the address of that one, and the ID of the customer's latest session.
+func (b *Billing) expireSessions(ctx context.Context, customer, keep string) (latest, kept string, err error) {
+	list := &stripe.CheckoutSessionListParams{Customer: stripe.String(customer)}
+	list.Limit = stripe.Int64(20)
+	sessions := b.stripe.V1CheckoutSessions.List(ctx, list)
+	if err := sessions.Err(); err != nil {
+		return "", "", stripeError("list checkout sessions", err)
+	}
+	for _, s := range sessions.Data() { // newest first
+		latest = cmp.Or(latest, s.ID)
+		switch {
+		case s.Status != stripe.CheckoutSessionStatusOpen:
+		case keep != "" && kept == "" && s.Metadata["price"] == keep && s.URL != "":
+			kept = s.URL
+		default:
+			if _, err := b.stripe.V1CheckoutSessions.Expire(ctx, s.ID, nil); err != nil && !isRejected(err) { // it may have ended
+				return "", "", stripeError("expire checkout session", err)
+			}
+		}
+	}
+	return latest, kept, nil
 }
 
 // changeFlow returns the page of the customer portal that changes a subscription to a tier, or nil for
