@@ -39,9 +39,18 @@ func (s *Service) authorizeLeaving(ctx context.Context, c cola.Caller) (cola.Quo
 	return state, checkHolder(c)
 }
 
-// LeavingAccount returns the caller's account, even if its deletion was requested.
-func (s *Service) LeavingAccount(ctx context.Context, c cola.Caller) (Account, cola.QuotaState, error) {
-	state, err := s.authorizeLeaving(ctx, c)
+// authorizeSuspended is authorizeLeaving, but also accepts accounts that the operator has suspended.
+func (s *Service) authorizeSuspended(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
+	state, err := s.Standing(ctx, c)
+	if err != nil && cola.CodeOf(err) != cola.CodeAccountSuspended {
+		return state, err
+	}
+	return state, checkHolder(c)
+}
+
+// SuspendedAccount returns the caller's account, even if it is suspended or its deletion was requested.
+func (s *Service) SuspendedAccount(ctx context.Context, c cola.Caller) (Account, cola.QuotaState, error) {
+	state, err := s.authorizeSuspended(ctx, c)
 	if err != nil {
 		return Account{}, state, err
 	}
@@ -49,8 +58,10 @@ func (s *Service) LeavingAccount(ctx context.Context, c cola.Caller) (Account, c
 }
 
 // DeleteAccount schedules the deletion of the caller's account, and rejects its credentials from now
-// on. typed must be the account's Confirmation, ignoring ASCII letter case. After CodeUnavailable
-// the outcome may be unknown.
+// on. typed must be the account's Confirmation, ignoring ASCII letter case. DeleteAccount fails with
+// CodeValidation if the account's subscription renews, so that nobody loses a plan by mistake; if it
+// is started or resumed later, AccountDeleter ends it. After CodeUnavailable the outcome may be
+// unknown.
 func (s *Service) DeleteAccount(ctx context.Context, c cola.Caller, typed string) (cola.QuotaState, error) {
 	account, state, err := s.Account(ctx, c)
 	if err != nil {
@@ -62,7 +73,14 @@ func (s *Service) DeleteAccount(ctx context.Context, c cola.Caller, typed string
 		problem.Details = map[string]any{"confirmation": []string{"This doesn't match."}}
 		return state, problem
 	}
-	if err := CheckSubscription(ctx, s.store, c.Account); err != nil {
+	remedy := "Contact your administrator to cancel it first."
+	if s.billing != nil {
+		remedy = "Cancel it on the Plans page first."
+		if err := s.billing.PrepareDeletion(ctx, c.Account); err != nil {
+			return state, s.billingError(c, "prepare deletion", err)
+		}
+	}
+	if err := CheckSubscription(ctx, s.store, c.Account, remedy); err != nil {
 		return state, err
 	}
 	err = s.changeManaged(ctx, "request deletion", deleteUnconfirmed, nil, func(ctx context.Context) error {
@@ -79,9 +97,9 @@ type SubscriptionReader interface {
 	SubscriptionOf(context.Context, cola.AccountID) (store.Subscription, error)
 }
 
-// CheckSubscription returns a CodeValidation error if the account's subscription would still be billed
-// after a deletion of the account.
-func CheckSubscription(ctx context.Context, st SubscriptionReader, id cola.AccountID) error {
+// CheckSubscription returns a CodeValidation error with a remedy if the account's subscription renews,
+// as last read from Stripe.
+func CheckSubscription(ctx context.Context, st SubscriptionReader, id cola.AccountID, remedy string) error {
 	s, err := st.SubscriptionOf(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !s.Renews() {
 		return nil
@@ -89,8 +107,8 @@ func CheckSubscription(ctx context.Context, st SubscriptionReader, id cola.Accou
 	if err != nil {
 		return storeError(err, "read subscription")
 	}
-	problem := cola.Errorf(cola.CodeValidation, "The account has a subscription that renews. Cancel it first.")
-	problem.Details = map[string]any{"confirmation": []string{"You have a subscription that renews. Cancel it on the Plans page first."}}
+	problem := cola.Errorf(cola.CodeValidation, "The account has a subscription that renews. %s", remedy)
+	problem.Details = map[string]any{"confirmation": []string{problem.Message}}
 	return problem
 }
 
@@ -124,9 +142,9 @@ const (
 type AccountDeleter struct {
 	Store  store.AccountDeletion
 	Logger *slog.Logger
-	// Before is called before the data of an account is deleted, for example to cancel its
-	// subscription at a payment provider; may be nil. The deletion waits until it succeeds. It may be
-	// called several times for an account, also by several processes at once.
+	// Before is called before any data of an account is deleted, to end its billing; may be nil. If it
+	// fails, the next round tries again. It may be called several times for an account, also by
+	// several processes at once.
 	Before func(context.Context, store.Account) error
 }
 

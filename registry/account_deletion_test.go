@@ -44,19 +44,19 @@ func TestDeleteAccount(t *testing.T) {
 	if _, err := w.Admit(t.Context(), key); !cola.IsDeletionRequested(err) {
 		t.Errorf("request with a key = %v, want account_suspended", err)
 	}
-	_, _, leaving := w.LeavingAccount(t.Context(), key)
+	_, _, suspended := w.SuspendedAccount(t.Context(), key)
 	for name, err := range map[string]error{
-		"ExportAccount":  errorOf(w.ExportAccount(t.Context(), key, io.Discard)),
-		"KeepAccount":    errorOf(w.KeepAccount(t.Context(), key)),
-		"LeavingAccount": leaving,
+		"ExportAccount":    errorOf(w.ExportAccount(t.Context(), key, io.Discard)),
+		"KeepAccount":      errorOf(w.KeepAccount(t.Context(), key)),
+		"SuspendedAccount": suspended,
 	} {
 		if code(err) != cola.CodeForbidden {
 			t.Errorf("%s with a key: %v, want forbidden", name, err)
 		}
 	}
-	a, _, err := w.LeavingAccount(t.Context(), holder)
+	a, _, err := w.SuspendedAccount(t.Context(), holder)
 	if err != nil || !a.DeletesAt.Equal(testNow.Add(store.DeletionDelay)) {
-		t.Errorf("LeavingAccount = %+v, %v, want a deletion in seven days", a, err)
+		t.Errorf("SuspendedAccount = %+v, %v, want a deletion in seven days", a, err)
 	}
 	w.advance(store.DeletionDelay - time.Second)
 	for range 2 {

@@ -64,7 +64,7 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 		body.After = "If you didn’t request this, sign in, keep the account, and sign out other sessions."
 	case store.EventDeletionCanceled:
 		p.Subject = "Your account won’t be deleted"
-		body.Paragraphs = []string{fmt.Sprintf("The deletion of your account was canceled at %s. Everything works as before.", at)}
+		body.Paragraphs = []string{fmt.Sprintf("The deletion of your account was canceled at %s.", at)}
 	case store.EventDeleted:
 		p.Subject = "Your account was deleted"
 		body = notice{Paragraphs: []string{"Your account and its data were deleted, as requested. Usage totals are kept without your address."}}

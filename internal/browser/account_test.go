@@ -42,6 +42,6 @@ func TestDeleteAndKeepAccount(t *testing.T) {
 	look("account-leaving")
 	b.open(registrytest.PublicURL + "/keys")
 	b.press("Keep my account")
-	b.shows("active again", "Overview")
+	b.shows("was canceled", "Overview")
 	b.checkErrors("deleting and keeping an account")
 }
