@@ -13,11 +13,14 @@ const (
 	// hasAddress selects accounts with an email address.
 	hasAddress         = `email NOT LIKE '%://%#%'`
 	insertAccountEmail = `INSERT INTO account_emails (account_id, event, about, once, address, created_at, next_attempt_at)
-		SELECT id, $2, $3, $4, $5, $6, $6 FROM accounts WHERE id = $1 AND deleted_at IS NULL AND ` + hasAddress + ` ON CONFLICT (account_id, once) DO NOTHING`
+		SELECT id, $2, $3, $4, $5, $6, $6 FROM accounts WHERE id = $1 AND deleted_at IS NULL AND ` + hasAddress + `
+		ON CONFLICT (account_id, once) DO NOTHING`
 	setQuotaEmails = `UPDATE accounts SET no_quota_emails = $2 WHERE id = $1 AND deleted_at IS NULL`
-	// dueAccountEmails excludes email that is too old, and the email that reports a deletion until the deletion is complete.
+	// dueAccountEmails excludes email that is too old, and that of accounts that are being deleted. After the deletion, only the
+	// email that reports it is left.
 	dueAccountEmails = `SELECT e.id FROM account_emails e INNER JOIN accounts a ON a.id = e.account_id
-		WHERE e.next_attempt_at <= $1 AND e.created_at > $3 AND (e.address IS NULL OR a.deletes_at IS NULL) ORDER BY e.next_attempt_at, e.id LIMIT $2 FOR NO KEY UPDATE OF e SKIP LOCKED`
+		WHERE e.next_attempt_at <= $1 AND e.created_at > $3 AND (a.deleted_at IS NULL OR a.deletes_at IS NULL)
+		ORDER BY e.next_attempt_at, e.id LIMIT $2 FOR NO KEY UPDATE OF e SKIP LOCKED`
 	claimAccountEmails   = `UPDATE account_emails SET attempts = attempts + 1, next_attempt_at = $2 WHERE id = ANY($1)`
 	claimedAccountEmails = `SELECT e.id, e.account_id, coalesce(e.address, a.email), e.event, e.about, e.created_at, e.attempts
 		FROM account_emails e INNER JOIN accounts a ON a.id = e.account_id WHERE e.id = ANY($1) ORDER BY e.id`

@@ -84,6 +84,7 @@ func deletionQueuesEmail(t *testing.T, st store.Store, c *clock) {
 		{"a@example.com", store.EventDeletionRequested, at},
 	}, sendAccountEmails(t, st))
 	c.advance(anHour)
+	mustDo(t, st.AddIdentity(t.Context(), a.ID, identity("1"))) // queues email that is never sent
 	if _, err := st.DeleteAccountData(t.Context(), a.ID); err != nil { // only the first step
 		t.Fatal(err)
 	}
