@@ -25,7 +25,7 @@ const (
 // PaidPlan is the subscription of an account to a plan.
 type PaidPlan struct {
 	State      PlanState
-	Tier       cola.Tier // that is paid for
+	Tier       cola.Tier // the plan's tier
 	Granted    cola.Tier // tier that the subscription gives the account
 	RenewsAt   time.Time // zero unless active or past due
 	EndsAt     time.Time // zero unless ending or ended

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -41,22 +42,29 @@ func (b *Billing) ChangePlan(ctx context.Context, account cola.AccountID, t cola
 		return "", err
 	}
 	record, sub, err := b.sync(ctx, account, "")
-	if errors.Is(err, store.ErrNotFound) {
-		record, err = b.addCustomer(ctx, account)
-	}
+	missing := errors.Is(err, store.ErrNotFound)
 	switch {
-	case err != nil:
+	case err != nil && !missing:
 		return "", err
-	case record.Live():
+	case err == nil && record.Live():
 		return b.openPortal(ctx, record, b.changeFlow(record, sub.item, t, prices.prices[t]), b.opts.PublicURL+plansPath)
 	case t.MonthlyPrice() == 0:
 		return b.opts.PublicURL + plansPath, nil
+	case missing:
+		if record, err = b.addCustomer(ctx, account); err != nil {
+			return "", err
+		}
 	}
 	return b.checkOut(ctx, record, t, prices.prices[t])
 }
 
-// addCustomer creates the customer of an account. Stripe returns the same customer if the process ends
-// before it is stored.
+// maxReplacements limits how many customers of an account, each deleted at Stripe, are replaced within
+// the time for which Stripe repeats responses.
+const maxReplacements = 10
+
+// addCustomer creates the customer of an account. Stripe repeats its response if the process ends
+// before the customer is stored, but also if the customer was deleted since then. A deleted customer's ID
+// becomes part of the next idempotency key, so that processes agree on the replacement.
 func (b *Billing) addCustomer(ctx context.Context, id cola.AccountID) (store.Subscription, error) {
 	account, err := b.store.Account(ctx, id)
 	if err != nil {
@@ -66,13 +74,23 @@ func (b *Billing) addCustomer(ctx context.Context, id cola.AccountID) (store.Sub
 	if !store.IsIdentityName(account.Email) {
 		params.Email = stripe.String(account.Email)
 	}
-	// A deleted customer is replaced by a new one at another time than it was created.
-	params.SetIdempotencyKey(b.idempotencyKey("customer", id, account.Email, b.now().UTC().Format(time.DateOnly)))
-	customer, err := b.stripe.V1Customers.Create(ctx, params)
-	if err != nil {
-		return store.Subscription{}, stripeError("create customer", err)
+	deleted := ""
+	for range maxReplacements {
+		params.SetIdempotencyKey(b.idempotencyKey("customer", id, account.Email, deleted))
+		created, err := b.stripe.V1Customers.Create(ctx, params)
+		if err != nil {
+			return store.Subscription{}, stripeError("create customer", err)
+		}
+		current, err := b.stripe.V1Customers.Retrieve(ctx, created.ID, nil)
+		if err != nil {
+			return store.Subscription{}, stripeError("read customer", err)
+		}
+		if !current.Deleted {
+			return b.store.AddCustomer(ctx, id, created.ID)
+		}
+		deleted = created.ID
 	}
-	return b.store.AddCustomer(ctx, id, customer.ID)
+	return store.Subscription{}, fmt.Errorf("create customer: %d were deleted at Stripe today", maxReplacements)
 }
 
 // metadata returns the data by which an operator finds an account in Stripe's dashboard.
