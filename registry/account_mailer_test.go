@@ -46,7 +46,7 @@ func TestAccountMailer(t *testing.T) {
 	w.spend(t, ann, cola.TierFree.Limits().ListRecords)
 	round() // the next check is due in five minutes
 	w.advance(5 * time.Minute)
-	round("ann@example.com quota list_records 100")
+	round("ann@example.com quota list_records 100 free")
 	first, second = newMailer(), newMailer() // restarted
 	round()
 

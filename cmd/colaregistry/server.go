@@ -114,7 +114,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.servedImages(),
 		operators: c.Operators, requestLogDays: c.RequestLogDays, billing: s.billing,
 	})
-	mailer, err := c.mailer(d.vault, d.publicURL, c.SiteName, c.Company, env.log)
+	mailer, err := c.mailer(d.vault, d.publicURL, upgradeURL, c.SiteName, c.Company, env.log)
 	if err != nil {
 		return nil, err
 	}

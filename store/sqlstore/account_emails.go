@@ -72,8 +72,10 @@ func queueAccountEmailTo(ctx context.Context, tx Tx, account cola.AccountID, eve
 func quotaEmails(meter cola.Meter) string {
 	column := map[cola.Meter]string{cola.MeterDetailViews: "detail_views", cola.MeterListRecords: "list_records"}[meter]
 	return `INSERT INTO account_emails (account_id, event, about, once, created_at, next_attempt_at)
-		SELECT a.id, '` + string(store.EventQuota) + `', $6, $4, $7, $7 FROM usage_months m INNER JOIN accounts a ON a.id = m.account_id
-		WHERE m.period = $1 AND a.tier = $2 AND m.` + column + ` >= $3 AND a.suspended_at IS NULL AND NOT a.no_quota_emails AND a.` + hasAddress + `
+		SELECT a.id, '` + string(store.EventQuota) + `', $6, $4, $7, $7
+		FROM usage_months m INNER JOIN accounts a ON a.id = m.account_id
+		WHERE m.period = $1 AND a.tier = $2 AND m.` + column + ` >= $3
+			AND a.suspended_at IS NULL AND NOT a.no_quota_emails AND a.` + hasAddress + `
 			AND NOT EXISTS (SELECT 1 FROM account_emails e WHERE e.account_id = a.id AND e.once IN ($4, $5)) LIMIT $8
 		ON CONFLICT (account_id, once) DO NOTHING`
 }
@@ -120,9 +122,9 @@ func (s *Store) queueQuotaEmails(
 				return err
 			}
 			period := cola.PeriodOf(now).String()
-			once := func(threshold int) string { return fmt.Sprintf("quota/%s/%s/%d", period, meter, threshold) }
+			once := func(threshold int) string { return fmt.Sprintf("quota/%s/%s/%s/%d", period, tier, meter, threshold) }
 			n, err = tx.Exec(ctx, query, period, string(tier), (limit*threshold+99)/100, once(threshold),
-				once(store.QuotaThresholds()[0]), store.QuotaUse{Meter: meter, Percent: threshold}.String(), now, most)
+				once(store.QuotaThresholds()[0]), store.QuotaUse{Meter: meter, Percent: threshold, Tier: tier}.String(), now, most)
 			return err
 		})
 		if err != nil {
