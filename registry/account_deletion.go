@@ -3,8 +3,10 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,7 +135,7 @@ func (s *Service) KeepAccount(ctx context.Context, c cola.Caller) (cola.QuotaSta
 const (
 	// deletionInterval is the pause between rounds of an AccountDeleter.
 	deletionInterval = time.Minute
-	// maxDeletions limits the accounts of one round.
+	// maxDeletions limits the accounts that are read at once.
 	maxDeletions = 100
 )
 
@@ -146,6 +148,8 @@ type AccountDeleter struct {
 	// fails, the next round tries again. It may be called several times for an account, also by
 	// several processes at once.
 	Before func(context.Context, store.Account) error
+
+	failing map[cola.AccountID]bool // accounts whose failure was logged
 }
 
 // Run deletes due accounts every minute until the context ends. It starts after a random delay, so
@@ -157,20 +161,47 @@ func (d *AccountDeleter) Run(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		if err := d.DeleteDue(ctx); err != nil && ctx.Err() == nil {
-			d.Logger.Error("deleting accounts failed; retrying every minute", "error", err)
+		_ = d.DeleteDue(ctx) // logged
+	}
+}
+
+// DeleteDue deletes the accounts that are due. A failure doesn't affect other accounts. It logs the
+// first of consecutive failures of an account, and its recovery.
+func (d *AccountDeleter) DeleteDue(ctx context.Context) error {
+	var errs []error
+	tried := map[cola.AccountID]bool{}
+	for {
+		due, err := d.Store.DueDeletions(ctx, maxDeletions+len(errs)) // those that failed are due again
+		due = slices.DeleteFunc(due, func(a store.Account) bool { return tried[a.ID] })
+		d.report(ctx, 0, err)
+		if err != nil || len(due) == 0 || ctx.Err() != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		for _, a := range due {
+			tried[a.ID] = true
+			err := d.delete(ctx, a)
+			d.report(ctx, a.ID, err)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("account %d: %w", a.ID, err))
+			}
 		}
 	}
 }
 
-// DeleteDue deletes the accounts that are due. A failure doesn't affect other accounts.
-func (d *AccountDeleter) DeleteDue(ctx context.Context) error {
-	due, err := d.Store.DueDeletions(ctx, maxDeletions)
-	errs := []error{err}
-	for _, a := range due {
-		errs = append(errs, d.delete(ctx, a))
+// report logs a failure to delete an account, or to find the accounts that are due if id is 0, unless it
+// has logged an earlier one. It also logs the recovery.
+func (d *AccountDeleter) report(ctx context.Context, id cola.AccountID, err error) {
+	switch {
+	case err == nil && d.failing[id]:
+		d.Logger.Info("deleting accounts recovered", "account", int64(id))
+		delete(d.failing, id)
+	case err != nil && !d.failing[id] && ctx.Err() == nil:
+		d.Logger.Error("deleting accounts failed; retrying every minute", "account", int64(id), "error", err)
+		if d.failing == nil {
+			d.failing = map[cola.AccountID]bool{}
+		}
+		d.failing[id] = true
 	}
-	return errors.Join(errs...)
 }
 
 func (d *AccountDeleter) delete(ctx context.Context, a store.Account) error {

@@ -1,10 +1,13 @@
 package registry_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,5 +170,52 @@ func TestAccountDeleter(t *testing.T) {
 		if code(err) != cola.CodeUnauthorized {
 			t.Errorf("%s with a session of a deleted account = %v, want unauthorized", name, err)
 		}
+	}
+}
+
+// TestBlockedDeletions blocks more accounts than are read at once: those after them are deleted, and the
+// log names each blocked account once.
+func TestBlockedDeletions(t *testing.T) {
+	w := mustWorld(t, 0)
+	const blocked = 101
+	var last store.Account
+	for i := range blocked + 1 {
+		a, err := w.store.CreateAccount(t.Context(), fmt.Sprintf("a%d@example.com", i), cola.TierFree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.store.RequestDeletion(t.Context(), a.ID, time.Duration(i)); err != nil {
+			t.Fatal(err)
+		}
+		last = a
+	}
+	w.advance(time.Hour)
+	var log bytes.Buffer
+	failing := true
+	d := registry.AccountDeleter{
+		Store: w.store, Logger: slog.New(slog.NewTextHandler(&log, nil)), Before: func(_ context.Context, a store.Account) error {
+			if failing && a.ID != last.ID {
+				return errors.New("payment provider unavailable")
+			}
+			return nil
+		},
+	}
+	for range 2 {
+		if err := d.DeleteDue(t.Context()); err == nil {
+			t.Error("no error although accounts are blocked")
+		}
+	}
+	if _, err := w.store.Account(t.Context(), last.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the account after the blocked ones: %v, want ErrNotFound", err)
+	}
+	if n := strings.Count(log.String(), "level=ERROR"); n != blocked {
+		t.Errorf("%d errors logged, want %d", n, blocked)
+	}
+	failing = false
+	if err := d.DeleteDue(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(log.String(), "recovered"); n != blocked {
+		t.Errorf("%d recoveries logged, want %d", n, blocked)
 	}
 }
