@@ -58,8 +58,8 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 			return p, err
 		}
 		p.Subject = "Your account will be deleted"
-		body.Paragraphs = []string{fmt.Sprintf("Your account and its data will be deleted at %s on %s. Until then, requests are "+
-			"rejected, alerts are on hold, and you can sign in to keep the account or download your data.",
+		body.Paragraphs = []string{fmt.Sprintf("Your account and its data will be deleted at %s on %s. "+
+			"Until then, requests are rejected, alerts are on hold, and you can sign in to keep the account or download your data.",
 			clockTime(deletes), day(cola.DateOf(deletes.UTC())))}
 		body.Button = "Keep my account"
 		body.After = "If you didn’t request this, sign in, keep the account, and sign out other sessions."
@@ -70,7 +70,8 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 		p.Subject = "Your account was deleted"
 		body = notice{Paragraphs: []string{"Your account and its data were deleted, as requested. " +
 			"Usage totals are kept without your address."}}
-		p.Reason = fmt.Sprintf("Sent to %s because your %s account was deleted. This is the last email about it.", e.To, p.Site)
+		p.Reason = fmt.Sprintf("Sent to %s because your %s account was deleted. This is the last email about it.",
+			e.To, p.Site)
 	case store.EventQuota:
 		if err := s.quota(&p, &body, e); err != nil {
 			return p, err
@@ -110,6 +111,7 @@ func (s *Sender) quota(p *page, body *notice, e store.AccountEmail) error {
 	if !use.Tier.Largest() {
 		body.After = advice + ", change your plan: " + s.upgrade
 	}
-	p.Reason = fmt.Sprintf("Sent to %s once a month at 80%% and at 100%% of a quota. Turn this off at %s/account.", e.To, s.public)
+	p.Reason = fmt.Sprintf("Sent to %s once a month at 80%% and at 100%% of a quota. Turn this off at %s/account.",
+		e.To, s.public)
 	return nil
 }

@@ -16,13 +16,14 @@ const (
 		SELECT id, $2, $3, $4, $5, $6, $6 FROM accounts WHERE id = $1 AND deleted_at IS NULL AND ` + hasAddress + `
 		ON CONFLICT (account_id, once) DO NOTHING`
 	setQuotaEmails = `UPDATE accounts SET no_quota_emails = $2 WHERE id = $1 AND deleted_at IS NULL`
-	// dueAccountEmails excludes email that is too old, and that of accounts that are being deleted. After the deletion, only the
-	// email that reports it is left.
+	// dueAccountEmails excludes email that is too old, and that of accounts that are being deleted.
+	// After the deletion, only the email that reports it is left.
 	dueAccountEmails = `SELECT e.id FROM account_emails e INNER JOIN accounts a ON a.id = e.account_id
 		WHERE e.next_attempt_at <= $1 AND e.created_at > $3 AND (a.deleted_at IS NULL OR a.deletes_at IS NULL)
 		ORDER BY e.next_attempt_at, e.id LIMIT $2 FOR NO KEY UPDATE OF e SKIP LOCKED`
 	claimAccountEmails   = `UPDATE account_emails SET attempts = attempts + 1, next_attempt_at = $2 WHERE id = ANY($1)`
-	claimedAccountEmails = `SELECT e.id, e.account_id, coalesce(e.address, a.email), e.event, e.about, e.created_at, e.attempts
+	claimedAccountEmails = `SELECT e.id, e.account_id, coalesce(e.address, a.email),
+		e.event, e.about, e.created_at, e.attempts
 		FROM account_emails e INNER JOIN accounts a ON a.id = e.account_id WHERE e.id = ANY($1) ORDER BY e.id`
 	deleteAccountEmail = `DELETE FROM account_emails WHERE id = $1 AND attempts = $2 AND once IS NULL`
 	endAccountEmail    = `UPDATE account_emails SET next_attempt_at = NULL WHERE id = $1 AND attempts = $2`
@@ -140,7 +141,9 @@ func (s *Store) SetQuotaEmails(ctx context.Context, id cola.AccountID, on bool) 
 }
 
 // ClaimAccountEmails implements store.AccountEmails. A claim is a later due time.
-func (s *Store) ClaimAccountEmails(ctx context.Context, limit int, hold time.Duration) (claimed []store.AccountEmail, err error) {
+func (s *Store) ClaimAccountEmails(
+	ctx context.Context, limit int, hold time.Duration,
+) (claimed []store.AccountEmail, err error) {
 	err = s.db.Transact(ctx, "claim account emails", func(ctx context.Context, tx Tx) error {
 		claimed = nil
 		now, err := s.currentTime(ctx, tx)
