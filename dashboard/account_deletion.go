@@ -10,7 +10,7 @@ import (
 
 // deletionService contains the operations for deleting the account.
 type deletionService interface {
-	LeavingAccount(context.Context, cola.Caller) (registry.Account, cola.QuotaState, error)
+	SuspendedAccount(context.Context, cola.Caller) (registry.Account, cola.QuotaState, error)
 	DeleteAccount(ctx context.Context, c cola.Caller, typed string) (cola.QuotaState, error)
 	KeepAccount(context.Context, cola.Caller) (cola.QuotaState, error)
 }
@@ -32,9 +32,9 @@ func deletionRoutes() []route {
 	return routes
 }
 
-// loadLeavingAccount loads an account with a requested deletion.
-func (req *request) loadLeavingAccount() error {
-	account, state, err := req.svc.LeavingAccount(req.ctx(), req.caller)
+// loadSuspendedAccount loads an account that is suspended or whose deletion was requested.
+func (req *request) loadSuspendedAccount() error {
+	account, state, err := req.svc.SuspendedAccount(req.ctx(), req.caller)
 	req.recordQuota(state)
 	req.account = account
 	return err
@@ -99,5 +99,5 @@ func (req *request) keepAccount() error {
 	if err != nil {
 		return err
 	}
-	return req.redirect(homePath, "Your account is active again.")
+	return req.redirect(homePath, "The deletion was canceled.")
 }

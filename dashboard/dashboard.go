@@ -162,6 +162,7 @@ type route struct {
 	serve           func(*request) error
 	public          bool // needs no sign-in
 	leaving         bool // available after the deletion of the account was requested
+	suspended       bool // available while the account is suspended
 }
 
 // The areas of the dashboard; each is the first segment of its paths.

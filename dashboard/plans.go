@@ -24,9 +24,11 @@ const (
 )
 
 func planRoutes() []route {
+	portal := post(billingPath, (*request).openBilling)
+	portal.leaving, portal.suspended = true, true
 	return append(publicRoutes(get(plansPath, (*request).plans)),
 		post(plansPath, (*request).changePlan),
-		post(billingPath, (*request).openBilling),
+		portal,
 		get(planReturnPath, (*request).planReturn),
 	)
 }

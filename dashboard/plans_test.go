@@ -201,3 +201,80 @@ func TestPlanErrors(t *testing.T) {
 	}
 	other.get("/plans/return").shows(t, http.StatusNotFound)
 }
+
+// TestDeletionWithPlan deletes an account that subscribes on an open Checkout page, whose canceled plan
+// was resumed without an event, and that resumes it again before the deletion is due.
+func TestDeletionWithPlan(t *testing.T) {
+	s := mustSell(t)
+	confirmed := url.Values{"confirmation": {ann}}
+	s.post("/plans", url.Values{"plan": {"pro"}})
+	customer := s.registry.Stripe.Customers()[0]
+	if to := s.post("/account/delete", confirmed).redirects(t); to != deletionPath {
+		t.Fatalf("redirect to %s, want %s", to, deletionPath)
+	}
+	if open := s.registry.Stripe.OpenSession(customer); open != "" {
+		t.Errorf("Checkout page %s can still be paid", open)
+	}
+	s.get("/account/delete").lacks(t, billingPath)
+	s.post("/account/keep", nil).redirects(t)
+
+	s.atStripe("/plans", "pro", "pay")
+	s.post("/account/delete", confirmed).shows(t, http.StatusBadRequest, `aria-invalid="true"`)
+	s.get("/account/delete").shows(t, http.StatusOK, `href="/plans"`)
+	s.atStripe("/plans", "free", "cancel")
+	sub := s.registry.Stripe.Subscriptions(customer)[0]
+	sink := s.registry.Stripe.Sink
+	s.registry.Stripe.Sink = nil // the event is lost
+	s.registry.Stripe.Change(sub.ID, func(sub *stripetest.Subscription) { sub.CancelAtPeriodEnd = false })
+	s.post("/account/delete", confirmed).shows(t, http.StatusBadRequest)
+	s.registry.Stripe.Sink = sink
+	s.atStripe("/plans", "free", "cancel")
+	s.registry.Stripe.Fault = func(*http.Request) int { return 503 }
+	s.post("/account/delete", confirmed).shows(t, http.StatusServiceUnavailable)
+	s.registry.Stripe.Fault = nil
+	if to := s.post("/account/delete", confirmed).redirects(t); to != deletionPath {
+		t.Fatalf("redirect to %s, want %s", to, deletionPath)
+	}
+
+	leaving := s.get("/account/delete")
+	leaving.shows(t, http.StatusOK, `action="/plans/billing"`, `action="/account/keep"`)
+	leaving.checkHTML(t)
+	if to := s.atStripe("/plans/billing", "", "keep"); to != planReturnPath {
+		t.Errorf("portal returns to %s", to)
+	}
+	if to := s.get(planReturnPath).redirects(t); to != deletionPath {
+		t.Errorf("return page redirects to %s, want %s", to, deletionPath)
+	}
+	if to := s.post("/plans", url.Values{"plan": {"starter"}}).redirects(t); to != deletionPath {
+		t.Errorf("changing the plan redirects to %s, want %s", to, deletionPath)
+	}
+	s.atStripe("/plans/billing", "", "past_due")
+	s.get("/account/delete").shows(t, http.StatusOK, `action="/plans/billing"`)
+	s.get("/account/delete").lacks(t, "dunning")
+}
+
+// TestSuspendedBilling checks that a suspended account, which Stripe still bills, can cancel.
+func TestSuspendedBilling(t *testing.T) {
+	s := mustSell(t)
+	if err := s.registry.Store.Suspend(t.Context(), s.browsers.callers[ann].Account, "Test."); err != nil {
+		t.Fatal(err)
+	}
+	s.get("/keys").lacks(t, billingPath) // never subscribed
+	if err := s.registry.Store.Restore(t.Context(), s.browsers.callers[ann].Account); err != nil {
+		t.Fatal(err)
+	}
+	s.atStripe("/plans", "pro", "pay")
+	if err := s.registry.Store.Suspend(t.Context(), s.browsers.callers[ann].Account, "Test."); err != nil {
+		t.Fatal(err)
+	}
+	page := s.get("/keys")
+	page.shows(t, http.StatusForbidden, `action="/plans/billing"`)
+	page.checkHTML(t)
+	s.atStripe("/plans/billing", "", "cancel")
+	sub := s.registry.Stripe.Subscriptions(s.registry.Stripe.Customers()[0])[0]
+	if !sub.CancelAtPeriodEnd {
+		t.Error("the subscription still renews")
+	}
+	s.post("/plans", url.Values{"plan": {"starter"}}).shows(t, http.StatusForbidden)
+	s.get("/account/export").shows(t, http.StatusForbidden)
+}

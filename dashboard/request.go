@@ -124,12 +124,15 @@ func (e *edge) authenticated(to route) http.HandlerFunc {
 		if err == nil {
 			err = e.limiter.take(limitKey{account: req.caller.Account})
 		}
-		if cola.IsDeletionRequested(err) {
-			if !to.leaving {
-				req.finish(req.redirectLeaving())
-				return
+		switch {
+		case cola.IsDeletionRequested(err) && !to.leaving:
+			req.finish(req.redirectLeaving())
+			return
+		case cola.CodeOf(err) == cola.CodeAccountSuspended:
+			unread := req.loadSuspendedAccount() // the error page shows its subscription
+			if to.suspended || to.leaving && cola.IsDeletionRequested(err) {
+				err = unread
 			}
-			err = req.loadLeavingAccount()
 		}
 		if err != nil {
 			req.failRetryable(err)

@@ -45,6 +45,7 @@ type Account struct {
 	CreatedAt   time.Time
 	ActiveLimit int       // saved searches that may have an active schedule
 	DeletesAt   time.Time // when the account will be deleted; zero unless its holder requested that
+	Suspended   bool      // by the operator, or because its deletion was requested
 	QuotaEmails bool      // the holder gets email when a quota is nearly used up
 	// Paid is nil if the account never subscribed to a plan, or the server doesn't sell plans.
 	Paid *PaidPlan
@@ -153,6 +154,7 @@ func (s *Service) accountOf(c cola.Caller) func(context.Context, cola.QuotaState
 		}
 		return Account{
 			Email: a.Email, Tier: a.Tier, CreatedAt: a.CreatedAt, ActiveLimit: a.ActiveLimit, DeletesAt: a.DeletesAt,
+			Suspended:   !a.SuspendedAt.IsZero(),
 			QuotaEmails: !a.NoQuotaEmails,
 			Paid:        paid,
 			Operator:    s.isOperator(c, a),

@@ -3,8 +3,10 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,9 +41,18 @@ func (s *Service) authorizeLeaving(ctx context.Context, c cola.Caller) (cola.Quo
 	return state, checkHolder(c)
 }
 
-// LeavingAccount returns the caller's account, even if its deletion was requested.
-func (s *Service) LeavingAccount(ctx context.Context, c cola.Caller) (Account, cola.QuotaState, error) {
-	state, err := s.authorizeLeaving(ctx, c)
+// authorizeSuspended is authorizeLeaving, but also accepts accounts that the operator has suspended.
+func (s *Service) authorizeSuspended(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
+	state, err := s.Standing(ctx, c)
+	if err != nil && cola.CodeOf(err) != cola.CodeAccountSuspended {
+		return state, err
+	}
+	return state, checkHolder(c)
+}
+
+// SuspendedAccount returns the caller's account, even if it is suspended or its deletion was requested.
+func (s *Service) SuspendedAccount(ctx context.Context, c cola.Caller) (Account, cola.QuotaState, error) {
+	state, err := s.authorizeSuspended(ctx, c)
 	if err != nil {
 		return Account{}, state, err
 	}
@@ -49,8 +60,10 @@ func (s *Service) LeavingAccount(ctx context.Context, c cola.Caller) (Account, c
 }
 
 // DeleteAccount schedules the deletion of the caller's account, and rejects its credentials from now
-// on. typed must be the account's Confirmation, ignoring ASCII letter case. After CodeUnavailable
-// the outcome may be unknown.
+// on. typed must be the account's Confirmation, ignoring ASCII letter case. DeleteAccount fails with
+// CodeValidation if the account's subscription renews, so that nobody loses a plan by mistake; if it
+// is started or resumed later, AccountDeleter ends it. After CodeUnavailable the outcome may be
+// unknown.
 func (s *Service) DeleteAccount(ctx context.Context, c cola.Caller, typed string) (cola.QuotaState, error) {
 	account, state, err := s.Account(ctx, c)
 	if err != nil {
@@ -62,7 +75,14 @@ func (s *Service) DeleteAccount(ctx context.Context, c cola.Caller, typed string
 		problem.Details = map[string]any{"confirmation": []string{"This doesn't match."}}
 		return state, problem
 	}
-	if err := CheckSubscription(ctx, s.store, c.Account); err != nil {
+	remedy := "Contact your administrator to cancel it first."
+	if s.billing != nil {
+		remedy = "Cancel it on the Plans page first."
+		if err := s.billing.PrepareDeletion(ctx, c.Account); err != nil {
+			return state, s.billingError(c, "prepare deletion", err)
+		}
+	}
+	if err := CheckSubscription(ctx, s.store, c.Account, remedy); err != nil {
 		return state, err
 	}
 	err = s.changeManaged(ctx, "request deletion", deleteUnconfirmed, nil, func(ctx context.Context) error {
@@ -79,9 +99,9 @@ type SubscriptionReader interface {
 	SubscriptionOf(context.Context, cola.AccountID) (store.Subscription, error)
 }
 
-// CheckSubscription returns a CodeValidation error if the account's subscription would still be billed
-// after a deletion of the account.
-func CheckSubscription(ctx context.Context, st SubscriptionReader, id cola.AccountID) error {
+// CheckSubscription returns a CodeValidation error with a remedy if the account's subscription renews,
+// as last read from Stripe.
+func CheckSubscription(ctx context.Context, st SubscriptionReader, id cola.AccountID, remedy string) error {
 	s, err := st.SubscriptionOf(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !s.Renews() {
 		return nil
@@ -89,8 +109,8 @@ func CheckSubscription(ctx context.Context, st SubscriptionReader, id cola.Accou
 	if err != nil {
 		return storeError(err, "read subscription")
 	}
-	problem := cola.Errorf(cola.CodeValidation, "The account has a subscription that renews. Cancel it first.")
-	problem.Details = map[string]any{"confirmation": []string{"You have a subscription that renews. Cancel it on the Plans page first."}}
+	problem := cola.Errorf(cola.CodeValidation, "The account has a subscription that renews. %s", remedy)
+	problem.Details = map[string]any{"confirmation": []string{problem.Message}}
 	return problem
 }
 
@@ -115,7 +135,7 @@ func (s *Service) KeepAccount(ctx context.Context, c cola.Caller) (cola.QuotaSta
 const (
 	// deletionInterval is the pause between rounds of an AccountDeleter.
 	deletionInterval = time.Minute
-	// maxDeletions limits the accounts of one round.
+	// maxDeletions limits the accounts that are read at once.
 	maxDeletions = 100
 )
 
@@ -124,10 +144,12 @@ const (
 type AccountDeleter struct {
 	Store  store.AccountDeletion
 	Logger *slog.Logger
-	// Before is called before the data of an account is deleted, for example to cancel its
-	// subscription at a payment provider; may be nil. The deletion waits until it succeeds. It may be
-	// called several times for an account, also by several processes at once.
+	// Before is called before any data of an account is deleted, to end its billing; may be nil. If it
+	// fails, the next round tries again. It may be called several times for an account, also by
+	// several processes at once.
 	Before func(context.Context, store.Account) error
+
+	failing map[cola.AccountID]bool // accounts whose failure was logged
 }
 
 // Run deletes due accounts every minute until the context ends. It starts after a random delay, so
@@ -139,20 +161,47 @@ func (d *AccountDeleter) Run(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		if err := d.DeleteDue(ctx); err != nil && ctx.Err() == nil {
-			d.Logger.Error("deleting accounts failed; retrying every minute", "error", err)
+		_ = d.DeleteDue(ctx) // logged
+	}
+}
+
+// DeleteDue deletes the accounts that are due. A failure doesn't affect other accounts. It logs the
+// first of consecutive failures of an account, and its recovery.
+func (d *AccountDeleter) DeleteDue(ctx context.Context) error {
+	var errs []error
+	tried := map[cola.AccountID]bool{}
+	for {
+		due, err := d.Store.DueDeletions(ctx, maxDeletions+len(errs)) // those that failed are due again
+		due = slices.DeleteFunc(due, func(a store.Account) bool { return tried[a.ID] })
+		d.report(ctx, 0, err)
+		if err != nil || len(due) == 0 || ctx.Err() != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		for _, a := range due {
+			tried[a.ID] = true
+			err := d.delete(ctx, a)
+			d.report(ctx, a.ID, err)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("account %d: %w", a.ID, err))
+			}
 		}
 	}
 }
 
-// DeleteDue deletes the accounts that are due. A failure doesn't affect other accounts.
-func (d *AccountDeleter) DeleteDue(ctx context.Context) error {
-	due, err := d.Store.DueDeletions(ctx, maxDeletions)
-	errs := []error{err}
-	for _, a := range due {
-		errs = append(errs, d.delete(ctx, a))
+// report logs a failure to delete an account, or to find the accounts that are due if id is 0, unless it
+// has logged an earlier one. It also logs the recovery.
+func (d *AccountDeleter) report(ctx context.Context, id cola.AccountID, err error) {
+	switch {
+	case err == nil && d.failing[id]:
+		d.Logger.Info("deleting accounts recovered", "account", int64(id))
+		delete(d.failing, id)
+	case err != nil && !d.failing[id] && ctx.Err() == nil:
+		d.Logger.Error("deleting accounts failed; retrying every minute", "account", int64(id), "error", err)
+		if d.failing == nil {
+			d.failing = map[cola.AccountID]bool{}
+		}
+		d.failing[id] = true
 	}
-	return errors.Join(errs...)
 }
 
 func (d *AccountDeleter) delete(ctx context.Context, a store.Account) error {

@@ -1,10 +1,13 @@
 package registry_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,19 +47,19 @@ func TestDeleteAccount(t *testing.T) {
 	if _, err := w.Admit(t.Context(), key); !cola.IsDeletionRequested(err) {
 		t.Errorf("request with a key = %v, want account_suspended", err)
 	}
-	_, _, leaving := w.LeavingAccount(t.Context(), key)
+	_, _, suspended := w.SuspendedAccount(t.Context(), key)
 	for name, err := range map[string]error{
-		"ExportAccount":  errorOf(w.ExportAccount(t.Context(), key, io.Discard)),
-		"KeepAccount":    errorOf(w.KeepAccount(t.Context(), key)),
-		"LeavingAccount": leaving,
+		"ExportAccount":    errorOf(w.ExportAccount(t.Context(), key, io.Discard)),
+		"KeepAccount":      errorOf(w.KeepAccount(t.Context(), key)),
+		"SuspendedAccount": suspended,
 	} {
 		if code(err) != cola.CodeForbidden {
 			t.Errorf("%s with a key: %v, want forbidden", name, err)
 		}
 	}
-	a, _, err := w.LeavingAccount(t.Context(), holder)
+	a, _, err := w.SuspendedAccount(t.Context(), holder)
 	if err != nil || !a.DeletesAt.Equal(testNow.Add(store.DeletionDelay)) {
-		t.Errorf("LeavingAccount = %+v, %v, want a deletion in seven days", a, err)
+		t.Errorf("SuspendedAccount = %+v, %v, want a deletion in seven days", a, err)
 	}
 	w.advance(store.DeletionDelay - time.Second)
 	for range 2 {
@@ -167,5 +170,52 @@ func TestAccountDeleter(t *testing.T) {
 		if code(err) != cola.CodeUnauthorized {
 			t.Errorf("%s with a session of a deleted account = %v, want unauthorized", name, err)
 		}
+	}
+}
+
+// TestBlockedDeletions blocks more accounts than are read at once: those after them are deleted, and the
+// log names each blocked account once.
+func TestBlockedDeletions(t *testing.T) {
+	w := mustWorld(t, 0)
+	const blocked = 101
+	var last store.Account
+	for i := range blocked + 1 {
+		a, err := w.store.CreateAccount(t.Context(), fmt.Sprintf("a%d@example.com", i), cola.TierFree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.store.RequestDeletion(t.Context(), a.ID, time.Duration(i)); err != nil {
+			t.Fatal(err)
+		}
+		last = a
+	}
+	w.advance(time.Hour)
+	var log bytes.Buffer
+	failing := true
+	d := registry.AccountDeleter{
+		Store: w.store, Logger: slog.New(slog.NewTextHandler(&log, nil)), Before: func(_ context.Context, a store.Account) error {
+			if failing && a.ID != last.ID {
+				return errors.New("payment provider unavailable")
+			}
+			return nil
+		},
+	}
+	for range 2 {
+		if err := d.DeleteDue(t.Context()); err == nil {
+			t.Error("no error although accounts are blocked")
+		}
+	}
+	if _, err := w.store.Account(t.Context(), last.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the account after the blocked ones: %v, want ErrNotFound", err)
+	}
+	if n := strings.Count(log.String(), "level=ERROR"); n != blocked {
+		t.Errorf("%d errors logged, want %d", n, blocked)
+	}
+	failing = false
+	if err := d.DeleteDue(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(log.String(), "recovered"); n != blocked {
+		t.Errorf("%d recoveries logged, want %d", n, blocked)
 	}
 }

@@ -158,8 +158,8 @@ func (e *export) account() error {
 	}
 	e.out.WriteString(`,"account":`)
 	return e.json.Encode(exportedAccount{
-		orNull(a.Email), a.Tier, a.ActiveLimit, a.CreatedAt, orNull(a.SuspendedAt), orNull(a.Suspended()),
-		orNull(a.DeletesAt),
+		orNull(a.Email), a.Tier, a.ActiveLimit, !a.NoQuotaEmails, a.CreatedAt, orNull(a.SuspendedAt),
+		orNull(a.Suspended()), orNull(a.DeletesAt),
 	})
 }
 

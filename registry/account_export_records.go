@@ -12,6 +12,7 @@ type (
 		Email           *string    `json:"email"`
 		Tier            cola.Tier  `json:"tier"`
 		MaxAlerts       int        `json:"max_alerts"`
+		QuotaEmails     bool       `json:"quota_emails"`
 		CreatedAt       time.Time  `json:"created_at"`
 		SuspendedAt     *time.Time `json:"suspended_at"`
 		SuspendedReason *string    `json:"suspended_reason"`

@@ -47,6 +47,8 @@ type exported struct {
 	Account struct {
 		Email *string `json:"email"`
 		Tier  string  `json:"tier"`
+
+		QuotaEmails *bool `json:"quota_emails"`
 	} `json:"account"`
 	Subscription  map[string]any   `json:"subscription"`
 	Identities    []map[string]any `json:"identities"`
@@ -108,6 +110,9 @@ func TestExportAccount(t *testing.T) {
 			}
 		}
 	}
+	if _, err := w.SetQuotaEmails(t.Context(), ann, false); err != nil {
+		t.Fatal(err)
+	}
 	var text bytes.Buffer
 	if _, err := w.ExportAccount(t.Context(), ann, &text); err != nil {
 		t.Fatal(err)
@@ -126,6 +131,9 @@ func TestExportAccount(t *testing.T) {
 	}
 	if !got.Complete || got.Account.Email == nil || *got.Account.Email != "ann@example.com" || got.Keys[0]["name"] != "laptop <b>" {
 		t.Errorf("export:\n%s", &text)
+	}
+	if got.Account.QuotaEmails == nil || *got.Account.QuotaEmails {
+		t.Error("export lacks the setting for email about quotas")
 	}
 	if got.Subscription["subscription_id"] != "sub_ann" || got.Subscription["ends_at"] != nil {
 		t.Errorf("exported subscription %v", got.Subscription)

@@ -20,6 +20,8 @@ const (
 	mailHold = 5 * time.Minute
 	// mailBatch is how many emails are claimed at once.
 	mailBatch = 10
+	// sendTimeout limits sending an email. A whole batch must be sent before its claims end.
+	sendTimeout = 20 * time.Second
 )
 
 // AccountMailer sends email to account holders about their accounts. Every serving process that sends
@@ -80,7 +82,9 @@ func (m *AccountMailer) Round(ctx context.Context) error {
 
 // send sends a claimed email and records the outcome.
 func (m *AccountMailer) send(ctx context.Context, e store.AccountEmail) error {
-	final, err := m.Send(ctx, e)
+	sending, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	final, err := m.Send(sending, e)
 	retry := time.Duration(0)
 	if err != nil && !final {
 		retry = min(time.Minute<<min(e.Attempts, 10), 6*time.Hour)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,7 +47,7 @@ func TestAccountMailer(t *testing.T) {
 	w.spend(t, ann, cola.TierFree.Limits().ListRecords)
 	round() // the next check is due in five minutes
 	w.advance(5 * time.Minute)
-	round("ann@example.com quota list_records 100")
+	round("ann@example.com quota list_records 100 free")
 	first, second = newMailer(), newMailer() // restarted
 	round()
 
@@ -95,4 +96,44 @@ func TestQuotaEmailSetting(t *testing.T) {
 	if _, err := w.SetQuotaEmails(t.Context(), keyCaller(holder.Account, on.key), false); code(err) != cola.CodeForbidden {
 		t.Errorf("SetQuotaEmails with a key: %v, want forbidden", err)
 	}
+}
+
+// stuckEmails is a store with one email that is due. Other methods are not called.
+type stuckEmails struct {
+	store.AccountEmails
+	claimed bool
+	retry   time.Duration // of the settled email
+}
+
+func (s *stuckEmails) QueueQuotaEmails(context.Context) (int, error) { return 0, nil }
+
+func (s *stuckEmails) ClaimAccountEmails(context.Context, int, time.Duration) ([]store.AccountEmail, error) {
+	if s.claimed {
+		return nil, nil
+	}
+	s.claimed = true
+	return []store.AccountEmail{{ID: 1, CreatedAt: time.Now(), Attempts: 1}}, nil
+}
+
+func (s *stuckEmails) SettleAccountEmail(_ context.Context, _ store.AccountEmail, retry time.Duration) error {
+	s.retry = retry
+	return nil
+}
+
+// TestAccountMailerTimeout checks that a mail server that doesn't respond is given up while the email is
+// still claimed, and that the email is tried again.
+func TestAccountMailerTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &stuckEmails{}
+		m := registry.AccountMailer{
+			Store: st, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+			Send: func(ctx context.Context, _ store.AccountEmail) (bool, error) {
+				<-ctx.Done()
+				return false, ctx.Err()
+			},
+		}
+		if err := m.Round(t.Context()); err != nil || st.retry == 0 {
+			t.Errorf("Round = %v, retry after %v; want a retry", err, st.retry)
+		}
+	})
 }

@@ -25,7 +25,7 @@ const (
 // PaidPlan is the subscription of an account to a plan.
 type PaidPlan struct {
 	State      PlanState
-	Tier       cola.Tier // that is paid for
+	Tier       cola.Tier // the plan's tier
 	Granted    cola.Tier // tier that the subscription gives the account
 	RenewsAt   time.Time // zero unless active or past due
 	EndsAt     time.Time // zero unless ending or ended
@@ -43,7 +43,7 @@ func (s *PaidPlan) Owed() bool {
 const (
 	noBilling          = "This server doesn’t offer paid plans."
 	noCustomer         = "Your account has no subscription."
-	billingUnavailable = "The payment service isn’t available. You weren’t charged. Try again in a minute."
+	billingUnavailable = "The payment service isn’t available, so nothing was changed. Try again in a minute."
 )
 
 // billingRetry is when to try again after a failed request to Stripe.
@@ -91,7 +91,7 @@ func (s *Service) ChangePlan(ctx context.Context, c cola.Caller, t cola.Tier) (a
 	if t.Limits() == (cola.Limits{}) {
 		return "", cola.QuotaState{}, cola.Errorf(cola.CodeValidation, "Unknown plan.")
 	}
-	state, err := s.bill(ctx, c, "change plan", func() (err error) {
+	state, err := s.bill(ctx, c, s.authorizeHolder, "change plan", func() (err error) {
 		address, err = s.billing.ChangePlan(ctx, c.Account, t)
 		return err
 	})
@@ -99,9 +99,9 @@ func (s *Service) ChangePlan(ctx context.Context, c cola.Caller, t cola.Tier) (a
 }
 
 // BillingPortal returns the address of the page at Stripe where the caller changes the payment
-// method, sees invoices or cancels.
+// method, sees invoices or cancels. Stripe bills suspended accounts, too, so it accepts them.
 func (s *Service) BillingPortal(ctx context.Context, c cola.Caller) (address string, _ cola.QuotaState, _ error) {
-	state, err := s.bill(ctx, c, "open billing portal", func() (err error) {
+	state, err := s.bill(ctx, c, s.authorizeSuspended, "open billing portal", func() (err error) {
 		address, err = s.billing.Portal(ctx, c.Account)
 		return err
 	})
@@ -111,7 +111,7 @@ func (s *Service) BillingPortal(ctx context.Context, c cola.Caller) (address str
 // RefreshPlan reads the caller's subscription from Stripe, at most every two seconds, and
 // returns it. A change of the plan applies to the next request.
 func (s *Service) RefreshPlan(ctx context.Context, c cola.Caller) (sub *PaidPlan, _ cola.QuotaState, _ error) {
-	state, err := s.bill(ctx, c, "read subscription", func() error {
+	state, err := s.bill(ctx, c, s.authorizeHolder, "read subscription", func() error {
 		record, err := s.billing.Refresh(ctx, c.Account)
 		sub = s.newPaidPlan(record.SubscriptionState)
 		return err
@@ -119,25 +119,32 @@ func (s *Service) RefreshPlan(ctx context.Context, c cola.Caller) (sub *PaidPlan
 	return sub, state, err
 }
 
-// bill does work that sends requests to Stripe for an account holder.
-func (s *Service) bill(ctx context.Context, c cola.Caller, operation string, work func() error) (cola.QuotaState, error) {
-	state, err := s.authorizeHolder(ctx, c)
+// bill does work that sends requests to Stripe for an account holder that authorize accepts.
+func (s *Service) bill(
+	ctx context.Context, c cola.Caller, authorize func(context.Context, cola.Caller) (cola.QuotaState, error),
+	operation string, work func() error,
+) (cola.QuotaState, error) {
+	state, err := authorize(ctx, c)
 	if err != nil {
 		return state, err
 	}
 	if s.billing == nil {
 		return state, cola.Errorf(cola.CodeNotFound, noBilling)
 	}
-	err = work()
+	return state, s.billingError(c, operation, work())
+}
+
+// billingError returns the public error of a failed request to Stripe.
+func (s *Service) billingError(c cola.Caller, operation string, err error) error {
 	switch {
 	case err == nil:
-		return state, nil
+		return nil
 	case errors.Is(err, store.ErrNotFound):
-		return state, cola.Errorf(cola.CodeNotFound, noCustomer)
+		return cola.Errorf(cola.CodeNotFound, noCustomer)
 	case errors.Is(err, store.ErrUnavailable):
-		return state, cola.Unavailable()
+		return cola.Unavailable()
 	default: // a failure at Stripe, including a wrong configuration
 		s.log.Error("request to Stripe failed", "operation", operation, "account", int64(c.Account), "error", err)
-		return state, &cola.Error{Code: cola.CodeUnavailable, Message: billingUnavailable, RetryAfter: billingRetry}
+		return &cola.Error{Code: cola.CodeUnavailable, Message: billingUnavailable, RetryAfter: billingRetry}
 	}
 }

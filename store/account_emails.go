@@ -37,16 +37,19 @@ type AccountEmail struct {
 // QuotaUse is the part of a monthly quota that was used.
 type QuotaUse struct {
 	Meter   cola.Meter
-	Percent int // at least
+	Percent int       // at least
+	Tier    cola.Tier // that the quota belongs to; empty in email that earlier versions queued
 }
 
-// String returns the form that ParseQuotaUse reads.
-func (u QuotaUse) String() string { return fmt.Sprintf("%s %d", u.Meter, u.Percent) }
+// String returns the form that ParseQuotaUse reads. Earlier versions ignore the tier.
+func (u QuotaUse) String() string { return fmt.Sprintf("%s %d %s", u.Meter, u.Percent, u.Tier) }
 
 // ParseQuotaUse returns the QuotaUse of an email.
 func ParseQuotaUse(text string) (u QuotaUse, err error) {
-	_, err = fmt.Sscanf(text, "%s %d", &u.Meter, &u.Percent)
-	return u, err
+	if n, err := fmt.Sscanf(text, "%s %d %s", &u.Meter, &u.Percent, &u.Tier); n < 2 {
+		return u, err
+	}
+	return u, nil
 }
 
 // QuotaThresholds are the percentages of a monthly quota at which email is sent, in descending order.
@@ -64,9 +67,9 @@ const (
 // get none. Several processes can send: each email is claimed by one.
 type AccountEmails interface {
 	// QueueQuotaEmails queues email to the accounts whose usage has reached a threshold of a monthly
-	// quota, and returns how many. It queues one email per account, month, meter and threshold, and
-	// none for a threshold below one that was reached before. It skips suspended accounts, and those
-	// that turned it off.
+	// quota, and returns how many. It queues one email per account, month, tier, meter and threshold,
+	// and none for a threshold below one that was reached before on the tier. It skips suspended
+	// accounts, and those that turned it off.
 	QueueQuotaEmails(ctx context.Context) (queued int, err error)
 	// SetQuotaEmails turns an account's quota email on or off, or fails with ErrNotFound.
 	SetQuotaEmails(ctx context.Context, id cola.AccountID, on bool) error

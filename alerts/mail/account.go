@@ -48,7 +48,8 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 		body.After = "If this wasn’t you, sign out other sessions and contact the operator of this service."
 	case store.EventAppConnected:
 		p.Subject = "New app connected to your account"
-		body.Paragraphs = []string{fmt.Sprintf("The app “%s” was used with your account for the first time at %s. It can read data and uses your quota.", about, at)}
+		body.Paragraphs = []string{fmt.Sprintf("The app “%s” was used with your account for the first time at %s. "+
+			"It can read data and uses your quota.", about, at)}
 		body.Button, body.Link = "Review connected apps", s.public+"/apps"
 		body.After = "If this wasn’t you, revoke its access."
 	case store.EventDeletionRequested, store.EventDeletionReminder:
@@ -67,11 +68,13 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 		body.After = "If you didn’t request this, sign in, keep the account, and sign out other sessions."
 	case store.EventDeletionCanceled:
 		p.Subject = "Your account won’t be deleted"
-		body.Paragraphs = []string{fmt.Sprintf("The deletion of your account was canceled at %s. Everything works as before.", at)}
+		body.Paragraphs = []string{fmt.Sprintf("The deletion of your account was canceled at %s.", at)}
 	case store.EventDeleted:
 		p.Subject = "Your account was deleted"
-		body = notice{Paragraphs: []string{"Your account and its data were deleted, as requested. Usage totals are kept without your address."}}
-		p.Reason = fmt.Sprintf("Sent to %s because your %s account was deleted. This is the last email about it.", e.To, p.Site)
+		body = notice{Paragraphs: []string{"Your account and its data were deleted, as requested. " +
+			"Usage totals are kept without your address."}}
+		p.Reason = fmt.Sprintf("Sent to %s because your %s account was deleted. This is the last email about it.",
+			e.To, p.Site)
 	case store.EventQuota:
 		if err := s.quota(&p, &body, e); err != nil {
 			return p, err
@@ -97,16 +100,21 @@ func (s *Sender) quota(p *page, body *notice, e store.AccountEmail) error {
 	reset := time.Date(e.CreatedAt.UTC().Year(), e.CreatedAt.UTC().Month()+1, 1, 0, 0, 0, 0, time.UTC)
 	p.Subject = fmt.Sprintf("You’ve used %d%% of your %s", use.Percent, what)
 	lead := fmt.Sprintf("Your account has used at least %d%% of its %s for %s.", use.Percent, what, month)
+	advice := "To continue now"
 	rest := "Requests that need more are rejected until the quota resets"
 	if use.Percent >= 100 {
 		p.Subject = fmt.Sprintf("You’ve used all of your %s", what)
 		lead = fmt.Sprintf("Your account has used all of its %s for %s.", what, month)
 	} else {
+		advice = "For a larger quota"
 		rest = "When the quota is used up, requests that need more are rejected until it resets"
 	}
 	body.Paragraphs = []string{lead + " " + rest + " on " + day(cola.DateOf(reset)) + "."}
 	body.Button, body.Link = "View usage", s.public+"/usage"
-	body.After = "To continue now, change your plan: " + s.public + "/plans"
-	p.Reason = fmt.Sprintf("Sent to %s once a month at 80%% and at 100%% of a quota. Turn this off at %s/account.", e.To, s.public)
+	if !use.Tier.Largest() {
+		body.After = advice + ", change your plan: " + s.upgrade
+	}
+	p.Reason = fmt.Sprintf("Sent to %s once a month at 80%% and at 100%% of a quota. Turn this off at %s/account.",
+		e.To, s.public)
 	return nil
 }

@@ -20,8 +20,9 @@ func TestAccountEmails(t *testing.T) {
 		accountEmail(store.EventIdentityAdded, "https://accounts.example.com"),
 		accountEmail(store.EventIdentityRemoved, "https://accounts.example.com"),
 		accountEmail(store.EventAppConnected, "Claude"),
-		accountEmail(store.EventQuota, store.QuotaUse{Meter: cola.MeterDetailViews, Percent: 80}.String()),
-		accountEmail(store.EventQuota, store.QuotaUse{Meter: cola.MeterListRecords, Percent: 100}.String()),
+		accountEmail(store.EventQuota, "detail_views 80"), // queued by an earlier version
+		accountEmail(store.EventQuota, store.QuotaUse{Meter: cola.MeterListRecords, Percent: 100, Tier: cola.TierFree}.String()),
+		accountEmail(store.EventQuota, store.QuotaUse{Meter: cola.MeterListRecords, Percent: 100, Tier: cola.TierPro}.String()),
 		accountEmail(store.EventDeletionRequested, "2026-11-23T06:00:04Z"),
 		accountEmail(store.EventDeletionReminder, "2026-11-23T06:00:04Z"),
 		accountEmail(store.EventDeletionCanceled, ""),

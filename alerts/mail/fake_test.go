@@ -206,7 +206,7 @@ func mustSender(t *testing.T, url string, pool *x509.CertPool) (*Sender, *bytes.
 	t.Helper()
 	out := &bytes.Buffer{}
 	s, err := New(Options{
-		LinkToken: linkToken, Server: url, From: "Label alerts <alerts@labels.example>", PublicURL: "https://labels.example",
+		LinkToken: linkToken, Server: url, From: "Label alerts <alerts@labels.example>", PublicURL: "https://labels.example", Upgrade: "https://billing.example",
 		SiteName: "Label desk",
 		Now:      func() time.Time { return sentAt },
 		Logger:   slog.New(slog.NewTextHandler(out, nil)),

@@ -19,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Options configure a Sender. All fields but Now and Logger must be set.
+// Options configure a Sender. All fields but Upgrade, Now and Logger must be set.
 type Options struct {
 	// LinkToken returns the token for a destination's confirm and unsubscribe links. The
 	// destination is identified by its UUID.
@@ -33,6 +33,7 @@ type Options struct {
 	SiteName  string           // of the service: one line
 	Operator  string           // company or person that runs the service: one line; may be empty
 	PublicURL string           // scheme and host of links, without a trailing slash
+	Upgrade   string           // URL of the page where account holders change their plan; default PublicURL/plans
 	Now       func() time.Time // default time.Now
 	Logger    *slog.Logger
 }
@@ -43,6 +44,7 @@ type Sender struct {
 	server    server
 	from      netmail.Address
 	public    string
+	upgrade   string
 	siteName  string
 	operator  string
 	now       func() time.Time
@@ -74,7 +76,7 @@ func New(o Options) (*Sender, error) {
 		return nil, fmt.Errorf("mail: invalid operator name %q", o.Operator)
 	}
 	s := &Sender{
-		linkToken: o.LinkToken, server: to, from: *from, public: o.PublicURL,
+		linkToken: o.LinkToken, server: to, from: *from, public: o.PublicURL, upgrade: cmp.Or(o.Upgrade, o.PublicURL+"/plans"),
 		siteName: o.SiteName, operator: o.Operator, now: o.Now, log: o.Logger,
 	}
 	s.from.Name = cmp.Or(s.from.Name, s.siteName)

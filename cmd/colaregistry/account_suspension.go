@@ -28,11 +28,14 @@ func (c *accountSuspend) Run(env *environment) error {
 		return err
 	}
 	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
+		if err := st.Suspend(env, id, reason); err != nil {
+			return err
+		}
 		s, err := openSubscription(env, st, id)
-		if err == nil && s.ID != "" {
+		if s.Renews() {
 			fmt.Fprintf(env.stderr, "Stripe still bills the subscription %s of this account. To end it, cancel it at Stripe.\n", s.ID)
 		}
-		return errors.Join(err, st.Suspend(env, id, reason))
+		return err
 	})
 }
 
@@ -70,7 +73,7 @@ type accountDelete struct {
 // Run schedules the deletion of the account and prints it.
 func (c *accountDelete) Run(env *environment) error {
 	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
-		if err := registry.CheckSubscription(env, st, id); err != nil {
+		if err := registry.CheckSubscription(env, st, id, "Cancel it at Stripe first."); err != nil {
 			return err
 		}
 		return st.RequestDeletion(env, id, store.DeletionDelay)

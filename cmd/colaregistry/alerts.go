@@ -93,7 +93,7 @@ func (c *alertsTick) openSenders(env *environment, st database, publicURL string
 	if err != nil {
 		return nil, err
 	}
-	mailer, err := c.mailer(v, publicURL, c.SiteName, c.Company, env.log)
+	mailer, err := c.mailer(v, publicURL, "", c.SiteName, c.Company, env.log)
 	if err != nil {
 		return nil, err
 	}

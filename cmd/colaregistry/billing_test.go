@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/stripetest"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 // stripeFlags returns the flags of a server that uses a fake of Stripe.
@@ -74,9 +77,57 @@ func TestStripeEvents(t *testing.T) {
 		if out, err := set.CombinedOutput(); err == nil || !strings.Contains(string(out), "sub_") {
 			t.Errorf("set-tier: %v, want an error that names the subscription:\n%s", err, out)
 		}
+		remove := command(append([]string{"account", "delete", "--account", ann.Email}, h.flags()...)...)
+		if out, err := remove.CombinedOutput(); err == nil || !strings.Contains(string(out), "subscription") {
+			t.Errorf("delete: %v, want an error about the subscription:\n%s", err, out)
+		}
 		suspend := command(append([]string{"account", "suspend", "--account", ann.Email, "--reason", "Test"}, h.flags()...)...)
 		if out, err := suspend.CombinedOutput(); err != nil || !strings.Contains(string(out), "sub_") {
 			t.Errorf("suspend: %v, want a note that names the subscription:\n%s", err, out)
+		}
+	})
+}
+
+// TestDeletionEndsBilling runs a server's task that deletes accounts on one whose holder subscribed after
+// the deletion was requested. A server without a Stripe key leaves it to others.
+func TestDeletionEndsBilling(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h testRegistry) {
+		st := mustOpen(t, h)
+		ann, _, _ := mustAccount(t, st, "payer@example.com", cola.TierFree)
+		record, err := st.AddCustomer(t.Context(), ann.ID, "cus_ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fake := stripetest.Start(t)
+		fake.AddCustomer("cus_ann")
+		if err := st.RequestDeletion(t.Context(), ann.ID, 0); err != nil {
+			t.Fatal(err)
+		}
+		fake.Subscribe("cus_ann", "pro_monthly")
+		record.ID, record.Status, record.Tier, record.Granted = "sub_ann", "active", cola.TierPro, cola.TierPro
+		if err := st.SaveSubscription(t.Context(), record, ""); err != nil {
+			t.Fatal(err)
+		}
+		env := &environment{Context: t.Context(), log: slog.New(slog.DiscardHandler)}
+		if err := (&server{env: env}).deleter(st).DeleteDue(t.Context()); err == nil {
+			t.Error("a server without a Stripe key deleted the account")
+		}
+		flags := billingFlags{StripeSecretKey: stripetest.SecretKey, StripeWebhookSecret: stripetest.WebhookSecret, StripeAPIURL: fake.URL}
+		selling := &server{env: env, billing: flags.billing(env, st, "https://registry.example", nil)}
+		fake.SetFault(func(*http.Request) int { return http.StatusServiceUnavailable })
+		if err := selling.deleter(st).DeleteDue(t.Context()); err == nil {
+			t.Error("the account was deleted although Stripe was unavailable")
+		}
+		fake.SetFault(nil)
+		if err := selling.deleter(st).DeleteDue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if sub := fake.Subscriptions("cus_ann")[0]; sub.Status != "canceled" {
+			t.Errorf("subscription is %s, want it canceled", sub.Status)
+		}
+		if _, err := st.Account(t.Context(), ann.ID); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("account: %v, want ErrNotFound", err)
 		}
 	})
 }

@@ -243,18 +243,21 @@ func (f *deliveryFlags) check() error {
 	if (f.SMTP == "") != (f.MailFrom == "") {
 		return usageErrorf("--smtp (or --smtp-file) and --mail-from must be set together")
 	}
-	_, err := f.mailer(nil, "http://localhost", web.DefaultSiteName, "", slog.New(slog.DiscardHandler))
+	_, err := f.mailer(nil, "http://localhost", "", web.DefaultSiteName, "", slog.New(slog.DiscardHandler))
 	return err
 }
 
 // mailer returns the sender of email, or nil without a mail server. With a nil vault, it only checks
 // the flags; the sender can't send.
-func (f *deliveryFlags) mailer(v *vault.Vault, publicURL, siteName, company string, log *slog.Logger) (*mail.Sender, error) {
+func (f *deliveryFlags) mailer(
+	v *vault.Vault, publicURL, upgradeURL, siteName, company string, log *slog.Logger,
+) (*mail.Sender, error) {
 	if f.SMTP == "" {
 		return nil, nil
 	}
 	return mail.New(mail.Options{
-		LinkToken: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, SiteName: siteName, Operator: company, Logger: log,
+		LinkToken: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, Upgrade: upgradeURL,
+		SiteName: siteName, Operator: company, Logger: log,
 	})
 }
 

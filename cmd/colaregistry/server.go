@@ -115,7 +115,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.servedImages(),
 		operators: c.Operators, requestLogDays: c.RequestLogDays, billing: s.billing,
 	})
-	mailer, err := c.mailer(d.vault, d.publicURL, c.SiteName, c.Company, env.log)
+	mailer, err := c.mailer(d.vault, d.publicURL, upgradeURL, c.SiteName, c.Company, env.log)
 	if err != nil {
 		return nil, err
 	}
@@ -217,16 +217,23 @@ func (s *server) addTasks(d deployment, tokens *auth.Tokens, mailer *mail.Sender
 	if s.billing != nil {
 		s.background(func(ctx context.Context) { runBilling(ctx, s.env, s.billing) })
 	}
-	deleter := registry.AccountDeleter{
-		Store: d.store, Logger: s.env.log, Before: func(ctx context.Context, a store.Account) error {
-			return registry.CheckSubscription(ctx, d.store, a.ID)
-		},
-	}
-	s.background(deleter.Run)
+	s.background(s.deleter(d.store).Run)
 	if mailer != nil {
 		accounts := registry.AccountMailer{Store: d.store, Now: time.Now, Logger: s.env.log, Send: accountSender(mailer)}
 		s.background(accounts.Run)
 	}
+}
+
+// deleter returns the task that deletes accounts. Without a Stripe key it can't end a subscription, so
+// accounts with one that renews wait.
+func (s *server) deleter(st store.Store) *registry.AccountDeleter {
+	endBilling := func(ctx context.Context, a store.Account) error {
+		return registry.CheckSubscription(ctx, st, a.ID, "Start a server with the Stripe key.")
+	}
+	if s.billing != nil {
+		endBilling = func(ctx context.Context, a store.Account) error { return s.billing.End(ctx, a.ID) }
+	}
+	return &registry.AccountDeleter{Store: st, Logger: s.env.log, Before: endBilling}
 }
 
 // addAlerts makes the server run saved searches and send their results.

@@ -9,13 +9,20 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
+	"github.com/colaregistry/colaregistry/internal/stripetest"
 )
 
-// TestDeleteAndKeepAccount deletes an account and keeps it. It checks the pages in several
-// sizes and color schemes.
+// TestDeleteAndKeepAccount deletes an account with a canceled plan, keeps it, and suspends it. It checks
+// the pages in several sizes and color schemes.
 func TestDeleteAndKeepAccount(t *testing.T) {
 	s := newSite(t)
-	s.registry.Holder(t, ann, cola.TierFree)
+	holder := s.registry.Holder(t, ann, cola.TierFree)
+	if _, err := s.registry.Billing.ChangePlan(t.Context(), holder.Account, cola.TierPro); err != nil {
+		t.Fatal(err)
+	}
+	stripe := s.registry.Stripe
+	sub := stripe.Subscribe(stripe.Customers()[0], "pro_monthly")
+	stripe.Change(sub.ID, func(sub *stripetest.Subscription) { sub.CancelAtPeriodEnd = true })
 	axe := mustAxe(t)
 	b := s.signIn(ann)
 	look := func(name string) {
@@ -42,6 +49,13 @@ func TestDeleteAndKeepAccount(t *testing.T) {
 	look("account-leaving")
 	b.open(registrytest.PublicURL + "/keys")
 	b.press("Keep my account")
-	b.shows("active again", "Overview")
+	b.shows("was canceled", "Overview")
+	if err := s.registry.Store.Suspend(t.Context(), holder.Account, "The October invoice is unpaid."); err != nil {
+		t.Fatal(err)
+	}
+	b.open(registrytest.PublicURL + "/keys")
+	b.shows("suspended", "Manage billing")
+	look("account-suspended")
+	b.errors.take() // the browser reports the status
 	b.checkErrors("deleting and keeping an account")
 }

@@ -23,6 +23,7 @@ func (s *Server) routeAPI(mux *http.ServeMux) {
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, op) })
 	}
+	mux.HandleFunc("DELETE /v1/customers/{id}", s.deleteCustomer)
 }
 
 // operation is an API operation with a pattern of the parameters that it accepts.
@@ -168,6 +169,22 @@ func (s *Server) retrieveCustomer(r *http.Request, _ url.Values) (any, *apiError
 		return nil, missing("customer", r.PathValue("id"))
 	}
 	return customerObject(c), nil
+}
+
+// deleteCustomer deletes a customer. Its events follow the response, as at Stripe.
+func (s *Server) deleteCustomer(w http.ResponseWriter, r *http.Request) {
+	id, deleted := r.PathValue("id"), false
+	s.serveAPI(w, r, operation{func(*http.Request, url.Values) (any, *apiError) {
+		c, ok := s.customers[id]
+		if !ok || c.Deleted {
+			return nil, missing("customer", id)
+		}
+		c.Deleted, deleted = true, true
+		return customerObject(c), nil
+	}, ``})
+	if deleted {
+		s.DeleteCustomer(id)
+	}
 }
 
 func customerObject(c *customer) map[string]any {

@@ -54,7 +54,7 @@ func (s *Server) openSession(w http.ResponseWriter, r *http.Request) (c session,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.sessionByID(r.PathValue("id"))
-	if found == nil || found.Status != "open" {
+	if found == nil || found.Status != "open" || s.customers[found.Customer].Deleted {
 		show(w, http.StatusGone, pageData{Title: "This page has expired"})
 		return c, false
 	}

@@ -12,11 +12,11 @@
 //  3. writes the subscription, the account's tier and the event's ID in one transaction, which fails
 //     if the version has changed. Then the sync starts over.
 //
-// So what is read from Stripe later always wins, in every process, without a lock. If a step fails,
+// So the latest read always wins, in every process, without a lock. If a step fails,
 // nothing is written, the response is an error, and Stripe sends the event again.
 //
 // A sync also runs when a customer returns from Stripe's pages, and periodically for all customers
-// (see Run), which repairs what missed events left and ends grace periods.
+// (see Run), which repairs the effects of missed events and ends grace periods.
 package billing
 
 import (

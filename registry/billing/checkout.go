@@ -1,10 +1,12 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -40,22 +42,29 @@ func (b *Billing) ChangePlan(ctx context.Context, account cola.AccountID, t cola
 		return "", err
 	}
 	record, sub, err := b.sync(ctx, account, "")
-	if errors.Is(err, store.ErrNotFound) {
-		record, err = b.addCustomer(ctx, account)
-	}
+	missing := errors.Is(err, store.ErrNotFound)
 	switch {
-	case err != nil:
+	case err != nil && !missing:
 		return "", err
-	case record.Live():
+	case err == nil && record.Live():
 		return b.openPortal(ctx, record, b.changeFlow(record, sub.item, t, prices.prices[t]), b.opts.PublicURL+plansPath)
 	case t.MonthlyPrice() == 0:
 		return b.opts.PublicURL + plansPath, nil
+	case missing:
+		if record, err = b.addCustomer(ctx, account); err != nil {
+			return "", err
+		}
 	}
 	return b.checkOut(ctx, record, t, prices.prices[t])
 }
 
-// addCustomer creates the customer of an account. Stripe returns the same customer if the process ends
-// before it is stored.
+// maxReplacements limits how many customers of an account, each deleted at Stripe, are replaced within
+// the time for which Stripe repeats responses.
+const maxReplacements = 10
+
+// addCustomer creates the customer of an account. Stripe repeats its response if the process ends
+// before the customer is stored, but also if the customer was deleted since then. A deleted customer's ID
+// becomes part of the next idempotency key, so that processes agree on the replacement.
 func (b *Billing) addCustomer(ctx context.Context, id cola.AccountID) (store.Subscription, error) {
 	account, err := b.store.Account(ctx, id)
 	if err != nil {
@@ -65,13 +74,23 @@ func (b *Billing) addCustomer(ctx context.Context, id cola.AccountID) (store.Sub
 	if !store.IsIdentityName(account.Email) {
 		params.Email = stripe.String(account.Email)
 	}
-	// A deleted customer is replaced by a new one at another time than it was created.
-	params.SetIdempotencyKey(b.idempotencyKey("customer", id, account.Email, b.now().UTC().Format(time.DateOnly)))
-	customer, err := b.stripe.V1Customers.Create(ctx, params)
-	if err != nil {
-		return store.Subscription{}, stripeError("create customer", err)
+	deleted := ""
+	for range maxReplacements {
+		params.SetIdempotencyKey(b.idempotencyKey("customer", id, account.Email, deleted))
+		created, err := b.stripe.V1Customers.Create(ctx, params)
+		if err != nil {
+			return store.Subscription{}, stripeError("create customer", err)
+		}
+		current, err := b.stripe.V1Customers.Retrieve(ctx, created.ID, nil)
+		if err != nil {
+			return store.Subscription{}, stripeError("read customer", err)
+		}
+		if !current.Deleted {
+			return b.store.AddCustomer(ctx, id, created.ID)
+		}
+		deleted = created.ID
 	}
-	return b.store.AddCustomer(ctx, id, customer.ID)
+	return store.Subscription{}, fmt.Errorf("create customer: %d were deleted at Stripe today", maxReplacements)
 }
 
 // metadata returns the data by which an operator finds an account in Stripe's dashboard.
@@ -92,29 +111,9 @@ func (b *Billing) idempotencyKey(operation string, account cola.AccountID, value
 // checkOut returns the address of a Checkout session for a price. It reuses an open session for the
 // price and expires others, so that a customer with several tabs can't subscribe twice.
 func (b *Billing) checkOut(ctx context.Context, record store.Subscription, t cola.Tier, price string) (string, error) {
-	list := &stripe.CheckoutSessionListParams{Customer: stripe.String(record.Customer)}
-	list.Limit = stripe.Int64(20)
-	sessions := b.stripe.V1CheckoutSessions.List(ctx, list)
-	if err := sessions.Err(); err != nil {
-		return "", stripeError("list checkout sessions", err)
-	}
-	latest, reused := "", "" // of all sessions, newest first
-	for _, s := range sessions.Data() {
-		if latest == "" {
-			latest = s.ID
-		}
-		switch {
-		case s.Status != stripe.CheckoutSessionStatusOpen:
-		case reused == "" && s.Metadata["price"] == price && s.URL != "":
-			reused = s.URL
-		default:
-			if _, err := b.stripe.V1CheckoutSessions.Expire(ctx, s.ID, nil); err != nil && !isRejected(err) { // it may have ended
-				return "", stripeError("expire checkout session", err)
-			}
-		}
-	}
-	if reused != "" {
-		return reused, nil
+	latest, reused, err := b.expireSessions(ctx, record.Customer, price)
+	if err != nil || reused != "" {
+		return reused, err
 	}
 	metadata := b.metadata(record.Account)
 	metadata["price"] = price
@@ -132,6 +131,30 @@ func (b *Billing) checkOut(ctx context.Context, record store.Subscription, t col
 		return "", stripeError("create checkout session", err)
 	}
 	return session.URL, nil
+}
+
+// expireSessions expires the open Checkout sessions of a customer, except the newest one for the price
+// to keep. It returns the address of that one, and the ID of the customer's latest session.
+func (b *Billing) expireSessions(ctx context.Context, customer, keep string) (latest, kept string, err error) {
+	list := &stripe.CheckoutSessionListParams{Customer: stripe.String(customer)}
+	list.Limit = stripe.Int64(20)
+	sessions := b.stripe.V1CheckoutSessions.List(ctx, list)
+	if err := sessions.Err(); err != nil {
+		return "", "", stripeError("list checkout sessions", err)
+	}
+	for _, s := range sessions.Data() { // newest first
+		latest = cmp.Or(latest, s.ID)
+		switch {
+		case s.Status != stripe.CheckoutSessionStatusOpen:
+		case keep != "" && kept == "" && s.Metadata["price"] == keep && s.URL != "":
+			kept = s.URL
+		default:
+			if _, err := b.stripe.V1CheckoutSessions.Expire(ctx, s.ID, nil); err != nil && !isRejected(err) { // it may have ended
+				return "", "", stripeError("expire checkout session", err)
+			}
+		}
+	}
+	return latest, kept, nil
 }
 
 // changeFlow returns the page of the customer portal that changes a subscription to a tier, or nil for

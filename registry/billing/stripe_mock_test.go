@@ -94,10 +94,12 @@ func TestRequestShapes(t *testing.T) {
 	if _, err := w.Portal(t.Context(), w.account); err != nil {
 		t.Error(err)
 	}
-	w.stripe.DeleteCustomer(customer)
+	if err := w.End(t.Context(), w.account); err != nil {
+		t.Error(err)
+	}
 	w.sendAll(http.StatusOK)
 	for _, want := range []string{
-		"GET /v1/prices ", "POST /v1/customers ", "GET /v1/customers/" + customer + " ", "GET /v1/subscriptions ",
+		"GET /v1/prices ", "POST /v1/customers ", "DELETE /v1/customers/" + customer + " ", "GET /v1/customers/" + customer + " ", "GET /v1/subscriptions ",
 		"GET /v1/checkout/sessions ", "POST /v1/checkout/sessions ", "POST /v1/billing_portal/sessions ",
 		"POST /v1/billing_portal/sessions subscription_cancel", "POST /v1/billing_portal/sessions subscription_update_confirm",
 	} {
@@ -105,7 +107,7 @@ func TestRequestShapes(t *testing.T) {
 			t.Errorf("request %s was not checked; checked: %v", want, checked)
 		}
 	}
-	if len(checked) != 10 { // and the expired session
-		t.Errorf("%d kinds of requests, want 10: %v", len(checked), checked)
+	if len(checked) != 11 { // and the expired session
+		t.Errorf("%d kinds of requests, want 11: %v", len(checked), checked)
 	}
 }

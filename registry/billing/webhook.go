@@ -147,13 +147,13 @@ func (b *Billing) process(ctx context.Context, e event) (outcome string, err err
 		return outcomeDuplicate, nil
 	}
 	record, err := b.store.SubscriptionByCustomer(ctx, customer)
+	if errors.Is(err, store.ErrNotFound) {
+		return outcomeUnknown, nil
+	}
 	if err == nil {
 		_, _, err = b.sync(ctx, record.Account, e.ID)
 	}
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return outcomeUnknown, nil
-	case err != nil:
+	if err != nil && !errors.Is(err, store.ErrNotFound) { // not found: the sync removed the customer
 		return outcomeFailed, err
 	}
 	return outcomeApplied, nil

@@ -11,18 +11,23 @@ import (
 
 const (
 	requestDeletion = `UPDATE accounts SET suspended_at = coalesce(suspended_at, $2), deletes_at = $3 WHERE id = $1`
-	cancelDeletion  = `UPDATE accounts SET suspended_at = CASE WHEN suspended_because IS NOT NULL THEN suspended_at END, deletes_at = NULL WHERE id = $1`
-	dueDeletions    = selectAccounts + ` WHERE a.deletes_at <= coalesce($1::timestamptz, clock_timestamp()) ORDER BY a.deletes_at, a.id LIMIT $2`
-	lockDue         = selectAccounts + ` WHERE a.id = $1 AND a.deletes_at <= $2 FOR NO KEY UPDATE`
-	eraseAccount    = `UPDATE accounts SET email = $2, email_folded = $2, suspended_at = coalesce(suspended_at, $3), suspended_because = NULL, deleted_at = $3 WHERE id = $1`
-	eraseIdentity   = `DELETE FROM identities WHERE account_id = $1`
-	finishDeletion  = `UPDATE accounts SET deletes_at = NULL WHERE id = $1`
-	deleteReminder  = `DELETE FROM account_emails WHERE account_id = $1 AND event = '` + string(store.EventDeletionReminder) + `'`
+	cancelDeletion  = `UPDATE accounts SET suspended_at = CASE WHEN suspended_because IS NOT NULL THEN suspended_at END,
+		deletes_at = NULL WHERE id = $1`
+	dueDeletions = selectAccounts + ` WHERE a.deletes_at <= coalesce($1::timestamptz, clock_timestamp())
+		ORDER BY a.deletes_at, a.id LIMIT $2`
+	lockDue      = selectAccounts + ` WHERE a.id = $1 AND a.deletes_at <= $2 FOR NO KEY UPDATE`
+	eraseAccount = `UPDATE accounts SET email = $2, email_folded = $2, suspended_at = coalesce(suspended_at, $3),
+		suspended_because = NULL, deleted_at = $3 WHERE id = $1`
+	eraseIdentity  = `DELETE FROM identities WHERE account_id = $1`
+	finishDeletion = `UPDATE accounts SET deletes_at = NULL WHERE id = $1`
+	deleteReminder = `DELETE FROM account_emails WHERE account_id = $1 AND event = '` + string(store.EventDeletionReminder) + `'`
 )
 
 // RequestDeletion implements store.AccountDeletion. It queues the reminder, too, which is due later.
 func (s *Store) RequestDeletion(ctx context.Context, id cola.AccountID, after time.Duration) error {
-	return s.changeDeletion(ctx, "request deletion", id, func(ctx context.Context, tx Tx, a store.Account, now time.Time) error {
+	return s.changeDeletion(ctx, "request deletion", id, func(
+		ctx context.Context, tx Tx, a store.Account, now time.Time,
+	) error {
 		if !a.DeletesAt.IsZero() {
 			return nil
 		}
@@ -43,7 +48,9 @@ func (s *Store) RequestDeletion(ctx context.Context, id cola.AccountID, after ti
 
 // CancelDeletion implements store.AccountDeletion.
 func (s *Store) CancelDeletion(ctx context.Context, id cola.AccountID) error {
-	return s.changeDeletion(ctx, "cancel deletion", id, func(ctx context.Context, tx Tx, a store.Account, now time.Time) error {
+	return s.changeDeletion(ctx, "cancel deletion", id, func(
+		ctx context.Context, tx Tx, a store.Account, now time.Time,
+	) error {
 		if a.DeletesAt.IsZero() {
 			return nil
 		}

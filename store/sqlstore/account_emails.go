@@ -13,13 +13,17 @@ const (
 	// hasAddress selects accounts with an email address.
 	hasAddress         = `email NOT LIKE '%://%#%'`
 	insertAccountEmail = `INSERT INTO account_emails (account_id, event, about, once, address, created_at, next_attempt_at)
-		SELECT id, $2, $3, $4, $5, $6, $6 FROM accounts WHERE id = $1 AND deleted_at IS NULL AND ` + hasAddress + ` ON CONFLICT (account_id, once) DO NOTHING`
+		SELECT id, $2, $3, $4, $5, $6, $6 FROM accounts WHERE id = $1 AND deleted_at IS NULL AND ` + hasAddress + `
+		ON CONFLICT (account_id, once) DO NOTHING`
 	setQuotaEmails = `UPDATE accounts SET no_quota_emails = $2 WHERE id = $1 AND deleted_at IS NULL`
-	// dueAccountEmails excludes email that is too old, and the email that reports a deletion until the deletion is complete.
+	// dueAccountEmails excludes email that is too old, and that of accounts that are being deleted.
+	// After the deletion, only the email that reports it is left.
 	dueAccountEmails = `SELECT e.id FROM account_emails e INNER JOIN accounts a ON a.id = e.account_id
-		WHERE e.next_attempt_at <= $1 AND e.created_at > $3 AND (e.address IS NULL OR a.deletes_at IS NULL) ORDER BY e.next_attempt_at, e.id LIMIT $2 FOR NO KEY UPDATE OF e SKIP LOCKED`
+		WHERE e.next_attempt_at <= $1 AND e.created_at > $3 AND (a.deleted_at IS NULL OR a.deletes_at IS NULL)
+		ORDER BY e.next_attempt_at, e.id LIMIT $2 FOR NO KEY UPDATE OF e SKIP LOCKED`
 	claimAccountEmails   = `UPDATE account_emails SET attempts = attempts + 1, next_attempt_at = $2 WHERE id = ANY($1)`
-	claimedAccountEmails = `SELECT e.id, e.account_id, coalesce(e.address, a.email), e.event, e.about, e.created_at, e.attempts
+	claimedAccountEmails = `SELECT e.id, e.account_id, coalesce(e.address, a.email),
+		e.event, e.about, e.created_at, e.attempts
 		FROM account_emails e INNER JOIN accounts a ON a.id = e.account_id WHERE e.id = ANY($1) ORDER BY e.id`
 	deleteAccountEmail = `DELETE FROM account_emails WHERE id = $1 AND attempts = $2 AND once IS NULL`
 	endAccountEmail    = `UPDATE account_emails SET next_attempt_at = NULL WHERE id = $1 AND attempts = $2`
@@ -70,8 +74,10 @@ func queueAccountEmailTo(ctx context.Context, tx Tx, account cola.AccountID, eve
 func quotaEmails(meter cola.Meter) string {
 	column := map[cola.Meter]string{cola.MeterDetailViews: "detail_views", cola.MeterListRecords: "list_records"}[meter]
 	return `INSERT INTO account_emails (account_id, event, about, once, created_at, next_attempt_at)
-		SELECT a.id, '` + string(store.EventQuota) + `', $6, $4, $7, $7 FROM usage_months m INNER JOIN accounts a ON a.id = m.account_id
-		WHERE m.period = $1 AND a.tier = $2 AND m.` + column + ` >= $3 AND a.suspended_at IS NULL AND NOT a.no_quota_emails AND a.` + hasAddress + `
+		SELECT a.id, '` + string(store.EventQuota) + `', $6, $4, $7, $7
+		FROM usage_months m INNER JOIN accounts a ON a.id = m.account_id
+		WHERE m.period = $1 AND a.tier = $2 AND m.` + column + ` >= $3
+			AND a.suspended_at IS NULL AND NOT a.no_quota_emails AND a.` + hasAddress + `
 			AND NOT EXISTS (SELECT 1 FROM account_emails e WHERE e.account_id = a.id AND e.once IN ($4, $5)) LIMIT $8
 		ON CONFLICT (account_id, once) DO NOTHING`
 }
@@ -118,9 +124,9 @@ func (s *Store) queueQuotaEmails(
 				return err
 			}
 			period := cola.PeriodOf(now).String()
-			once := func(threshold int) string { return fmt.Sprintf("quota/%s/%s/%d", period, meter, threshold) }
+			once := func(threshold int) string { return fmt.Sprintf("quota/%s/%s/%s/%d", period, tier, meter, threshold) }
 			n, err = tx.Exec(ctx, query, period, string(tier), (limit*threshold+99)/100, once(threshold),
-				once(store.QuotaThresholds()[0]), store.QuotaUse{Meter: meter, Percent: threshold}.String(), now, most)
+				once(store.QuotaThresholds()[0]), store.QuotaUse{Meter: meter, Percent: threshold, Tier: tier}.String(), now, most)
 			return err
 		})
 		if err != nil {
@@ -136,7 +142,9 @@ func (s *Store) SetQuotaEmails(ctx context.Context, id cola.AccountID, on bool) 
 }
 
 // ClaimAccountEmails implements store.AccountEmails. A claim is a later due time.
-func (s *Store) ClaimAccountEmails(ctx context.Context, limit int, hold time.Duration) (claimed []store.AccountEmail, err error) {
+func (s *Store) ClaimAccountEmails(
+	ctx context.Context, limit int, hold time.Duration,
+) (claimed []store.AccountEmail, err error) {
 	err = s.db.Transact(ctx, "claim account emails", func(ctx context.Context, tx Tx) error {
 		claimed = nil
 		now, err := s.currentTime(ctx, tx)

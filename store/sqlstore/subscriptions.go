@@ -11,10 +11,12 @@ import (
 const (
 	subscriptionNames = `account_id, customer_id, version, subscription_id, status, tier, granted, period_end, ends_at, ` +
 		`past_due_since, read_at`
-	selectSubscriptions    = `SELECT ` + subscriptionNames + ` FROM subscriptions`
-	subscriptionOf         = selectSubscriptions + ` WHERE account_id = $1`
-	subscriptionByCustomer = selectSubscriptions + ` WHERE customer_id = $1`
-	subscriptionsAbove     = selectSubscriptions + ` WHERE account_id > $1 ORDER BY account_id LIMIT $2`
+	// selectSubscriptions skips accounts whose deletion has started.
+	selectSubscriptions = `SELECT ` + subscriptionNames + ` FROM subscriptions
+		WHERE EXISTS (SELECT 1 FROM accounts a WHERE a.id = account_id AND a.deleted_at IS NULL)`
+	subscriptionOf         = selectSubscriptions + ` AND account_id = $1`
+	subscriptionByCustomer = selectSubscriptions + ` AND customer_id = $1`
+	subscriptionsAbove     = selectSubscriptions + ` AND account_id > $1 ORDER BY account_id LIMIT $2`
 	insertCustomer         = `INSERT INTO subscriptions (account_id, customer_id) VALUES ($1, $2) ON CONFLICT (account_id) DO NOTHING`
 	deleteCustomer         = `DELETE FROM subscriptions WHERE account_id = $1 AND customer_id = $2 AND version = $3`
 	lockSubscription       = `SELECT coalesce(granted, '') FROM subscriptions WHERE account_id = $1 AND customer_id = $2 AND version = $3 FOR UPDATE`

@@ -20,6 +20,7 @@ func testAccountDeletion(t *testing.T, open Opener) {
 		{"too late to cancel", cancelTooLate},
 		{"address of a deleted account", reuseAddress},
 		{"no rows for a deleted account", writesAfterDeletion},
+		{"subscription of a deleted account", subscriptionDuringDeletion},
 		{"copy during a deletion", func(t *testing.T, st store.Store, c *clock) {
 			copyDeletions(t, st, c, open(t, c.now))
 		}},
@@ -225,6 +226,36 @@ func writesAfterDeletion(t *testing.T, st store.Store, _ *clock) {
 	requests := mustRequests(t, st, a.ID, store.RequestFilter{}, 10)
 	if n := len(requests) + len(mustRefusals(t, st, a.ID)); n > 0 {
 		t.Errorf("%d requests and refusals were recorded, want 0", n)
+	}
+}
+
+// subscriptionDuringDeletion checks that a subscription is found until the deletion of its account
+// starts, so that billing can be ended, and not after that, although its row remains.
+func subscriptionDuringDeletion(t *testing.T, st store.Store, c *clock) {
+	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
+	before := mustCustomer(t, st, a.ID, "cus_a")
+	mustCustomer(t, st, b.ID, "cus_b")
+	mustDo(t, st.RequestDeletion(t.Context(), a.ID, anHour))
+	c.advance(anHour)
+	found, err := st.SubscriptionOf(t.Context(), a.ID)
+	checkEqual(t, "subscription of a due account", before, must(t, found, err))
+	if done, err := st.DeleteAccountData(t.Context(), a.ID); err != nil || done { // only the first step
+		t.Fatalf("DeleteAccountData = %t, %v; want a first step", done, err)
+	}
+	errs := map[string]error{}
+	_, errs["SubscriptionOf"] = st.SubscriptionOf(t.Context(), a.ID)
+	_, errs["SubscriptionByCustomer"] = st.SubscriptionByCustomer(t.Context(), "cus_a")
+	for method, err := range errs {
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s error = %v, want ErrNotFound", method, err)
+		}
+	}
+	list, err := st.Subscriptions(t.Context(), 0, 5)
+	if list = must(t, list, err); len(list) != 1 || list[0].Account != b.ID {
+		t.Errorf("Subscriptions = %+v, want that of account %d", list, b.ID)
+	}
+	if err := st.SaveSubscription(t.Context(), before, "evt_1"); !errors.Is(err, store.ErrStale) {
+		t.Errorf("SaveSubscription error = %v, want ErrStale", err)
 	}
 }
 

@@ -85,6 +85,7 @@ func deletionQueuesEmail(t *testing.T, st store.Store, c *clock) {
 		{"a@example.com", store.EventDeletionRequested, at},
 	}, sendAccountEmails(t, st))
 	c.advance(anHour)
+	mustDo(t, st.AddIdentity(t.Context(), a.ID, identity("1")))        // queues email that is never sent
 	if _, err := st.DeleteAccountData(t.Context(), a.ID); err != nil { // only the first step
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func quotaThresholds(t *testing.T, st store.Store, c *clock) {
 	mustDo(t, st.SetQuotaEmails(t.Context(), off.ID, false))
 	mustDo(t, st.Suspend(t.Context(), stopped.ID, "x"))
 	quota := func(meter cola.Meter, percent int) sentEmail {
-		return sentEmail{"a@example.com", store.EventQuota, store.QuotaUse{Meter: meter, Percent: percent}.String()}
+		return sentEmail{"a@example.com", store.EventQuota, store.QuotaUse{Meter: meter, Percent: percent, Tier: cola.TierFree}.String()}
 	}
 	expect := func(desc string, want ...sentEmail) {
 		t.Helper()
@@ -205,7 +206,14 @@ func quotaThresholds(t *testing.T, st store.Store, c *clock) {
 	found, err := st.Account(t.Context(), off.ID)
 	checkEqual(t, "NoQuotaEmails", true, must(t, found, err).NoQuotaEmails)
 	mustDo(t, st.SetQuotaEmails(t.Context(), off.ID, true))
-	expect("after turning email on", sentEmail{"off@example.com", store.EventQuota, store.QuotaUse{Meter: cola.MeterDetailViews, Percent: 80}.String()})
+	expect("after turning email on", sentEmail{"off@example.com", store.EventQuota, store.QuotaUse{Meter: cola.MeterDetailViews, Percent: 80, Tier: cola.TierFree}.String()})
+	mustDo(t, st.SetTier(t.Context(), a.ID, cola.TierStarter))
+	useQuota(t, st, a.ID, cola.MeterDetailViews, cola.TierStarter.Limits().DetailViews*8/10-limits.DetailViews)
+	onStarter := quota(cola.MeterDetailViews, 80)
+	onStarter.About = store.QuotaUse{Meter: cola.MeterDetailViews, Percent: 80, Tier: cola.TierStarter}.String()
+	expect("larger plan", onStarter)
+	mustDo(t, st.SetTier(t.Context(), a.ID, cola.TierFree))
+	expect("back on the smaller plan")
 	c.advance(15 * 24 * time.Hour) // the next month
 	useQuota(t, st, a.ID, cola.MeterDetailViews, limits.DetailViews*8/10)
 	expect("next month", quota(cola.MeterDetailViews, 80))
@@ -213,6 +221,8 @@ func quotaThresholds(t *testing.T, st store.Store, c *clock) {
 		t.Errorf("SetQuotaEmails(unknown account) error = %v, want ErrNotFound", err)
 	}
 	use, err := store.ParseQuotaUse(quota(cola.MeterListRecords, 80).About)
+	checkEqual(t, "ParseQuotaUse", store.QuotaUse{Meter: cola.MeterListRecords, Percent: 80, Tier: cola.TierFree}, must(t, use, err))
+	use, err = store.ParseQuotaUse("list_records 80") // queued by an earlier version
 	checkEqual(t, "ParseQuotaUse", store.QuotaUse{Meter: cola.MeterListRecords, Percent: 80}, must(t, use, err))
 }
 
