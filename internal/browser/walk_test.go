@@ -156,6 +156,9 @@ func (w *walker) signIn() {
 	w.open(w.link)
 	w.follow("Sign in as " + ann)
 	w.sees("Overview", "0 of 200")
+	if strings.Contains(w.dump(), "Failing deliveries") {
+		w.t.Errorf("a new account has failing deliveries\n%s", w.dump())
+	}
 	w.stepsDone(false, false, false)
 }
 
