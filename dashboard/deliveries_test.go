@@ -251,6 +251,7 @@ func TestUnservedDestinations(t *testing.T) {
 		s.get(page).shows(t, http.StatusOK, `<span class="state bad">unavailable`)
 	}
 	s.get(own).lacks(t, own+"/test", own+"/replay")
+	s.get("/").lacks(t, `id="failing"`)
 	s.get("/destinations/new").shows(t, http.StatusOK, `value="email" disabled`)
 }
 

@@ -84,14 +84,16 @@ func (req *request) home() error {
 }
 
 // addAlerts adds failing destinations, the number of saved searches and the first steps; called is
-// whether a key or app was used in the last 7 days.
+// whether a key or app was used in the last 7 days. On a server without email, the account's own
+// address isn't a failure that the user can fix.
 func (req *request) addAlerts(p *homePage, called bool) error {
 	names, searches, err := req.loadNames()
 	if err != nil {
 		return err
 	}
 	for _, d := range names.all {
-		if row := req.destinationRow(d, names.searches); row.Class == "bad" {
+		row := req.destinationRow(d, names.searches)
+		if row.Class == "bad" && (!row.Own || row.Unserved == "") {
 			p.Failing = append(p.Failing, row)
 		}
 	}

@@ -134,6 +134,26 @@
     });
   }
 
-  document.addEventListener("htmx:afterSwap", (event) => improve(event.target));
+  // Keep the focus when an update replaces the focused element: move it to the same control, or else to the first one
+  // of that part of the page, or to the part itself.
+  let held = null, part = "";
+  const controls = "a, button, summary, [tabindex]";
+  const about = (e) => `${e.tagName} ${e.href ?? ""} ${e.ariaLabel ?? ""}`;
+  document.addEventListener("htmx:beforeSwap", () => {
+    held = document.activeElement;
+    part = held.parentElement?.closest("[id]")?.id ?? "";
+  });
+  function restoreFocus() {
+    const region = document.getElementById(part);
+    if (!region || held.isConnected || document.activeElement !== document.body) return;
+    const all = [...region.querySelectorAll(controls)];
+    const next = all.find((e) => about(e) === about(held)) ?? all[0] ?? region;
+    if (next === region) region.tabIndex = -1;
+    next.focus({ preventScroll: true });
+  }
+  document.addEventListener("htmx:afterSwap", (event) => {
+    improve(event.target);
+    restoreFocus();
+  });
   improve(document);
 })();

@@ -8,15 +8,14 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/program"
 	"github.com/colaregistry/colaregistry/internal/stripetest"
 )
 
-// TestUpgrade reaches the rate limit of the free plan, upgrades on the pages of the fake of Stripe, and
-// calls again with the limits of the new plan. Then it misses a payment, pays, and cancels. The last
-// steps run without scripts; the others check the plans page with axe, which needs them.
-func TestUpgrade(t *testing.T) {
+// TestBilling changes the plan twice on the pages of the fake of Stripe, misses a payment, pays, and
+// cancels. The last steps run without scripts; the others check the plans page with axe, which needs
+// them.
+func TestBilling(t *testing.T) {
 	axe := mustAxe(t)
 	stripe, address := stripetest.Start(t), program.Address(t)
 	stripe.Sink = stripetest.Address("http://" + address + "/stripe/webhook")
@@ -28,12 +27,6 @@ func TestUpgrade(t *testing.T) {
 	b := newTab(t, newChromium(t, ""), false)
 	b.open(printedLink.FindString(p.Run("account", "link", "--account", ann, "--public-url", p.base)))
 	b.press("Sign in as " + ann)
-	for range cola.TierFree.Limits().PerMinute {
-		p.call("GET", "/colas?per_page=1", key)
-	}
-	if status, body := p.call("GET", "/usage", key); status != http.StatusTooManyRequests {
-		t.Fatalf("over the limit of the free plan: %d %v", status, body)
-	}
 
 	// change presses a button that leads to Stripe, and one there that leads back.
 	scripts := true
@@ -41,8 +34,7 @@ func TestUpgrade(t *testing.T) {
 		t.Helper()
 		b.press(button)
 		b.do(until(fmt.Sprintf("location.origin === %q && document.readyState === 'complete'", stripe.URL)))
-		b.do(until(fmt.Sprintf("(e => e && (e.id = 'chosen', true))([...document.querySelectorAll('button')].find(e => e.innerText === %q))", action)))
-		b.click("#chosen")
+		b.press(action)
 		b.do(until(`location.pathname === "/plans"`))
 		b.shows(shown)
 		for _, view := range views() {
@@ -55,15 +47,6 @@ func TestUpgrade(t *testing.T) {
 	}
 	b.open(p.base + "/plans")
 	change("Upgrade to Starter", "Subscribe", "You’re on the Starter plan")
-	if status, body := p.call("GET", "/usage", key); status == http.StatusTooManyRequests {
-		// A process may repeat a rejection for a second.
-		b.do(until(`performance.now() > 1500`))
-		if status, body = p.call("GET", "/usage", key); status != http.StatusOK {
-			t.Errorf("after the upgrade: %d %v", status, body)
-		}
-	} else if limit := body["data"].(map[string]any)["per_minute_limit"]; limit != 60.0 {
-		t.Errorf("after the upgrade: %d requests per minute", limit)
-	}
 	change("Upgrade to Pro", "Change to Pro", "You’re on the Pro plan")
 	if status, body := p.call("GET", "/usage", key); status != http.StatusOK || body["data"].(map[string]any)["tier"] != "pro" {
 		t.Errorf("after the second upgrade: %d %v", status, body)

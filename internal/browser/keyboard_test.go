@@ -12,86 +12,12 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// focused returns the text or name of the focused element, and whether its focus is visible.
-const focused = `(() => {
-	const e = document.activeElement, s = getComputedStyle(e), r = e.getBoundingClientRect();
-	return {text: e === document.body ? "" : e.name || e.innerText.trim(), visible: (s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0) && r.width > 0 && r.right > 0};
-})()`
-
-// tabTo presses Tab until the element with this text or name has the focus. Every element on the
-// way must show its focus.
-func (b *tab) tabTo(text string) {
-	b.t.Helper()
-	var way []string
-	for range 120 {
-		b.do(chromedp.KeyEvent(kb.Tab))
-		at := ask(b, chromedp.Evaluate[struct {
-			Text    string `json:"text"`
-			Visible bool   `json:"visible"`
-		}](focused))
-		if at.Text == "" {
-			continue // end of the page; the browser starts over from there
-		}
-		if !at.Visible {
-			b.t.Errorf("focus of %q is not visible", at.Text)
-		}
-		if at.Text == text {
-			return
-		}
-		way = append(way, at.Text)
-	}
-	b.t.Fatalf("Tab does not reach %q, only %q\n%s", text, way, b.dump())
-}
-
 // enter presses Enter and waits for the next page.
 func (b *tab) enter() {
 	b.t.Helper()
 	if _, err := b.waitForPage(chromedp.KeyEvent(kb.Enter)); err != nil {
 		b.t.Fatalf("%v\n%s", err, b.dump())
 	}
-}
-
-// TestKeyboard signs in, creates a key, searches for labels, and creates and deletes a saved
-// search, all without a mouse.
-func TestKeyboard(t *testing.T) {
-	s := newSite(t)
-	s.registry.Holder(t, ann, cola.TierFree)
-	b := newTab(t, s.browser, true)
-	b.open(s.link(ann))
-	b.tabTo("Sign in as " + ann)
-	b.enter()
-	b.tabTo("Skip to content")
-	b.do(chromedp.KeyEvent(kb.Enter))
-	b.tabTo("Create key")
-	b.enter()
-	b.tabTo("name")
-	b.do(chromedp.KeyEvent("By hand"))
-	b.tabTo("Create key")
-	b.enter()
-	b.shows("By hand", "lar_")
-
-	b.open(registrytest.PublicURL + "/explore")
-	b.tabTo("q")
-	b.do(chromedp.KeyEvent("red"))
-	b.enter()
-	b.shows("labels")
-	if !strings.Contains(b.at(), "q=red") {
-		t.Errorf("search redirects to %s", b.at())
-	}
-
-	b.open(registrytest.PublicURL + "/saved-searches/new")
-	b.tabTo("name")
-	b.do(chromedp.KeyEvent("Red by hand"))
-	b.tabTo("filters.query")
-	b.do(chromedp.KeyEvent("red"))
-	b.tabTo("Save search")
-	b.enter()
-	b.shows("Red by hand")
-	b.tabTo("Delete")
-	b.enter()
-	b.tabTo("Delete saved search")
-	b.enter()
-	b.checkErrors("keyboard")
 }
 
 // TestTimes checks that a relative time shows the exact one, in UTC and in the user's time zone, on

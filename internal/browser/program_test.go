@@ -51,13 +51,19 @@ func (p *server) link() string {
 // call calls the REST API with a key or an access token as a bearer token.
 func (p *server) call(method, path, bearer string) (status int, body map[string]any) {
 	p.t.Helper()
+	resp, body := p.send(method, path, bearer)
+	return resp.StatusCode, body
+}
+
+// send is like call, and returns the response, whose body is read.
+func (p *server) send(method, path, bearer string) (resp *http.Response, body map[string]any) {
+	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), method, p.base+"/api/v1"+path, nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+bearer)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
+	if resp, err = http.DefaultClient.Do(req); err != nil {
 		p.t.Fatal(err)
 	}
 	defer resp.Body.Close()
@@ -68,7 +74,7 @@ func (p *server) call(method, path, bearer string) (status int, body map[string]
 	if err := json.Unmarshal(content, &body); err != nil {
 		p.t.Fatalf("%v in %s", err, content)
 	}
-	return resp.StatusCode, body
+	return resp, body
 }
 
 // startIssuer starts the issuer for a dashboard and an app, and returns its URL.

@@ -107,6 +107,13 @@ func (b *tab) click(selector string) {
 // mouse waits for an element and returns the step that clicks it.
 func (b *tab) mouse(selector string) chromedp.Action[chromedp.Void] {
 	b.t.Helper()
+	return chromedp.MouseClickXY(b.middle(showing(selector)))
+}
+
+// middle scrolls to the element of an expression and returns its middle. It waits until the expression
+// isn't null and nothing covers the element.
+func (b *tab) middle(expression string) (x, y float64) {
+	b.t.Helper()
 	const middle = `(e => {
 		if (!e) return null;
 		e.scrollIntoView({block: "center", inline: "center", behavior: "instant"});
@@ -116,8 +123,8 @@ func (b *tab) mouse(selector string) chromedp.Action[chromedp.Void] {
 	at := ask(b, eventually[struct {
 		X float64 `json:"x"`
 		Y float64 `json:"y"`
-	}](fmt.Sprintf(middle, showing(selector))))
-	return chromedp.MouseClickXY(at.X, at.Y)
+	}](fmt.Sprintf(middle, expression)))
+	return at.X, at.Y
 }
 
 // fill replaces the text in a field.
@@ -133,19 +140,12 @@ func (b *tab) choose(selector, value string) {
 	b.do(until(fmt.Sprintf("(e => e && (e.value = %q, e.value === %[1]q))(%s)", value, showing(selector))))
 }
 
-// press clicks a button or link by its text.
+// press clicks a button or link by its text and waits for the next page.
 func (b *tab) press(words string) {
 	b.t.Helper()
-	const mark = `(words => {
-		for (const e of document.querySelectorAll("main a, main button, nav a, nav button, form button, summary")) {
-			if (e.innerText.trim() === words && e.checkVisibility()) { e.setAttribute("data-pressed", ""); return true; }
-		}
-		return false;
-	})`
-	if !ask(b, chromedp.Evaluate[bool](fmt.Sprintf("%s(%q)", mark, words))) {
-		b.t.Fatalf("no button or link %q\n%s", words, b.dump())
+	if _, err := b.waitForPage(chromedp.MouseClickXY(b.middle(named(buttons, words)))); err != nil {
+		b.t.Fatalf("press %s: %v\n%s", words, err, b.dump())
 	}
-	b.click("[data-pressed]")
 }
 
 // shows fails the test unless the page contains the given texts.
