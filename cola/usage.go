@@ -22,7 +22,7 @@ func Tiers() []Tier { return []Tier{TierFree, TierStarter, TierPro} }
 // Largest reports whether t is the largest tier.
 func (t Tier) Largest() bool { return t == TierPro }
 
-// Recommended reports whether t is the tier that we recommend to those who outgrow the free one.
+// Recommended reports whether t is the tier to recommend to accounts that outgrow the free one.
 func (t Tier) Recommended() bool { return t == TierStarter }
 
 // Name returns the name for pages, such as "Starter".

@@ -97,7 +97,7 @@ func (req *request) showSaved(created registry.CreatedAlert) error {
 }
 
 // confirmationNotice says to which of a new search's addresses alerts start only after a
-// confirmation. It is empty if there are none.
+// confirmation. It may be empty.
 func confirmationNotice(created registry.CreatedAlert) string {
 	var waiting []string
 	for _, d := range append(created.Shared, created.Added.Destination) {

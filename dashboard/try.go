@@ -44,7 +44,7 @@ func (req *request) tryCall() error {
 	return nil
 }
 
-// checkSession returns the error of a visitor whose session can't send requests. Unlike authenticated
+// checkSession returns the error for a session that can't send requests. Unlike authenticated
 // pages, scripts need its code.
 func (req *request) checkSession() error {
 	switch {

@@ -52,7 +52,7 @@ func TestTryCall(t *testing.T) {
 	}
 }
 
-// TestTryCallRefused checks that other sites, and visitors whose session can't send requests, cause no
+// TestTryCallRefused checks that other sites, and sessions that can't send requests, cause no
 // call.
 func TestTryCallRefused(t *testing.T) {
 	s, calls := mustTry(t)

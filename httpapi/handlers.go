@@ -47,7 +47,7 @@ func (a *api) authenticate(next http.HandlerFunc) http.HandlerFunc {
 
 type callerKey struct{}
 
-// ServeAs serves a request of a caller who was identified otherwise. The caller's channel replaces REST.
+// ServeAs serves a request of a caller identified otherwise. The caller's channel replaces REST.
 // Only use it for requests that other sites can't cause.
 func (a *API) ServeAs(w http.ResponseWriter, r *http.Request, c cola.Caller) {
 	ctx := context.WithValue(r.Context(), callerKey{}, c)

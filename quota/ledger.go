@@ -161,7 +161,7 @@ func (l *Ledger) Overloaded() error {
 	return l.reject(l.queue.admit(0))
 }
 
-// Enter starts the work on a request whose caller is known. It returns the error of Overloaded, or
+// Enter starts the work on a request with a known caller. It returns the error of Overloaded, or
 // the function that ends the work. Call that before writing the response, so that a slow client
 // can't keep others out.
 func (l *Ledger) Enter() (leave func(), err error) {

@@ -61,7 +61,7 @@ func (s *Service) SuspendedAccount(ctx context.Context, c cola.Caller) (Account,
 
 // DeleteAccount schedules the deletion of the caller's account, and rejects its credentials from now
 // on. typed must be the account's Confirmation, ignoring ASCII letter case. DeleteAccount fails with
-// CodeValidation if the account's subscription renews, so that nobody loses a plan by mistake; if it
+// CodeValidation if the account's subscription renews, to prevent losing a plan by mistake; if it
 // is started or resumed later, AccountDeleter ends it. After CodeUnavailable the outcome may be
 // unknown.
 func (s *Service) DeleteAccount(ctx context.Context, c cola.Caller, typed string) (cola.QuotaState, error) {
@@ -149,7 +149,7 @@ type AccountDeleter struct {
 	// several processes at once.
 	Before func(context.Context, store.Account) error
 
-	failing map[cola.AccountID]bool // accounts whose failure was logged
+	failing map[cola.AccountID]bool // accounts with a logged failure
 }
 
 // Run deletes due accounts every minute until the context ends. It starts after a random delay, so

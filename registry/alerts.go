@@ -25,7 +25,7 @@ type AlertDestinations struct {
 // CreatedAlert is the result of CreateAlert.
 type CreatedAlert struct {
 	CreatedSavedSearch
-	Added  cola.DestinationWithSecret // the destination for Address; zero if there is none
+	Added  cola.DestinationWithSecret // the destination for Address; may be zero
 	Shared []cola.Destination         // those with the addresses of Shared
 }
 

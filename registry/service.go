@@ -204,7 +204,7 @@ func (s *Service) Standing(ctx context.Context, c cola.Caller) (cola.QuotaState,
 // progress or waiting to be charged, or nil. It costs less than identifying the caller.
 func (s *Service) Overloaded() error { return s.ledger.Overloaded() }
 
-// Enter starts the work on a request whose caller is known. It returns the error of Overloaded, or
+// Enter starts the work on a request with a known caller. It returns the error of Overloaded, or
 // the function to call once the response can be written.
 func (s *Service) Enter() (leave func(), err error) { return s.ledger.Enter() }
 

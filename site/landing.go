@@ -54,13 +54,13 @@ type landingPage struct {
 	*registry.Samples
 	Local   bool // whether the server can only be reached from its own machine
 	Tabs    []sampleTab
-	Brand   *cola.BrandMatch      // the most similar one in the sample check; nil if there is none
-	Similar *cola.BrandMatch      // the most similar one whose name isn't identical; nil if there is none
+	Brand   *cola.BrandMatch      // the most similar one in the sample check; may be nil
+	Similar *cola.BrandMatch      // the most similar one whose name isn't identical; may be nil
 	Newest  []newLabel            // the newest labels
-	Bottle  *registry.SampleLabel // a label with an image; nil if there is none
+	Bottle  *registry.SampleLabel // a label with an image; may be nil
 	Bars    []bar                 // the sample count
 	Shares  []share               // of the labels
-	Since   int                   // year of the oldest approval; 0 if there is none
+	Since   int                   // year of the oldest approval; 0 if unknown
 	Plans   []plan
 }
 

@@ -144,7 +144,7 @@ const (
 // secrets: senders remove signing secrets, challenges and the tokens of links.
 type Exchange struct {
 	Subject  string // of an email
-	Sent     string // body of the message; empty if nothing was sent, and see Truncated
+	Sent     string // body of the message; may be empty; see Truncated
 	Headers  string // some headers of the response, one per line
 	Response string // start of the response's body
 }

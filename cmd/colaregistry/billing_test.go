@@ -88,7 +88,7 @@ func TestStripeEvents(t *testing.T) {
 	})
 }
 
-// TestDeletionEndsBilling runs a server's task that deletes accounts on one whose holder subscribed after
+// TestDeletionEndsBilling runs a server's deletion task on an account that subscribed after
 // the deletion was requested. A server without a Stripe key leaves it to others.
 func TestDeletionEndsBilling(t *testing.T) {
 	t.Parallel()

@@ -154,7 +154,7 @@ func TestReferenceAnswers(t *testing.T) {
 	}
 }
 
-// publicRecords matches calls whose response is the same for all accounts.
+// publicRecords matches calls with the same response for all accounts.
 var publicRecords = regexp.MustCompile(`^/(colas|barcode|brands|permittees|suggest|coverage|processing-times|production-reports|avas)\b`)
 
 // isIn reports whether an element is in another one with the given name.

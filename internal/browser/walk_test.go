@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/stripetest"
 )
 
-// walker is a new user on the free plan, who operates the dashboard with a mouse, on a phone or by
+// walker is a new user on the free plan, operating the dashboard with a mouse, on a phone or by
 // keyboard. Its methods use the names that users read, and wait for what they expect to see.
 type walker struct {
 	*tab
@@ -288,7 +288,7 @@ func (w *walker) hitRateLimit() {
 	w.t.Error("the free plan has no rate limit")
 }
 
-// upgrade buys a plan, whose limits apply at once.
+// upgrade buys a plan and checks that its limits apply at once.
 func (w *walker) upgrade() {
 	w.t.Helper()
 	w.visit("Plans")

@@ -11,7 +11,7 @@ import (
 const (
 	subscriptionNames = `account_id, customer_id, version, subscription_id, status, tier, granted, period_end, ends_at, ` +
 		`past_due_since, read_at`
-	// selectSubscriptions skips accounts whose deletion has started.
+	// selectSubscriptions skips accounts that are being deleted.
 	selectSubscriptions = `SELECT ` + subscriptionNames + ` FROM subscriptions
 		WHERE EXISTS (SELECT 1 FROM accounts a WHERE a.id = account_id AND a.deleted_at IS NULL)`
 	subscriptionOf         = selectSubscriptions + ` AND account_id = $1`

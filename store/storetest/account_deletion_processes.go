@@ -24,7 +24,7 @@ func childDelete(ctx context.Context, st store.Store, out io.Writer) error {
 	})
 }
 
-// mustDeleteLater returns an account with many rows whose deletion is due.
+// mustDeleteLater returns an account with many rows that is due for deletion.
 func mustDeleteLater(t *testing.T, db Database) cola.AccountID {
 	t.Helper()
 	a := mustAccount(t, db, deletedAccount, cola.TierFree)
