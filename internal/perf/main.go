@@ -1,6 +1,6 @@
 // Command perf measures the whole program: an import of demo labels while a server runs on the same
-// data, the ledger before and during the import, memory, restarts, and searches over HTTP. It
-// prints the tables of docs/PERFORMANCE.md.
+// data, the ledger before and during the import, memory, restarts, searches over HTTP, and the
+// dashboard's Explore page. It prints the tables of docs/PERFORMANCE.md.
 package main
 
 import (
@@ -47,5 +47,6 @@ func run(ctx context.Context, labels int, dir string, idle, during, load time.Du
 		func(ctx context.Context) error { return b.importing(ctx, idle, during) },
 		b.restarts,
 		func(ctx context.Context) error { return b.searching(ctx, load) },
+		b.exploring,
 	)
 }
