@@ -128,7 +128,7 @@ func (f *fake) admit() (cola.QuotaState, error) {
 
 func (f *fake) Overloaded() error { return f.overload }
 
-func (f *fake) Enter() (leave func(), err error) {
+func (f *fake) Enter(context.Context) (leave func(), err error) {
 	if f.full != nil {
 		return nil, f.full
 	}

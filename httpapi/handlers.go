@@ -110,7 +110,7 @@ func (a *api) call(op *operation, r *http.Request, caller cola.Caller) (result, 
 	if op.method() != http.MethodGet {
 		return op.call(r, caller)
 	}
-	leave, err := a.svc.Enter()
+	leave, err := a.svc.Enter(r.Context())
 	if err != nil {
 		return result{}, cola.QuotaState{}, err
 	}

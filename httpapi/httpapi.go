@@ -32,11 +32,10 @@ import (
 // it. Methods with a caller are for authenticated requests and, except for Suggest, count toward
 // the rate limit. They return the quota state even with an error, if it is known.
 type Service interface {
-	// Overloaded returns the error for any request while too many are in progress or waiting to be
-	// charged, or nil.
+	// Overloaded returns the error for any request while too many are waiting, or nil.
 	Overloaded() error
-	// Enter starts the work on a request, or returns the error of Overloaded. leave ends the work.
-	Enter() (leave func(), err error)
+	// Enter waits until a request may be worked on, or returns Overloaded's error. leave ends the work.
+	Enter(ctx context.Context) (leave func(), err error)
 	// Refuse admits a request that the API itself rejects, and returns the rejection, or another
 	// error if the request is not admitted. It is free.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)

@@ -50,10 +50,14 @@ import (
 // unavailable.
 const chargeTimeout = 5 * time.Second
 
-// workingPerProcessor limits the requests in progress, for each processor. A request waits for the
-// processor behind all others that are in progress, so fewer make an overloaded process faster for
-// those that it accepts; too few would make batches small.
-const workingPerProcessor = 64
+const (
+	// workingPerProcessor limits the requests in progress, for each processor. If the processors are
+	// the limit, requests that wait for their turn make the others faster, because each waits for a
+	// processor several times: to search, to be charged and to write its response.
+	workingPerProcessor = 128
+	// waitingPerProcessor limits the requests that wait for their turn, for each processor.
+	waitingPerProcessor = 1024
+)
 
 // Options configures a Ledger. The zero value is valid.
 type Options struct {
@@ -75,9 +79,10 @@ type Ledger struct {
 	inDoubt  *inDoubt
 	failures *failureLog
 
-	working    atomic.Int64 // requests between Enter and leave
-	maxWorking int64
-	leave      func() // ends the work on a request
+	working    chan struct{} // an element for each request between Enter and leave
+	leave      func()        // ends the work on a request
+	waiting    atomic.Int64  // requests in Enter
+	maxWaiting int64
 
 	closing sync.Once
 	stop    chan struct{} // closed when Close starts
@@ -108,9 +113,10 @@ func New(st store.Ledger, o Options) *Ledger {
 		stop:     make(chan struct{}),
 		ended:    make(chan struct{}),
 
-		maxWorking: int64(workingPerProcessor * runtime.GOMAXPROCS(0)),
+		working:    make(chan struct{}, workingPerProcessor*runtime.GOMAXPROCS(0)),
+		maxWaiting: int64(waitingPerProcessor * runtime.GOMAXPROCS(0)),
 	}
-	l.leave = func() { l.working.Add(-1) }
+	l.leave = func() { <-l.working }
 	l.metrics = newMetrics(o.Metrics, l)
 	go l.run()
 	return l
@@ -155,21 +161,36 @@ func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 // first work on it: only if a rejection costs much less than a response does an overloaded process
 // keep its throughput.
 func (l *Ledger) Overloaded() error {
-	if l.working.Load() >= l.maxWorking {
+	if l.waiting.Load() >= l.maxWaiting {
 		return l.reject(cola.Overloaded(time.Second))
 	}
 	return l.reject(l.queue.admit(0))
 }
 
-// Enter starts the work on a request with a known caller. It returns the error of Overloaded, or
-// the function that ends the work. Call that before writing the response, so that a slow client
-// can't keep others out.
-func (l *Ledger) Enter() (leave func(), err error) {
-	if l.working.Add(1) > l.maxWorking {
-		l.leave()
+// Enter waits until the process may work on another request. It returns the function that ends the
+// work, Overloaded's error if too many are waiting or it takes five seconds, or ctx's error. Call it when the caller is known, and end
+// the work before writing the response: otherwise, clients without a key, or ones that read slowly,
+// could keep others out.
+func (l *Ledger) Enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case l.working <- struct{}{}:
+		return l.leave, nil
+	default:
+	}
+	defer l.waiting.Add(-1)
+	if l.waiting.Add(1) > l.maxWaiting {
 		return nil, l.reject(cola.Overloaded(time.Second))
 	}
-	return l.leave, nil
+	timeout := time.NewTimer(chargeTimeout)
+	defer timeout.Stop()
+	select {
+	case l.working <- struct{}{}:
+		return l.leave, nil
+	case <-timeout.C:
+		return nil, l.reject(cola.Overloaded(time.Second))
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // reject counts an error for a request that is rejected before it is charged, and returns it.

@@ -110,27 +110,48 @@ func TestOverload(t *testing.T) {
 	})
 }
 
-// TestEnter checks that only as many requests as the processors can take are worked on at a time.
+// TestEnter checks that a limited number of requests are worked on at a time, that others wait for
+// their turn, and that a request is rejected if it waits too long or too many are waiting.
 func TestEnter(t *testing.T) {
-	l := New(newFakeLedger(cola.TierPro), Options{})
-	defer l.Close()
-	var leave func()
-	for n := range int(l.maxWorking) {
-		var err error
-		if leave, err = l.Enter(); err != nil || l.Overloaded() != nil && n+1 < int(l.maxWorking) {
-			t.Fatalf("request %d: error = %v, overloaded: %v; want nil, nil", n+1, err, l.Overloaded())
+	synctest.Test(t, func(t *testing.T) {
+		l := New(newFakeLedger(cola.TierPro), Options{})
+		defer l.Close()
+		for n := range cap(l.working) {
+			if _, err := l.Enter(t.Context()); err != nil {
+				t.Fatalf("request %d: error = %v, want nil", n+1, err)
+			}
 		}
-	}
-	if _, err := l.Enter(); !isOverloaded(err) || !isOverloaded(l.Overloaded()) {
-		t.Errorf("at the limit: error = %v, overloaded: %v", err, l.Overloaded())
-	}
-	leave()
-	if err := l.Overloaded(); err != nil {
-		t.Errorf("below the limit again: %v", err)
-	}
-	if _, err := l.Enter(); err != nil {
-		t.Errorf("below the limit again: error = %v", err)
-	}
+		entered := make(chan error, 1)
+		enter := func(ctx context.Context) {
+			_, err := l.Enter(ctx)
+			entered <- err
+		}
+		go enter(t.Context())
+		synctest.Wait()
+		if l.Overloaded() != nil {
+			t.Error("overloaded while one request is waiting")
+		}
+		l.leave()
+		if err := <-entered; err != nil {
+			t.Errorf("waiting request: error = %v, want nil once another one ended", err)
+		}
+		if _, err := l.Enter(t.Context()); !isOverloaded(err) {
+			t.Errorf("request that waited too long: error = %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go enter(ctx)
+		synctest.Wait()
+		cancel()
+		if err := <-entered; !errors.Is(err, context.Canceled) {
+			t.Errorf("request whose client disconnected: error = %v", err)
+		}
+		l.waiting.Store(l.maxWaiting)
+		start := time.Now()
+		if _, err := l.Enter(t.Context()); !isOverloaded(err) || !isOverloaded(l.Overloaded()) || time.Since(start) != 0 {
+			t.Errorf("too many waiting: error = %v after %v, overloaded: %v; want rejections at once", err, time.Since(start), l.Overloaded())
+		}
+		l.waiting.Store(0)
+	})
 }
 
 // TestStall checks that charges that arrive while one batch is slow are accepted, and that the

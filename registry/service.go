@@ -200,13 +200,13 @@ func (s *Service) Standing(ctx context.Context, c cola.Caller) (cola.QuotaState,
 	return grant.State, err
 }
 
-// Overloaded returns the error for any request that would be charged, while too many are in
-// progress or waiting to be charged, or nil. It costs less than identifying the caller.
+// Overloaded returns the error for any request that would be charged, while too many are
+// waiting, or nil. It costs less than identifying the caller.
 func (s *Service) Overloaded() error { return s.ledger.Overloaded() }
 
-// Enter starts the work on a request with a known caller. It returns the error of Overloaded, or
+// Enter waits until a request with a known caller may be worked on. It returns Overloaded's error, or
 // the function to call once the response can be written.
-func (s *Service) Enter() (leave func(), err error) { return s.ledger.Enter() }
+func (s *Service) Enter(ctx context.Context) (leave func(), err error) { return s.ledger.Enter(ctx) }
 
 func (s *Service) checkIndexBuilt() error {
 	if s.ready.Load() {
