@@ -54,9 +54,9 @@ const (
 	// workingPerProcessor limits the requests in progress, for each processor. If the processors are
 	// the limit, requests that wait for their turn make the others faster, because each waits for a
 	// processor several times: to search, to be charged and to write its response.
-	workingPerProcessor = 128
+	workingPerProcessor = 64
 	// waitingPerProcessor limits the requests that wait for their turn, for each processor.
-	waitingPerProcessor = 1024
+	waitingPerProcessor = 256
 )
 
 // Options configures a Ledger. The zero value is valid.
