@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -77,7 +78,10 @@ func TestAuthenticatorUnavailable(t *testing.T) {
 func TestOverload(t *testing.T) {
 	f := newFake()
 	f.overload = cola.Overloaded(1500 * time.Millisecond)
-	h := New(f, keys{err: errBroken}, Options{Logger: slog.New(slog.DiscardHandler)})
+	var logged bytes.Buffer
+	h := New(f, keys{err: errBroken}, Options{
+		Logger: slog.New(slog.NewTextHandler(&logged, nil)), LogRequest: func(cola.AccountID, bool, func() cola.LoggedRequest) { t.Error("a rejection was recorded") },
+	})
 	for _, target := range []string{"/api/v1/colas?q=oak", "/api/v1/unknown"} {
 		resp := send(t, h, "GET", target)
 		var body web.ErrorBody
@@ -96,6 +100,13 @@ func TestOverload(t *testing.T) {
 	h.ServeHTTP(w, r)
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("from a browser: status = %d, headers %v", w.Code, w.Header())
+	}
+	if logged.Len() > 0 {
+		t.Errorf("rejections were logged: %s", logged.String())
+	}
+	resp := send(t, h, http.MethodOptions, "/api/v1/colas", "Origin: https://app.example", "Access-Control-Request-Method: GET")
+	if resp.StatusCode >= 300 || resp.Header.Get("Access-Control-Allow-Methods") == "" {
+		t.Errorf("preflight: status = %d, headers %v", resp.StatusCode, resp.Header)
 	}
 	for _, target := range []string{"/api/v1/openapi.json", "/healthz"} {
 		if resp := send(t, h, "GET", target); resp.StatusCode != http.StatusOK {

@@ -75,6 +75,12 @@ func counters[V ~string](
 // registerGauges registers the gauges, which read the ledger on each scrape.
 func registerGauges(factory promauto.Factory, l *Ledger) {
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "colaregistry_requests_in_progress", Help: "REST reads in progress, which are limited.",
+	}, func() float64 { return float64(len(l.working)) })
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "colaregistry_requests_waiting", Help: "REST reads that wait until others are done.",
+	}, func() float64 { return float64(l.waiting.Load()) })
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_ledger_queue_length", Help: "Charges waiting for the previous batch to finish.",
 	}, func() float64 { return float64(l.queue.len()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
