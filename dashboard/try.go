@@ -14,8 +14,8 @@ import (
 // rejectCrossOrigin.
 const tryPath = requestsPath + "/try"
 
-// tryCall responds like the API, also with errors. The request is charged, limited and logged like any
-// other request of the account, with the dashboard as its channel.
+// tryCall responds like the API, also with errors. The call is charged, limited and logged like one
+// with an API key, but its credential is the session.
 func (req *request) tryCall() error {
 	if req.opts.API == nil {
 		return req.notFoundPage()
