@@ -185,6 +185,9 @@ func TestRequestDetail(t *testing.T) {
 	created.shows(t, http.StatusOK, "201 Created")
 	created.lacks(t, "What went wrong", "View as API call")
 	s.get(paths[4]).shows(t, http.StatusOK, `href="/explore?q=oak"`)
+	session := s.mustLog(s.browsers.callers[ann],
+		cola.LoggedRequest{Channel: cola.ChannelREST, Method: "GET", Target: "/api/v1/usage", Status: 200})
+	s.get(session[0]).shows(t, http.StatusOK, "Browser", "REST API", "'https://registry.example/api/v1/usage'")
 	bob := s.join("bob@example.com", cola.TierFree)
 	for _, path := range append(paths, "/requests/0", "/requests/-1", "/requests/x", "/requests/01", "/requests/%00", "/requests/99999999999999999999") {
 		s.by("bob@example.com").get(path).shows(t, http.StatusNotFound)

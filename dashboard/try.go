@@ -14,8 +14,8 @@ import (
 // rejectCrossOrigin.
 const tryPath = requestsPath + "/try"
 
-// tryCall responds like the API, also with errors. The request is charged, limited and logged like any
-// other request of the account, with the dashboard as its channel.
+// tryCall responds like the API, also with errors. The call is charged, limited and logged like one
+// with an API key, but its credential is the session.
 func (req *request) tryCall() error {
 	if req.opts.API == nil {
 		return req.notFoundPage()
@@ -45,16 +45,19 @@ func (req *request) tryCall() error {
 }
 
 // checkSession returns the error for a session that can't send requests. Unlike authenticated
-// pages, scripts need its code.
+// pages, scripts need its code. As on those pages, the limit of the sign-in applies before the
+// account is loaded, and that of the account afterwards.
 func (req *request) checkSession() error {
-	switch {
-	case req.signedIn:
-		return req.limiter.take(limitKey{account: req.caller.Account})
-	case req.caller.Account == 0:
+	if req.caller.Account == 0 {
 		return cola.Errorf(cola.CodeUnauthorized, "You’re signed out. Sign in to send calls, or use an API key.")
 	}
-	if err := req.loadAccount(); err != nil {
-		return err // such as a suspended account
+	if !req.signedIn { // limited, or the account can't be loaded: see public
+		if err := req.limiter.take(limitKey{signIn: req.caller.Credential.ID}); err != nil {
+			return err
+		}
+		if err := req.loadAccount(); err != nil {
+			return err // such as a suspended account
+		}
 	}
-	return req.limiter.take(limitKey{signIn: req.caller.Credential.ID})
+	return req.limiter.take(limitKey{account: req.caller.Account})
 }

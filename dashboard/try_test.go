@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,13 +11,21 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
+// trySite is a site that counts loads of accounts.
+type trySite struct {
+	*site
+	loads *accountLoads
+}
+
 // mustTry returns a site with an API that lists its calls.
-func mustTry(t *testing.T) (s *site, calls *[]string) {
+func mustTry(t *testing.T) (s *trySite, calls *[]string) {
 	t.Helper()
-	s, calls = mustSite(t), new([]string)
-	s.handler = New(s.registry.Service, s.browsers, Options{
+	s, calls = &trySite{site: mustSite(t)}, new([]string)
+	s.loads = &accountLoads{Service: s.registry.Service}
+	s.handler = New(s.loads, s.browsers, Options{
 		PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now,
 		API: func(w http.ResponseWriter, r *http.Request, c cola.Caller) {
 			*calls = append(*calls, fmt.Sprint(r.Method, " ", r.URL, " ", c.Account == s.browsers.callers[ann].Account, len(r.Header["Cookie"]), len(r.Header["Origin"])))
@@ -85,13 +94,40 @@ func TestTryCallRefused(t *testing.T) {
 	if len(*calls) != 1 {
 		t.Errorf("calls = %q, want the last request only", *calls)
 	}
-	limited := 0
-	for range pageBurst * 2 {
-		if a := s.post(tryPath, url.Values{"url": {"/api/v1/suggest?q=a"}}); a.StatusCode == http.StatusTooManyRequests && strings.Contains(a.body, `"error"`) {
-			limited++
-		}
-	}
-	if limited == 0 {
-		t.Error("calls are not limited")
+}
+
+// accountLoads counts the loads of accounts.
+type accountLoads struct {
+	Service
+	n int
+}
+
+func (a *accountLoads) Account(ctx context.Context, c cola.Caller) (registry.Account, cola.QuotaState, error) {
+	a.n++
+	return a.Service.Account(ctx, c)
+}
+
+// TestTryCallLimits checks that calls of one session, and of two sessions of an account together, are
+// limited, and that limited calls of a session load no account.
+func TestTryCallLimits(t *testing.T) {
+	const other = "ann's other browser"
+	for name, sessions := range map[string][]string{"one session": {ann}, "two sessions": {ann, other}} {
+		t.Run(name, func(t *testing.T) {
+			s, calls := mustTry(t)
+			s.browsers.callers[other] = s.registry.SignIn(t, s.browsers.callers[ann].Account, other, "")
+			limited := 0
+			for n := range pageBurst * 3 / 2 {
+				a := s.by(sessions[n%len(sessions)]).post(tryPath, url.Values{"url": {"/api/v1/suggest?q=a"}})
+				if a.StatusCode == http.StatusTooManyRequests && strings.Contains(a.body, `"error"`) {
+					limited++
+				}
+			}
+			if len(*calls) != pageBurst || limited != pageBurst/2 {
+				t.Errorf("%d calls and %d limited, want %d and %d", len(*calls), limited, pageBurst, pageBurst/2)
+			}
+			if len(sessions) == 1 && s.loads.n != pageBurst {
+				t.Errorf("the account was loaded %d times, want %d", s.loads.n, pageBurst)
+			}
+		})
 	}
 }

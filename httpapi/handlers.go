@@ -26,9 +26,7 @@ func (a *api) authenticate(next http.HandlerFunc) http.HandlerFunc {
 		event := web.EventOf(r.Context())
 		event.Channel, event.Logged = cola.ChannelREST, true
 		caller, known := r.Context().Value(callerKey{}).(cola.Caller)
-		if known {
-			event.Channel = caller.Channel
-		} else {
+		if !known {
 			var err error
 			if caller, err = a.auth.Authenticate(r.Context(), r.Header, cola.ChannelREST); err != nil {
 				web.Fail(w, r, err)
@@ -47,9 +45,11 @@ func (a *api) authenticate(next http.HandlerFunc) http.HandlerFunc {
 
 type callerKey struct{}
 
-// ServeAs serves a request of a caller identified otherwise. The caller's channel replaces REST.
-// Only use it for requests that other sites can't cause.
+// ServeAs serves a request for a caller who is already authenticated. The request is charged and
+// limited like one with an API key, whatever the caller's channel. Only use it for requests that
+// other sites can't cause.
 func (a *API) ServeAs(w http.ResponseWriter, r *http.Request, c cola.Caller) {
+	c.Channel = cola.ChannelREST
 	ctx := context.WithValue(r.Context(), callerKey{}, c)
 	ctx = context.WithValue(ctx, chi.RouteCtxKey, (*chi.Context)(nil)) // a.routes is not a subrouter
 	a.ServeHTTP(w, r.WithContext(ctx))

@@ -50,8 +50,8 @@ func TestLoggedRequests(t *testing.T) {
 	}
 }
 
-// TestServeAs checks that a request served for a caller needs no key, and that it is charged and recorded
-// with the caller's channel, also behind another router.
+// TestServeAs checks that a request for an authenticated caller needs no key, and is charged and
+// recorded with the channel REST and the caller's credential, also behind another router.
 func TestServeAs(t *testing.T) {
 	f, got := newFake(), []string(nil)
 	a := New(f, keys{}, Options{
@@ -74,10 +74,48 @@ func TestServeAs(t *testing.T) {
 		outer.ServeHTTP(httptest.NewRecorder(), r)
 	}
 	want := []string{
-		"7dashboard{sign_in 3}/api/v1/colas/11054001000049200 1", "7dashboard{sign_in 3}/api/v1/colas/stats200 1", "7dashboard{sign_in 3}/api/v1/unknown404 0",
+		"7rest{sign_in 3}/api/v1/colas/11054001000049200 1", "7rest{sign_in 3}/api/v1/colas/stats200 1", "7rest{sign_in 3}/api/v1/unknown404 0",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || f.used.DetailViews != 1 {
 		t.Errorf("used %+v; recorded (-want +got):\n%s", f.used, diff)
+	}
+}
+
+// TestServeAsLimits checks that calls of a session use the plan's rate limit, even if they are free or
+// invalid, and pay for each reload of a list.
+func TestServeAsLimits(t *testing.T) {
+	r := registrytest.New(t)
+	c := r.Holder(t, "ann@example.com", cola.TierFree)
+	a := New(r.Service, auth.New(r.Store, nil, nil), Options{Logger: slog.New(slog.DiscardHandler)})
+	get := func(target string) *http.Response {
+		w := httptest.NewRecorder()
+		a.ServeAs(w, httptest.NewRequest(http.MethodGet, target, nil), c)
+		return w.Result()
+	}
+	var remaining []string
+	for range 2 {
+		got := get("/api/v1/colas?date_range=all&per_page=1")
+		if got.StatusCode != http.StatusOK {
+			t.Fatalf("search: %s", got.Status)
+		}
+		remaining = append(remaining, got.Header.Get("X-List-Records-Remaining"))
+	}
+	if diff := cmp.Diff([]string{"9999", "9998"}, remaining); diff != "" {
+		t.Errorf("list records left after a search and its reload (-want +got):\n%s", diff)
+	}
+	r.Advance(61 * time.Second)
+	for n, target := range []string{"/api/v1/unknown", "/api/v1/colas?per_page=x"} {
+		if got := get(target); got.StatusCode == http.StatusTooManyRequests {
+			t.Fatalf("invalid call %d: %s", n+1, got.Status)
+		}
+	}
+	for n := 3; n <= 10; n++ {
+		if got := get("/api/v1/usage"); got.StatusCode != http.StatusOK {
+			t.Fatalf("call %d: %s", n, got.Status)
+		}
+	}
+	if got := get("/api/v1/usage"); got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") == "" {
+		t.Errorf("call 11: %s %v, want 429 with Retry-After", got.Status, got.Header)
 	}
 }
 
