@@ -239,9 +239,9 @@ func (d Destination) Asked() Destination {
 	return d
 }
 
-// Redacted returns the destination as connected apps without ScopeWriteSavedSearches see it: with
-// only the scheme and host of a URL, whose path is often a credential, or only the first letter and
-// domain of an email address.
+// Redacted returns the destination as callers without ScopeWriteSavedSearches see it: with only the
+// scheme and host of a URL, whose path is often a credential, or only the first letter and domain of
+// an email address.
 func (d Destination) Redacted() Destination {
 	switch {
 	case !d.Address.OK:

@@ -73,9 +73,7 @@ func (l *Ledger) reply(g *group) {
 	now := time.Now()
 	for i, p := range g.pending {
 		o := g.outcomes[i]
-		if !p.request.Peek {
-			l.bursts.update(p.request.Caller, o, now)
-		}
+		l.rejected.update(p.request, o, now)
 		p.result <- o
 	}
 }

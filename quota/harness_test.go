@@ -54,6 +54,7 @@ type fakeLedger struct {
 	mu         sync.Mutex
 	tier       cola.Tier
 	suspended  string                       // suspension reason of all accounts, if suspended
+	networks   cola.Networks                // of all keys
 	start      map[cola.AccountID]cola.Used // usage before the first batch
 	batches    map[store.BatchID]*entry
 	order      []store.BatchID
@@ -271,10 +272,14 @@ func (b *fakeLedger) MonthlyUsage(
 func (b *fakeLedger) states(batch store.Batch, now time.Time) []store.AccountState {
 	states := make([]store.AccountState, len(batch.Accounts))
 	for i, id := range batch.Accounts {
-		s := store.AccountState{Account: id, Exists: true, Used: b.used(id), Valid: map[cola.Credential]bool{}}
+		s := store.AccountState{
+			Account: id, Exists: true, Used: b.used(id),
+			Valid: map[cola.Credential]bool{}, Keys: map[cola.Credential]store.KeyAccess{},
+		}
 		s.Tier, s.Suspended = b.plan()
 		for _, c := range batch.Credentials {
 			s.Valid[c] = c != key2
+			s.Keys[c] = store.KeyAccess{Networks: b.allowed()}
 		}
 		for _, g := range b.grants(id) {
 			if g.At.After(now.Add(-Window)) {
@@ -297,6 +302,22 @@ func (b *fakeLedger) suspend(reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.suspended = reason
+}
+
+// allow sets the networks of all keys. An empty text allows all addresses.
+func (b *fakeLedger) allow(networks string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.networks = nil
+	if networks != "" {
+		b.networks.SetString(networks)
+	}
+}
+
+func (b *fakeLedger) allowed() cola.Networks {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.networks
 }
 
 // used returns an account's usage according to the committed batches.

@@ -74,7 +74,7 @@ type Ledger struct {
 	log      *slog.Logger
 	metrics  *metrics
 	queue    *queue
-	bursts   burstCache
+	rejected rejectionCache
 	breaker  *circuitBreaker
 	inDoubt  *inDoubt
 	failures *failureLog
@@ -134,16 +134,14 @@ func (l *Ledger) Close() {
 	})
 }
 
-// Precheck rejects a request without a store call if the burst cache has the caller, if
-// the circuit breaker is open, or if the charge would wait too long (see queue). A nil error does
+// Precheck rejects a request without a store call if the rejection cache has the caller, if the
+// circuit breaker is open, or if the charge would wait too long (see queue). A nil error does
 // not mean that Charge will grant the request.
 //
 // Charge prechecks every request. Call Precheck as well before expensive work, so that a rejected
 // request costs neither the work nor a transaction.
 func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
-	if !q.Peek {
-		state, err = l.bursts.check(q.Caller, time.Now())
-	}
+	state, err = l.rejected.check(q, time.Now())
 	if err == nil && l.breaker.isOpen() {
 		err = cola.Unavailable()
 	}

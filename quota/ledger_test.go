@@ -71,44 +71,107 @@ func TestBurstCache(t *testing.T) {
 		b.mu.Lock()
 		b.tier = cola.TierPro
 		b.mu.Unlock()
-		time.Sleep(burstCacheTTL)
+		time.Sleep(rejectionCacheTTL)
 		if err := send(); err != nil {
-			t.Errorf("after an upgrade and %v: error = %v, want nil", burstCacheTTL, err)
+			t.Errorf("after an upgrade and %v: error = %v, want nil", rejectionCacheTTL, err)
 		}
 	})
 }
 
-// TestSuspension checks that a suspension and its end take effect with the next request, and that
-// nothing is charged in between.
+// TestSuspension checks that a suspension takes effect with the next request and its end within
+// rejectionCacheTTL, for a session at once, and that nothing is charged in between.
 func TestSuspension(t *testing.T) {
-	b := newFakeLedger(cola.TierFree)
-	l := newLedger(t, b)
-	send := func(peek bool) string {
-		q := request(key1, cola.MeterListRecords, 2)
-		q.Peek = peek
-		if peek {
-			q.Units = 0
-		}
-		grant, err := l.Charge(t.Context(), q)
-		if !grant.State.Known() {
-			t.Errorf("peek %v: grant has no state, error = %v", peek, err)
-		}
-		return reason(err)
-	}
-	for _, want := range []string{"", "Unpaid.", ""} {
-		b.suspend(want)
-		for _, peek := range []bool{false, true} {
-			if got := send(peek); got != want {
-				t.Errorf("peek %v: reason = %q, want %q", peek, got, want)
+	session := cola.Credential{Kind: cola.CredentialSignIn, ID: 1}
+	for credential, ttl := range map[cola.Credential]time.Duration{key1: rejectionCacheTTL, session: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newFakeLedger(cola.TierFree)
+			l := newLedger(t, b)
+			send := func(peek bool) string {
+				q := request(credential, cola.MeterListRecords, 2)
+				q.Peek = peek
+				if peek {
+					q.Units = 0
+				}
+				grant, err := l.Charge(t.Context(), q)
+				if !grant.State.Known() {
+					t.Errorf("%v, peek %v: grant has no state, error = %v", credential, peek, err)
+				}
+				return reason(err)
 			}
-		}
-	}
-	if used := b.used(7); used.ListRecords != 4 || len(b.grants(7)) == 0 {
-		t.Errorf("usage = %+v, want the four records of the granted requests", used)
+			for _, want := range []string{"", "Unpaid.", ""} {
+				b.suspend(want)
+				if want == "" {
+					time.Sleep(ttl)
+				}
+				for _, peek := range []bool{false, true} {
+					if got := send(peek); got != want {
+						t.Errorf("%v, peek %v: reason = %q, want %q", credential, peek, got, want)
+					}
+				}
+			}
+			if used := b.used(7); used.ListRecords != 4 || len(b.grants(7)) == 0 {
+				t.Errorf("%v: usage = %+v, want the four records of the granted requests", credential, used)
+			}
+		})
 	}
 }
 
-// TestPeekAndBurstCache checks that a peek does not remove the account from the burst cache.
+// TestRejectionCache checks that a rejected credential costs a transaction per rejectionCacheTTL,
+// however many requests and peeks it sends, and that a change of a key's networks takes effect within
+// that time.
+func TestRejectionCache(t *testing.T) {
+	link := cola.Credential{Kind: cola.CredentialLink, ID: 1}
+	client := netip.MustParseAddr("198.51.100.7")
+	for name, tt := range map[string]struct {
+		credential cola.Credential
+		networks   string
+		suspended  string
+		want       string
+		state      bool
+	}{
+		"outside networks": {key1, "203.0.113.0/24", "", cola.NetworkNotAllowed, false},
+		"revoked key":      {key2, "", "", "unauthorized", false},
+		"suspended key":    {key1, "", "Unpaid.", "Unpaid.", true},
+		"suspended app":    {link, "", "Unpaid.", "Unpaid.", true},
+	} {
+		for _, peek := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				b := newFakeLedger(cola.TierFree)
+				b.suspend(tt.suspended)
+				b.allow(tt.networks)
+				l := newLedger(t, b)
+				q := request(tt.credential, cola.MeterNone, 0)
+				q.Caller.Client = client
+				q.Peek = peek
+				for i := range 30 {
+					grant, err := l.Charge(t.Context(), q)
+					if reason(err) != tt.want || grant.State.Known() != tt.state {
+						t.Fatalf("%s, peek %v, request %d: %+v, %v; want %q, state %v", name, peek, i+1, grant, err, tt.want, tt.state)
+					}
+					q.Peek = !q.Peek
+					time.Sleep(rejectionCacheTTL / 10)
+				}
+				if tries, _ := b.calls(); tries != 3 {
+					t.Errorf("%s, peek %v: Settle called %d times in three seconds, want 3", name, peek, tries)
+				}
+				q.Caller.Client = netip.MustParseAddr("203.0.113.7")
+				if _, err := l.Charge(t.Context(), q); tt.networks != "" && err != nil {
+					t.Errorf("%s: from an allowed network: error = %v, want nil", name, err)
+				}
+				q.Caller.Client = client
+				_, _ = l.Charge(t.Context(), q)
+				b.allow("")
+				time.Sleep(rejectionCacheTTL)
+				if _, err := l.Charge(t.Context(), q); tt.networks != "" && err != nil {
+					t.Errorf("%s: %v after a change of the networks: error = %v, want nil", name, rejectionCacheTTL, err)
+				}
+			})
+		}
+	}
+}
+
+// TestPeekAndBurstCache checks that a peek is admitted in a full window, and leaves the cached
+// rejection.
 func TestPeekAndBurstCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierFree)

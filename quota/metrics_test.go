@@ -32,6 +32,7 @@ func TestMetrics(t *testing.T) {
 		b.suspend("Unpaid.")
 		_, _ = l.Charge(t.Context(), list)
 		b.suspend("")
+		time.Sleep(rejectionCacheTTL)
 		for range 6 { // three over the quota, then three over the rate limit: one from the store, two from the cache
 			_, _ = l.Charge(t.Context(), list)
 		}

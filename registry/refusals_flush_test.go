@@ -63,6 +63,7 @@ func TestRejectedRequests(t *testing.T) {
 	if err := w.store.Restore(t.Context(), holder.Account); err != nil {
 		t.Fatal(err)
 	}
+	time.Sleep(time.Second) // a rejection is cached
 	w.advance(time.Hour)
 	for range 10 + 3 { // exhausts the rate limit of ten
 		w.Admit(t.Context(), key)

@@ -64,10 +64,10 @@ func preferredCalls() SampleCalls {
 }
 
 const (
-	// samplesInterval is how long samples are cached, so that the landing page can't be used to
-	// follow new labels for free.
+	// samplesInterval is how long samples with labels are cached, so that the landing page can't be
+	// used to follow new labels for free.
 	samplesInterval = time.Hour
-	// emptySamplesInterval is how long samples without labels or images, and failures, are cached.
+	// emptySamplesInterval is how long samples without labels, and failures, are cached.
 	emptySamplesInterval = time.Minute
 	// maxSampleLabels limits the labels with images.
 	maxSampleLabels = 8
@@ -94,7 +94,7 @@ type cachedSamples struct {
 }
 
 // Samples returns the samples. It is free, and its work doesn't grow with the number of calls:
-// samples are computed at most once a minute, and once an hour if there are labels with images.
+// samples are computed at most once a minute, and once an hour if there are labels.
 // While they are computed, or if that fails, callers get the previous ones. The caller must not
 // change the result.
 func (s *Service) Samples(ctx context.Context) (*Samples, error) {
@@ -141,7 +141,7 @@ func (s *Service) refreshSamples(ctx context.Context) *cachedSamples {
 		} else {
 			fresh.err = storeError(err, "compute samples")
 		}
-	case len(fresh.samples.Labels) > 0:
+	case fresh.samples.Record.TTBID != 0:
 		interval = samplesInterval
 	}
 	fresh.expires = s.now().Add(interval)

@@ -120,6 +120,30 @@ func TestSamplesSearchOnce(t *testing.T) {
 	}
 }
 
+// TestSamplesWithoutImages checks that samples of labels without images are shared for an hour, so
+// that they don't show new labels for free.
+func TestSamplesWithoutImages(t *testing.T) {
+	w := mustWorld(t, 0)
+	day := cola.DateOf(testNow)
+	w.mustImport(t, store.Commit, bottle(26001001000001, "NORTHERN LIGHT", day))
+	m, err := w.Samples(t.Context())
+	if err != nil || m.Record.TTBID != 26001001000001 || len(m.Labels) > 0 {
+		t.Fatalf("samples = %+v, %v; want a record and no labels with images", m, err)
+	}
+	w.mustImport(t, store.Commit, bottle(26001001000002, "NORTHERN LIGHT", day))
+	w.clock.Add(time.Hour.Microseconds() - 1)
+	for range 100 { // samples are computed in the background
+		if again, err := w.Samples(t.Context()); again != m || err != nil {
+			t.Fatalf("samples before an hour has passed = %p, %v; want the previous ones, %p", again, err, m)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	w.clock.Add(1)
+	if m := w.newSamples(t, m); m.Coverage.Labels != 2 {
+		t.Errorf("samples after an hour are of %d labels, want 2", m.Coverage.Labels)
+	}
+}
+
 // newSamples waits until samples were computed again, in the background.
 func (w *world) newSamples(t *testing.T, last *registry.Samples) *registry.Samples {
 	t.Helper()

@@ -88,8 +88,9 @@ func TestStripeEvents(t *testing.T) {
 	})
 }
 
-// TestDeletionEndsBilling runs a server's deletion task on an account that subscribed after
-// the deletion was requested. A server without a Stripe key leaves it to others.
+// TestDeletionEndsBilling runs a server's deletion task on an account that subscribed after the
+// deletion was requested. A server without a Stripe key leaves it to others, although no subscription
+// renewed when the record was last saved.
 func TestDeletionEndsBilling(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -105,13 +106,16 @@ func TestDeletionEndsBilling(t *testing.T) {
 			t.Fatal(err)
 		}
 		fake.Subscribe("cus_ann", "pro_monthly")
-		record.ID, record.Status, record.Tier, record.Granted = "sub_ann", "active", cola.TierPro, cola.TierPro
+		record.ID, record.Status, record.Tier, record.Granted = "sub_earlier", "canceled", cola.TierPro, cola.TierFree
 		if err := st.SaveSubscription(t.Context(), record, ""); err != nil {
 			t.Fatal(err)
 		}
 		env := &environment{Context: t.Context(), log: slog.New(slog.DiscardHandler)}
 		if err := (&server{env: env}).deleter(st).DeleteDue(t.Context()); err == nil {
 			t.Error("a server without a Stripe key deleted the account")
+		}
+		if a, err := st.Account(t.Context(), ann.ID); err != nil || !a.DeletedAt.IsZero() {
+			t.Errorf("account on a server without a Stripe key: %+v, %v, want it kept", a, err)
 		}
 		flags := billingFlags{StripeSecretKey: stripetest.SecretKey, StripeWebhookSecret: stripetest.WebhookSecret, StripeAPIURL: fake.URL}
 		selling := &server{env: env, billing: flags.billing(env, st, "https://registry.example", nil)}

@@ -277,6 +277,7 @@ func TestSuspendedAlerts(t *testing.T) {
 		if out := h.run(t, tick...); !strings.HasPrefix(out, "1 search ran and found 1 label.") {
 			t.Errorf("tick after restore: %s", out)
 		}
+		time.Sleep(time.Second) // a rejection is cached
 		s.mustAnswer(t, 200, "GET", "/usage", key, "")
 	})
 }
@@ -307,6 +308,7 @@ func TestAccountDelete(t *testing.T) {
 		if row.DeletesAt != nil || row.SuspendedReason != nil {
 			t.Errorf("account undelete printed %+v, want no deletion", row)
 		}
+		time.Sleep(time.Second) // a rejection is cached
 		s.mustAnswer(t, 200, "GET", "/usage", secret.Reveal(), "")
 	})
 }

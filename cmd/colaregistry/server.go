@@ -224,11 +224,18 @@ func (s *server) addTasks(d deployment, tokens *auth.Tokens, mailer *mail.Sender
 	}
 }
 
-// deleter returns the task that deletes accounts. Without a Stripe key it can't end a subscription, so
-// accounts with one that renews wait.
+// deleter returns the task that deletes accounts. Without a Stripe key it can't delete a customer at
+// Stripe, so accounts with one wait, even if no subscription renewed when it was last read: one may
+// have been started or resumed since then.
 func (s *server) deleter(st store.Store) *registry.AccountDeleter {
 	endBilling := func(ctx context.Context, a store.Account) error {
-		return registry.CheckSubscription(ctx, st, a.ID, "Start a server with the Stripe key.")
+		switch _, err := st.SubscriptionOf(ctx, a.ID); {
+		case errors.Is(err, store.ErrNotFound):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read customer: %w", err)
+		}
+		return errors.New("the account has a customer at Stripe: start a server with the Stripe key")
 	}
 	if s.billing != nil {
 		endBilling = func(ctx context.Context, a store.Account) error { return s.billing.End(ctx, a.ID) }

@@ -1,0 +1,97 @@
+package quota
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// rejectionCacheTTL limits how long a cached rejection is used, so that an upgrade, or a change of a
+// key's networks, takes effect within a second.
+const rejectionCacheTTL = time.Second
+
+// maxCachedSenders limits the cached senders. Entries expire so soon that dropping all of them, when
+// there are more, costs only a few transactions.
+const maxCachedSenders = 10_000
+
+// rejectionCache caches rejections that don't count toward the rate limit, so that a client in a
+// tight loop doesn't cost a transaction per request: those of accounts with a full rate-limit window,
+// and those of API keys and apps that are invalid, outside their networks or of a suspended account.
+// It caches senders, not accounts, so that a key learns nothing about its account from outside its
+// networks. The zero value is ready to use.
+type rejectionCache struct {
+	mu sync.Mutex
+	by map[cola.Sender]cachedRejection
+}
+
+type cachedRejection struct {
+	until time.Time // when the entry expires
+	state cola.QuotaState
+	err   error     // nil for a full rate-limit window
+	retry time.Time // when the window has room again; unused if err is set
+}
+
+// update caches a rejection. An admitted request removes the sender, unless it is a peek, which is
+// exempt from the rate limit.
+func (r *rejectionCache) update(q Request, o outcome, now time.Time) {
+	entry, ok := newCachedRejection(q, o, now)
+	if !ok && q.Peek {
+		return
+	}
+	sender := q.Caller.Sender()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !ok {
+		delete(r.by, sender)
+		return
+	}
+	if r.by == nil || len(r.by) >= maxCachedSenders {
+		r.by = map[cola.Sender]cachedRejection{}
+	}
+	r.by[sender] = entry
+}
+
+// newCachedRejection returns the entry for an outcome, if it is cached. Rejections of a session are
+// cached only for a full window: an account holder who cancels the deletion of the account can use
+// the dashboard at once.
+func newCachedRejection(q Request, o outcome, now time.Time) (entry cachedRejection, ok bool) {
+	rejection, ok := errors.AsType[*cola.Error](o.err)
+	if !ok {
+		return entry, false
+	}
+	entry = cachedRejection{until: now.Add(rejectionCacheTTL), state: o.grant.State}
+	switch rejection.Code {
+	case cola.CodeQuotaExceeded: // an exhausted quota has no RetryAfter, and counts toward the rate limit
+		entry.until = now.Add(min(rejectionCacheTTL, rejection.RetryAfter))
+		entry.retry = now.Add(rejection.RetryAfter)
+		return entry, rejection.RetryAfter > 0
+	case cola.CodeUnauthorized, cola.CodeForbidden, cola.CodeAccountSuspended: // step 1 of decide
+		entry.err = rejection
+		return entry, q.Caller.Credential.Kind != cola.CredentialSignIn
+	}
+	return entry, false
+}
+
+// check returns the cached rejection of a request, or nil. A full window doesn't reject a peek.
+func (r *rejectionCache) check(q Request, now time.Time) (cola.QuotaState, error) {
+	sender := q.Caller.Sender()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	entry, ok := r.by[sender]
+	if !ok {
+		return cola.QuotaState{}, nil
+	}
+	if !now.Before(entry.until) {
+		delete(r.by, sender)
+		return cola.QuotaState{}, nil
+	}
+	switch {
+	case entry.err != nil:
+		return entry.state, entry.err
+	case q.Peek:
+		return cola.QuotaState{}, nil
+	}
+	return entry.state, burstError(entry.state, entry.retry.Sub(now))
+}
