@@ -107,9 +107,8 @@ func Unavailable() *Error {
 // ReasonOverloaded is the details.reason of Overloaded.
 const ReasonOverloaded = "overloaded"
 
-// Overloaded returns the error for an operation that is rejected because too many are waiting to be
-// metered. Details contain the reason and the wait in seconds (retry_after), from
-// one second to UnavailableRetry.
+// Overloaded returns the error for a request that is rejected because too many are waiting. Details
+// contain the reason and the wait in seconds (retry_after), from one second to UnavailableRetry.
 func Overloaded(wait time.Duration) *Error {
 	wait = min(max(wait, time.Second), UnavailableRetry)
 	return &Error{

@@ -78,10 +78,10 @@ type Options struct {
 	SellsPlans bool     // account holders change their plan at Stripe
 	// SignInForApps is true if apps can sign in with an issuer, besides using keys.
 	SignInForApps bool
-	// API serves a request to the REST API in the name of a caller; nil disables tryPath.
+	// API serves a request to the REST API on behalf of a caller; nil disables tryPath.
 	API      func(w http.ResponseWriter, r *http.Request, c cola.Caller)
 	Landing  http.Handler // serves the root to signed-out visitors; nil redirects them to sign in
-	NotFound http.Handler // serves unknown addresses to them; nil shows an error page
+	NotFound http.Handler // serves their requests for unknown paths; nil shows an error page
 	// Frame renders other pages for them, in the frame of the public site; nil uses the dashboard's layout.
 	Frame         func(web.PublicPage) []byte
 	Operator      web.Operator          // named on every page

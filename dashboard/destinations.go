@@ -231,7 +231,7 @@ func (n nameIndex) destinationsFor(search string) (list []cola.Destination) {
 	return list
 }
 
-// searchDestinations describes the destinations of a search, which have no name of a search.
+// searchDestinations returns the rows of a search's destinations, without the search's name.
 func (req *request) searchDestinations(n nameIndex, search string) (rows []destinationRow) {
 	for _, d := range n.destinationsFor(search) {
 		rows = append(rows, req.destinationRow(d, nil))

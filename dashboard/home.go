@@ -84,8 +84,8 @@ func (req *request) home() error {
 }
 
 // addAlerts adds failing destinations, the number of saved searches and the first steps; called is
-// whether a key or app was used in the last 7 days. On a server without email, the account's own
-// address isn't a failure that the user can fix.
+// whether a key or app was used in the last 7 days. On a server without email, it leaves out the
+// account's own address, because the user can't fix that.
 func (req *request) addAlerts(p *homePage, called bool) error {
 	names, searches, err := req.loadNames()
 	if err != nil {

@@ -96,8 +96,8 @@ func (req *request) showSaved(created registry.CreatedAlert) error {
 	return req.redirect(path, notice)
 }
 
-// confirmationNotice says to which of a new search's addresses alerts start only after a
-// confirmation. It may be empty.
+// confirmationNotice lists the addresses of a new search that must be confirmed before they get
+// alerts. It may be empty.
 func confirmationNotice(created registry.CreatedAlert) string {
 	var waiting []string
 	for _, d := range append(created.Shared, created.Added.Destination) {
@@ -222,8 +222,8 @@ func (req *request) showSearchForm(status int, f *searchForm, formErr error) err
 	return req.show(status, "saved_search_form", p)
 }
 
-// addDestinations adds the destinations of the search or, for a new one, those that get the alerts
-// of all searches, and those of other searches to choose from.
+// addDestinations adds the destinations of an existing search. For a new one, it adds the
+// destinations for all searches, and offers those of other searches.
 func (req *request) addDestinations(f *searchForm) error {
 	if f.IdempotencyKey == "" {
 		f.UUID = req.path("uuid")

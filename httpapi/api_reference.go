@@ -26,7 +26,7 @@ type Reference struct {
 	Sections              []Section
 	Errors                []ErrorDoc
 	Headers               []Field  // of responses
-	Objects               []Object // those in no section, which are in errors
+	Objects               []Object // that no section uses, such as those in errors
 }
 
 // Section is a group of operations.
@@ -144,7 +144,7 @@ func (ref *Reference) addObjects(doc description) {
 	ref.Objects = objectsFrom(doc, sortedKeys(doc.Components.Schemas.Map()), seen)
 }
 
-// objectsFrom returns the named objects, followed by those in their fields, without seen ones.
+// objectsFrom returns the named objects, followed by those in their fields, skipping those in seen.
 func objectsFrom(doc description, names []string, seen map[string]bool) (objects []Object) {
 	for len(names) > 0 {
 		var inner []string

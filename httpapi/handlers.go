@@ -45,9 +45,9 @@ func (a *api) authenticate(next http.HandlerFunc) http.HandlerFunc {
 
 type callerKey struct{}
 
-// ServeAs serves a request for a caller who is already authenticated. The request is charged and
-// limited like one with an API key, whatever the caller's channel. Only use it for requests that
-// other sites can't cause.
+// ServeAs serves a request from a caller that was already identified. The request is charged and
+// limited like one with an API key, whatever the caller's channel. Use it only if other sites can't
+// trigger the request.
 func (a *API) ServeAs(w http.ResponseWriter, r *http.Request, c cola.Caller) {
 	c.Channel = cola.ChannelREST
 	ctx := context.WithValue(r.Context(), callerKey{}, c)
@@ -104,8 +104,8 @@ func (a *api) serve(op *operation) http.HandlerFunc {
 	}
 }
 
-// call runs an operation as part of the work that Overloaded limits. Operations with a body are
-// exempt, because their clients may send it slowly.
+// call runs an operation. Only GETs count as in progress: clients may send the body of other
+// operations slowly.
 func (a *api) call(op *operation, r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
 	if op.method() != http.MethodGet {
 		return op.call(r, caller)

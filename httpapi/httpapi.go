@@ -32,7 +32,8 @@ import (
 // it. Methods with a caller are for authenticated requests and, except for Suggest, count toward
 // the rate limit. They return the quota state even with an error, if it is known.
 type Service interface {
-	// Overloaded returns the error for any request while too many are waiting, or nil.
+	// Overloaded returns an error if new requests must be rejected because too many are waiting, or
+	// nil.
 	Overloaded() error
 	// Enter waits until a request may be worked on, or returns Overloaded's error. leave ends the work.
 	Enter(ctx context.Context) (leave func(), err error)

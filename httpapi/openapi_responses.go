@@ -137,7 +137,7 @@ func errorKinds() []errorKind {
 				Message: mediaTypeMessage([]string{mediaJSON})}}},
 		{http.StatusTooManyRequests, "QuotaExceeded",
 			"A limit was reached; details.reason says which. detail_views, list_records: a monthly quota is used up, " +
-				"and upgrade_url is set unless the account has the largest plan. burst: too many requests in 60 seconds. failed_credentials: too many invalid " +
+				"and upgrade_url is set if there is a larger plan. burst: too many requests in 60 seconds. failed_credentials: too many invalid " +
 				"credentials from your IP address; valid ones are still accepted. suggestions: too many requests to " +
 				"/suggest. requests: a feed or emailed link was requested too often. Retry-After is set unless a monthly quota is used up.",
 			append([]string{"Retry-After"}, requestID...), quotaExamples()},

@@ -111,8 +111,8 @@ func checkCredential(state store.AccountState, c cola.Caller) error {
 	return nil
 }
 
-// scopesOf returns the caller's scopes. A key has only those that are stored now, whichever it had
-// when the caller was authenticated.
+// scopesOf returns the caller's scopes. A key has the stored scopes, even if they have changed
+// since the caller was authenticated.
 func scopesOf(state store.AccountState, c cola.Caller) []cola.Scope {
 	if c.Credential.Kind != cola.CredentialKey {
 		return c.Scopes

@@ -17,7 +17,7 @@ type metrics struct {
 	commitTime   prometheus.Histogram              // seconds to settle a batch, including retries
 	waitTime     prometheus.Histogram              // seconds from Charge to its outcome
 	unclear      prometheus.Counter                // attempts to settle with an unknown outcome
-	overloads    prometheus.Counter                // charges rejected because they would wait too long
+	overloads    prometheus.Counter                // requests rejected because too many are waiting
 	refused      map[string]prometheus.Counter     // charges, by reason: "burst", a meter or an error code
 	charged      map[cola.Meter]prometheus.Counter // units
 }
@@ -46,7 +46,7 @@ func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 		}),
 		overloads: factory.NewCounter(prometheus.CounterOpts{
 			Name: "colaregistry_ledger_overload_rejections_total",
-			Help: "Charges refused because they would wait too long, also counted as unavailable.",
+			Help: "Requests rejected because too many are waiting, also counted as unavailable.",
 		}),
 		refused: counters(factory, prometheus.CounterOpts{
 			Name: "colaregistry_charges_refused_total", Help: "Refused charges, by reason.",

@@ -32,7 +32,7 @@ func (a Account) Confirmation() string {
 	return a.Email
 }
 
-// authorizeLeaving is authorizeHolder, but also accepts accounts with a requested deletion.
+// authorizeLeaving is like authorizeHolder, but also accepts accounts with a requested deletion.
 func (s *Service) authorizeLeaving(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	state, err := s.Standing(ctx, c)
 	if err != nil && !cola.IsDeletionRequested(err) {
@@ -41,7 +41,8 @@ func (s *Service) authorizeLeaving(ctx context.Context, c cola.Caller) (cola.Quo
 	return state, checkHolder(c)
 }
 
-// authorizeSuspended is authorizeLeaving, but also accepts accounts that the operator has suspended.
+// authorizeSuspended is like authorizeLeaving, but also accepts accounts that the operator has
+// suspended.
 func (s *Service) authorizeSuspended(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	state, err := s.Standing(ctx, c)
 	if err != nil && cola.CodeOf(err) != cola.CodeAccountSuspended {
@@ -61,9 +62,9 @@ func (s *Service) SuspendedAccount(ctx context.Context, c cola.Caller) (Account,
 
 // DeleteAccount schedules the deletion of the caller's account, and rejects its credentials from now
 // on. typed must be the account's Confirmation, ignoring ASCII letter case. DeleteAccount fails with
-// CodeValidation if the account's subscription renews, to prevent losing a plan by mistake; if it
-// is started or resumed later, AccountDeleter ends it. After CodeUnavailable the outcome may be
-// unknown.
+// CodeValidation if the account's subscription renews, so that nobody loses a plan by mistake.
+// AccountDeleter ends a subscription that is started or resumed later. After CodeUnavailable the
+// outcome may be unknown.
 func (s *Service) DeleteAccount(ctx context.Context, c cola.Caller, typed string) (cola.QuotaState, error) {
 	account, state, err := s.Account(ctx, c)
 	if err != nil {
@@ -193,10 +194,10 @@ func (d *AccountDeleter) DeleteDue(ctx context.Context) error {
 func (d *AccountDeleter) report(ctx context.Context, id cola.AccountID, err error) {
 	switch {
 	case err == nil && d.failing[id]:
-		d.Logger.Info("deleting accounts recovered", "account", int64(id))
+		d.Logger.Info("account deletion recovered", "account", int64(id))
 		delete(d.failing, id)
 	case err != nil && !d.failing[id] && ctx.Err() == nil:
-		d.Logger.Error("deleting accounts failed; retrying every minute", "account", int64(id), "error", err)
+		d.Logger.Error("account deletion failed; retrying every minute", "account", int64(id), "error", err)
 		if d.failing == nil {
 			d.failing = map[cola.AccountID]bool{}
 		}

@@ -26,7 +26,7 @@ type AlertDestinations struct {
 type CreatedAlert struct {
 	CreatedSavedSearch
 	Added  cola.DestinationWithSecret // the destination for Address; may be zero
-	Shared []cola.Destination         // those with the addresses of Shared
+	Shared []cola.Destination         // the search's destinations for AlertDestinations.Shared
 }
 
 // The names of the parameters of AlertDestinations in validation errors.
@@ -35,11 +35,12 @@ const (
 	sharedParam  = "destinations"
 )
 
-// CreateAlert is CreateSavedSearch with destinations. It creates all or nothing, and also fails with
-// the errors of CreateDestination. A repeated request creates no destinations.
+// CreateAlert is like CreateSavedSearch, but also creates destinations. It creates all or nothing,
+// and also fails with the errors of CreateDestination. A repeated request creates no destinations.
 //
 // The endpoint of a shared webhook is already confirmed: the new destination is active and has the
-// same secret. That of a shared email address, other than the account's own, is unconfirmed.
+// same secret. The new destination for a shared email address is unconfirmed, unless it is the
+// account's own address.
 func (s *Service) CreateAlert(
 	ctx context.Context, c cola.Caller, p cola.SavedSearchParams, to AlertDestinations,
 ) (CreatedAlert, cola.QuotaState, error) {

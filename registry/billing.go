@@ -91,7 +91,7 @@ func (s *Service) ChangePlan(ctx context.Context, c cola.Caller, t cola.Tier) (a
 	if t.Limits() == (cola.Limits{}) {
 		return "", cola.QuotaState{}, cola.Errorf(cola.CodeValidation, "Unknown plan.")
 	}
-	state, err := s.bill(ctx, c, s.authorizeHolder, "change plan", func() (err error) {
+	state, err := s.withStripe(ctx, c, s.authorizeHolder, "change plan", func() (err error) {
 		address, err = s.billing.ChangePlan(ctx, c.Account, t)
 		return err
 	})
@@ -99,9 +99,9 @@ func (s *Service) ChangePlan(ctx context.Context, c cola.Caller, t cola.Tier) (a
 }
 
 // BillingPortal returns the address of the page at Stripe where the caller changes the payment
-// method, sees invoices or cancels. Stripe bills suspended accounts, too, so it accepts them.
+// method, sees invoices or cancels. It accepts suspended accounts, because Stripe still bills them.
 func (s *Service) BillingPortal(ctx context.Context, c cola.Caller) (address string, _ cola.QuotaState, _ error) {
-	state, err := s.bill(ctx, c, s.authorizeSuspended, "open billing portal", func() (err error) {
+	state, err := s.withStripe(ctx, c, s.authorizeSuspended, "open billing portal", func() (err error) {
 		address, err = s.billing.Portal(ctx, c.Account)
 		return err
 	})
@@ -111,7 +111,7 @@ func (s *Service) BillingPortal(ctx context.Context, c cola.Caller) (address str
 // RefreshPlan reads the caller's subscription from Stripe, at most every two seconds, and
 // returns it. A change of the plan applies to the next request.
 func (s *Service) RefreshPlan(ctx context.Context, c cola.Caller) (sub *PaidPlan, _ cola.QuotaState, _ error) {
-	state, err := s.bill(ctx, c, s.authorizeHolder, "read subscription", func() error {
+	state, err := s.withStripe(ctx, c, s.authorizeHolder, "read subscription", func() error {
 		record, err := s.billing.Refresh(ctx, c.Account)
 		sub = s.newPaidPlan(record.SubscriptionState)
 		return err
@@ -119,8 +119,8 @@ func (s *Service) RefreshPlan(ctx context.Context, c cola.Caller) (sub *PaidPlan
 	return sub, state, err
 }
 
-// bill does work that sends requests to Stripe for an account holder that authorize accepts.
-func (s *Service) bill(
+// withStripe runs work if authorize accepts the caller and the server has a Stripe key.
+func (s *Service) withStripe(
 	ctx context.Context, c cola.Caller, authorize func(context.Context, cola.Caller) (cola.QuotaState, error),
 	operation string, work func() error,
 ) (cola.QuotaState, error) {

@@ -56,7 +56,7 @@ func (s *Service) admitFree(ctx context.Context, c cola.Caller, invalid error) (
 	return grant.State, err
 }
 
-// grantFree is admitFree, but returns the grant.
+// grantFree is like admitFree, but returns the grant.
 func (s *Service) grantFree(ctx context.Context, c cola.Caller, invalid error) (quota.Grant, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return quota.Grant{}, err

@@ -200,8 +200,8 @@ func (s *Service) Standing(ctx context.Context, c cola.Caller) (cola.QuotaState,
 	return grant.State, err
 }
 
-// Overloaded returns the error for any request that would be charged, while too many are
-// waiting, or nil. It costs less than identifying the caller.
+// Overloaded returns an error if new requests must be rejected because too many are waiting, or
+// nil. It costs less than identifying the caller.
 func (s *Service) Overloaded() error { return s.ledger.Overloaded() }
 
 // Enter waits until a request with a known caller may be worked on. It returns Overloaded's error, or

@@ -44,7 +44,7 @@ func areaWeight(area string) float64 {
 const (
 	titleWeight  = 6.0
 	pageWeight   = 2.0
-	saturation   = 2.0 // weight of a word in an entry that is half as good as any higher one
+	saturation   = 2.0 // weight at which a word contributes half of the maximum, as in BM25
 	formWeight   = .8  // of verify for "verifying"
 	prefixWeight = .3  // of limit for "limitless"
 	phraseBonus  = 1.3 // for all words of the query in a row
@@ -281,9 +281,9 @@ func (x *index) matches(terms []term) map[int]match {
 	return found
 }
 
-// idf returns the inverse document frequency of a word that is in a number of entries.
-func (x *index) idf(entries int) float64 {
-	return math.Log(1 + float64(len(x.entries))/float64(1+entries))
+// idf returns the inverse document frequency of a word that occurs in n entries.
+func (x *index) idf(n int) float64 {
+	return math.Log(1 + float64(len(x.entries))/float64(1+n))
 }
 
 // coverage returns the share of a query that an entry contains, by the rarity of the words.
@@ -308,8 +308,8 @@ func (m match) missing(terms []term) (words []string) {
 	return words
 }
 
-// score returns the rank of an entry: by the words that it contains, its title and its area. A phrase is
-// the query as joined returns it.
+// score returns the rank of an entry: by the words that it contains, its title and its area. phrase
+// is the joined query.
 func (x *index) score(n int, m match, terms []term, phrase string) float64 {
 	score := m.weight * m.coverage(terms) * (1 + x.titleMatch(n, terms)) * areaWeight(x.entries[n].Area)
 	switch {

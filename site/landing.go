@@ -107,7 +107,7 @@ func sampleTexts(calls registry.SampleCalls) map[string]sampleTab {
 	return map[string]sampleTab{
 		"search": {
 			Title: "Search labels", Page: docsPath + "/api#search-labels",
-			Text: kind + " with “" + calls.Search.Q + "” anywhere in their names, newest first.",
+			Text: kind + " that mention “" + calls.Search.Q + "”, newest first.",
 		},
 		"brand": {
 			Title: "Check a name", Page: docsPath + "/search#similar-brands",

@@ -119,7 +119,7 @@ func TestLandingQueries(t *testing.T) {
 	page := get(newTestSite(samples{m: &shown}).Landing, "/", "192.0.2.1").Body.String()
 	checked, counted := full.Calls.Check.Q, full.Calls.Count.Q
 	for _, text := range []string{
-		"Labels with “" + full.Calls.Search.Q + "”", "sound like “" + checked + "”", "a brand called “" + checked + "”",
+		"Labels that mention “" + full.Calls.Search.Q + "”", "sound like “" + checked + "”", "a brand called “" + checked + "”",
 		"<span>" + checked + "</span>", "How many labels mention “" + counted + "”,", `"Labels that mention “` + counted + "” by year:",
 	} {
 		if !strings.Contains(page, text) {

@@ -209,8 +209,8 @@ func introduces(n ast.Node, language string, source []byte) bool {
 	return text == language+":" || strings.HasPrefix(text, language+" (") && strings.HasSuffix(text, "):")
 }
 
-// groupSamples replaces each series of samples by tabs. In a series, all but the first sample follow a
-// paragraph that names their language.
+// groupSamples replaces each series of samples with tabs. In a series, all but the first sample
+// follow a paragraph that names their language.
 func groupSamples(doc ast.Node, source []byte) {
 	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
 		language := sampleLanguage(n, source)

@@ -149,9 +149,9 @@ func (s *server) refreshExamples(ctx context.Context) {
 	s.examples = samples
 }
 
-// answered replaces the responses to the example calls of public operations by those of this registry.
-// Without a response, or if it has no records, the operation keeps the call and the response of the
-// documentation.
+// answered replaces the responses to the example calls of public operations with this registry's.
+// Without a response, or if it has no records, the operation keeps the documented call and
+// response.
 func (s *server) answered(ctx context.Context, sections []httpapi.Section) []httpapi.Section {
 	if s.opts.Answers == nil {
 		return sections
@@ -176,7 +176,7 @@ func (s *server) answered(ctx context.Context, sections []httpapi.Section) []htt
 
 func (s *server) logUnanswered(call string, err error) {
 	if err != nil && cola.CodeOf(err) != cola.CodeNotFound {
-		s.opts.Logger.Warn("could not run an example call; showing that of the documentation", "call", call, "error", err)
+		s.opts.Logger.Warn("could not run an example call; showing the documented one", "call", call, "error", err)
 	}
 }
 
@@ -280,8 +280,8 @@ func errorGroups(ref *httpapi.Reference) (groups []errorGroup) {
 	return groups
 }
 
-// errorOperations returns the operations that return an error, by its ID, without the errors of most
-// operations: only the overview describes those.
+// errorOperations returns the operations that return an error, by its ID. It leaves out errors that
+// most operations return: only the overview describes those.
 func errorOperations(ref *httpapi.Reference) map[string][]menuLink {
 	const maxOperations = 12
 	operations := map[string][]menuLink{}

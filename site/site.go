@@ -39,9 +39,9 @@ type Options struct {
 	PublicURL string            // scheme and host of the service, without a trailing slash
 	Reference httpapi.Reference // of the REST API
 	Service   Service           // supplies the landing page and the records in example calls
-	// Answers and ToolAnswer return this registry's responses to an example call: of a public operation in
-	// each of its formats, and of a tool that reads public records. If nil or after an error, pages show
-	// the call and the response of the documentation.
+	// Answers returns this registry's responses to a public operation's example call, one per
+	// format. ToolAnswer does so for a tool that reads public records. If nil or after an error,
+	// pages show the documented call and response.
 	Answers    func(context.Context, *httpapi.Operation) ([]httpapi.Response, error)
 	ToolAnswer func(ctx context.Context, name, arguments string) (json.RawMessage, error)
 	SiteName   string // default web.DefaultSiteName

@@ -109,8 +109,8 @@ func (s *server) toolOperation(ctx context.Context, t mcp.ToolDoc, records map[s
 	return op
 }
 
-// answerTool sets the response to a tool's example call to that of this registry, for a tool that reads
-// public records, and returns the arguments of the call.
+// answerTool replaces the example response of a tool that reads public records with this
+// registry's, and returns the arguments of the call.
 func (s *server) answerTool(ctx context.Context, op *httpapi.Operation, example string, records map[string]string) (arguments string) {
 	arguments, op.Placeholders = withRecords(example, records)
 	if s.opts.ToolAnswer == nil || records == nil || !op.Public || len(op.Placeholders) > 0 {

@@ -37,8 +37,8 @@ type AccountEmail struct {
 // QuotaUse is the part of a monthly quota that was used.
 type QuotaUse struct {
 	Meter   cola.Meter
-	Percent int       // at least
-	Tier    cola.Tier // that the quota belongs to; empty in email that earlier versions queued
+	Percent int       // percentage reached
+	Tier    cola.Tier // whose quota was used; empty in email that earlier versions queued
 }
 
 // String returns the form that ParseQuotaUse reads. Earlier versions ignore the tier.

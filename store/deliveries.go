@@ -149,8 +149,8 @@ type Exchange struct {
 	Response string // start of the response's body
 }
 
-// TruncatedMark ends a message of which only the start is stored. A message is stored within MaxSent
-// bytes, and a truncated one is longer with its mark, wherever it was cut.
+// TruncatedMark ends a message of which only the start is stored. A complete message has at most
+// MaxSent bytes; a truncated one is longer, so that Truncated recognizes it.
 const TruncatedMark = "\n…"
 
 // Truncated reports whether only the start of the message is stored.

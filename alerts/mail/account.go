@@ -61,8 +61,8 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 		if e.Event == store.EventDeletionReminder {
 			p.Subject = "Reminder: your account will be deleted"
 		}
-		body.Paragraphs = []string{fmt.Sprintf("Your account and its data will be deleted at %s on %s. Until then, requests are "+
-			"rejected, alerts are on hold, and you can sign in to keep the account or download your data.",
+		body.Paragraphs = []string{fmt.Sprintf("Your account and its data will be deleted at %s on %s. Until then, API requests are "+
+			"rejected, alerts don’t run, and you can sign in to keep the account or download your data.",
 			clockTime(deletes), day(cola.DateOf(deletes.UTC())))}
 		body.Button = "Keep my account"
 		body.After = "If you didn’t request this, sign in, keep the account, and sign out other sessions."
@@ -114,7 +114,7 @@ func (s *Sender) quota(p *page, body *notice, e store.AccountEmail) error {
 	if !use.Tier.Largest() {
 		body.After = advice + ", change your plan: " + s.upgrade
 	}
-	p.Reason = fmt.Sprintf("Sent to %s once a month at 80%% and at 100%% of a quota. Turn this off at %s/account.",
+	p.Reason = fmt.Sprintf("We send this to %s when your account reaches 80%% and 100%% of a monthly quota. Turn it off at %s/account.",
 		e.To, s.public)
 	return nil
 }

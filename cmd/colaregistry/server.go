@@ -178,7 +178,7 @@ func (s *server) handler(
 	return s.routeEvents(route(rest, assistants, pages, public)), nil
 }
 
-// toolAnswer returns the result of an example call of an MCP tool.
+// toolAnswer returns the result of an example call to an MCP tool.
 func (s *server) toolAnswer(ctx context.Context, name, arguments string) (json.RawMessage, error) {
 	return mcp.Answer(ctx, s.service, name, arguments)
 }

@@ -134,8 +134,8 @@
     });
   }
 
-  // Keep the focus when an update replaces the focused element: move it to the same control, or else to the first one
-  // of that part of the page, or to the part itself.
+  // Keep the focus when an update replaces the focused element: move it to the matching new control, or else to the
+  // first control in the replaced part of the page, or to the part itself.
   let held = null, part = "";
   const controls = "a, button, summary, [tabindex]";
   const about = (e) => `${e.tagName} ${e.href ?? ""} ${e.ariaLabel ?? ""}`;

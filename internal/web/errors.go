@@ -47,7 +47,7 @@ func StatusOf(code cola.Code) int {
 // ErrorBody is the body of every error response.
 type ErrorBody struct {
 	Error      ErrorInfo `json:"error" doc:"The error."`
-	UpgradeURL string    `json:"upgrade_url,omitempty" format:"uri" doc:"Upgrade page. Present if a monthly quota is used up, unless the account has the largest plan; also in error.details." example:"https://example.com/plans"`
+	UpgradeURL string    `json:"upgrade_url,omitempty" format:"uri" doc:"Upgrade page. Present if a monthly quota is used up and there is a larger plan; also in error.details." example:"https://example.com/plans"`
 }
 
 // ErrorInfo describes an error.

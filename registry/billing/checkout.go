@@ -58,8 +58,8 @@ func (b *Billing) ChangePlan(ctx context.Context, account cola.AccountID, t cola
 	return b.checkOut(ctx, record, t, prices.prices[t])
 }
 
-// maxReplacements limits how many customers of an account, each deleted at Stripe, are replaced within
-// the time for which Stripe repeats responses.
+// maxReplacements limits how many deleted customers of an account are replaced while Stripe
+// remembers idempotency keys.
 const maxReplacements = 10
 
 // addCustomer creates the customer of an account. Stripe repeats its response if the process ends
@@ -134,7 +134,7 @@ func (b *Billing) checkOut(ctx context.Context, record store.Subscription, t col
 }
 
 // expireSessions expires the open Checkout sessions of a customer, except the newest one for the price
-// to keep. It returns the address of that one, and the ID of the customer's latest session.
+// to keep. It returns the ID of the customer's latest session, and the URL of the one that it kept.
 func (b *Billing) expireSessions(ctx context.Context, customer, keep string) (latest, kept string, err error) {
 	list := &stripe.CheckoutSessionListParams{Customer: stripe.String(customer)}
 	list.Limit = stripe.Int64(20)

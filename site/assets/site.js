@@ -84,7 +84,7 @@ for (const sample of document.querySelectorAll(".sample")) {
   });
 }
 
-// Follows former links to an object in the list of objects.
+// Redirects old links, which pointed to the list of objects, to the object's page.
 if (location.pathname === "/docs/reference/objects" && location.hash) {
   const link = document.getElementById(location.hash.slice(1))?.querySelector(":scope > a");
   if (link) location.replace(link.href);

@@ -60,7 +60,7 @@ func (s *Store) queueAccountEmail(
 }
 
 // queueAccountEmailTo queues an email to an address or, if it is empty, to the account's. It is due
-// at the given time, which also counts as that of its creation.
+// at the given time, which is also stored as its creation time.
 func queueAccountEmailTo(ctx context.Context, tx Tx, account cola.AccountID, event store.AccountEvent,
 	about, once, address string, due time.Time) error {
 	_, err := tx.Exec(ctx, insertAccountEmail,

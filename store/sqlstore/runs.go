@@ -19,8 +19,8 @@ import (
 // daily-allowance rows in ascending order of account, but never account rows. Claiming doesn't wait
 // for locks.
 
-// claimable is the condition of the searches that are due at $1 and not claimed. The argument is the
-// parameter of the clock.
+// claimable is the condition for searches that are due at $1 and not claimed. clock is the SQL
+// parameter with the current time.
 func claimable(clock string) string {
 	return `next_run_at <= $1 AND paused_because IS NULL AND (held_until IS NULL OR held_until <= coalesce(` + clock + `::timestamptz, clock_timestamp()))`
 }

@@ -35,7 +35,7 @@ type options struct {
 	rate      int           // requests per second, then
 }
 
-// profile returns the start of the paths of a server's profiles, or "".
+// profile returns the path prefix for a server's profiles, or "".
 func (o options) profile(t *target, step string) string {
 	if o.profiles == "" || t.admin == "" {
 		return ""
