@@ -98,6 +98,7 @@ type sampleTab struct {
 type plan struct {
 	cola.Tier
 	cola.Limits
+	Link web.PlanLink // if visitors can create an account
 }
 
 // sampleTexts returns the descriptions of the sample calls by name.
@@ -177,7 +178,11 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 		data.Example = s.exampleCall()
 	}
 	for _, t := range cola.Tiers() {
-		data.Plans = append(data.Plans, plan{t, t.Limits()})
+		p := plan{Tier: t, Limits: t.Limits()}
+		if s.opts.SignUp {
+			p.Link = web.NewPlanLink(t, s.opts.Billing, s.opts.Operator)
+		}
+		data.Plans = append(data.Plans, p)
 	}
 	return page{
 		Title: "US alcohol label search and API", Path: "/", Layout: bare, Body: "landing", Data: data,

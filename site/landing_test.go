@@ -226,6 +226,32 @@ func TestLandingSignUp(t *testing.T) {
 	}
 }
 
+// TestLandingPlans checks where the buttons of the plans lead: to a new account, if that is how to get
+// the plan, or else to the operator.
+func TestLandingPlans(t *testing.T) {
+	button := regexp.MustCompile(`<a class="button[^"]*" href="([^"]+)">[^<]+<span class="unseen"> for (\w+)</span>`)
+	const create, choose, write = "/sign-in", "/sign-in?return=%2Fplans", "mailto:ops@example.com"
+	for _, tt := range []struct {
+		signUp, billing bool
+		contact         string
+		want            map[string]string
+	}{
+		{false, true, "ops@example.com", map[string]string{}},
+		{true, true, "ops@example.com", map[string]string{"Free": create, "Starter": choose, "Pro": choose}},
+		{true, false, "ops@example.com", map[string]string{"Free": create, "Starter": write, "Pro": write}},
+		{true, false, "", map[string]string{"Free": create}},
+	} {
+		o := Options{Service: samples{}, SignUp: tt.signUp, Billing: tt.billing, Operator: web.Operator{Contact: tt.contact}}
+		got := map[string]string{}
+		for _, m := range button.FindAllStringSubmatch(get(New(o).Landing, "/", "192.0.2.1").Body.String(), -1) {
+			got[m[2]] = m[1]
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("SignUp %t, Billing %t, contact %q (-want +got):\n%s", tt.signUp, tt.billing, tt.contact, diff)
+		}
+	}
+}
+
 // TestLandingDemo checks that the page doesn't present demo labels as real ones.
 func TestLandingDemo(t *testing.T) {
 	m, err := registrytest.New(t).Samples(t.Context())

@@ -50,6 +50,7 @@ type Options struct {
 	PrivacyURL, TermsURL string
 	Operator             web.Operator // named on every page
 	SignUp               bool         // whether visitors can create an account
+	Billing              bool         // whether account holders can change their plan
 	Demo                 bool         // whether the registry holds demo labels
 	// RequestLogDays is how long requests are kept, for the privacy page; 0: none.
 	RequestLogDays int
