@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -42,6 +43,8 @@ type plan struct {
 	Recommended bool
 	Action      string // label of the button that changes to the plan; may be empty
 	Quiet       bool   // the button doesn't stand out
+
+	Link web.PlanLink // for visitors who can create an account
 }
 
 // plansPage compares the tiers.
@@ -49,7 +52,7 @@ type plansPage struct {
 	Plans   []plan
 	Sold    bool   // account holders change their plan at Stripe
 	Billing string // page to change the plan without Stripe; if empty, only an administrator can change it
-	SignUp  bool   // the visitor can create an account
+	SignUp  bool   // the visitor can create an account; each plan has its own link
 }
 
 func (req *request) plans() error {
@@ -62,6 +65,9 @@ func (req *request) plans() error {
 		one.Recommended = t.Recommended() && (!req.signedIn || req.quota.Tier == cola.TierFree)
 		if req.signedIn && p.Sold {
 			one.Action, one.Quiet = planAction(req.quota.Tier, t, req.account.Paid)
+		}
+		if p.SignUp {
+			one.Link = web.NewPlanLink(t, p.Sold || p.Billing != "", req.opts.Operator)
 		}
 		p.Plans = append(p.Plans, one)
 	}

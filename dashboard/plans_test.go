@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
@@ -40,6 +43,58 @@ func TestPlans(t *testing.T) {
 	paid := s.get("/plans")
 	paid.checkHTML(t)
 	paid.shows(t, http.StatusOK, `<a class="button" href="https://billing.example/change?a=1&b=2">Change plan</a>`)
+}
+
+// TestPlansSignUp checks where the buttons of the plans lead visitors who can create an account: to a new
+// account, if that is how to get the plan, or else to the operator.
+func TestPlansSignUp(t *testing.T) {
+	link := regexp.MustCompile(`<a class="button[^"]*" href="([^"]+)">[^<]+<span class="unseen"> for (\w+)</span>`)
+	const create, choose, contact = "/sign-in", "/sign-in?return=%2Fplans", "https://example.com/contact"
+	for name, tt := range map[string]struct {
+		change func(*Options)
+		want   map[string]string
+	}{
+		"no sign-up":  {func(o *Options) { o.SignUp = false }, map[string]string{}},
+		"no contact":  {func(*Options) {}, map[string]string{"Free": create}},
+		"contact":     {func(o *Options) { o.Operator.Contact = contact }, map[string]string{"Free": create, "Starter": contact, "Pro": contact}},
+		"sold":        {func(o *Options) { o.SellsPlans = true }, map[string]string{"Free": create, "Starter": choose, "Pro": choose}},
+		"billing URL": {func(o *Options) { o.BillingURL = contact }, map[string]string{"Free": create, "Starter": choose, "Pro": choose}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := mustSite(t).withOptions(func(o *Options) { o.SignUp = true; tt.change(o) })
+			page := s.by("").get("/plans")
+			page.checkHTML(t)
+			got := map[string]string{}
+			for _, m := range link.FindAllStringSubmatch(page.body, -1) {
+				got[m[2]] = m[1]
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("buttons (-want +got):\n%s", diff)
+			}
+			if own := s.get("/plans"); link.MatchString(own.body) {
+				t.Error("signed-in visitor has a button to create an account")
+			}
+		})
+	}
+}
+
+// TestPlanAfterSignUp creates an account with an emailed link to get a paid plan.
+func TestPlanAfterSignUp(t *testing.T) {
+	s := mustSite(t).by("").withOptions(func(o *Options) { o.SignUp, o.SignInByEmail, o.SellsPlans = true, true, true })
+	start := s.get("/sign-in?return=%2Fplans")
+	start.shows(t, http.StatusOK, `name="return" value="/plans"`)
+	cookies := start.Cookies()
+	if len(cookies) != 1 {
+		t.Fatalf("cookies = %v, want one", cookies)
+	}
+	if sent := s.post("/sign-in/email", url.Values{"email": {"new@example.com"}, "return": {"/plans"}}); len(sent.Cookies()) > 0 {
+		t.Errorf("requesting the link changes the cookies to %v", sent.Cookies())
+	}
+	r := httptest.NewRequest(http.MethodPost, "/sign-in/link/new", nil)
+	r.AddCookie(cookies[0])
+	if to := s.send(r).redirects(t); to != plansPath {
+		t.Errorf("the link redirects to %s, want %s", to, plansPath)
+	}
 }
 
 var planButton = regexp.MustCompile(`action="(/plans(?:/billing)?)">.*?(?:name="plan" value="(\w+)">)?<button`)

@@ -49,11 +49,13 @@ func newLanding(now cola.Clock) landing {
 	return landing{limit: ratelimit.New[netip.Prefix](sampleBurst, sampleInterval, maxLimitedClients, now)}
 }
 
-// landingPage is the data of the landing page. Without samples, it has neither labels nor numbers.
+// landingPage is the data of the landing page. Samples are nil while the service isn't ready. Without
+// labels, the page has no numbers, and the documentation's example instead of sample calls.
 type landingPage struct {
 	*registry.Samples
 	Local   bool // whether the server can only be reached from its own machine
 	Tabs    []sampleTab
+	Example *sampleTab            // the documentation's example call, if there are no labels; may be nil
 	Brand   *cola.BrandMatch      // the most similar one in the sample check; may be nil
 	Similar *cola.BrandMatch      // the most similar one whose name isn't identical; may be nil
 	Newest  []newLabel            // the newest labels
@@ -96,6 +98,7 @@ type sampleTab struct {
 type plan struct {
 	cola.Tier
 	cola.Limits
+	Link web.PlanLink // if visitors can create an account
 }
 
 // sampleTexts returns the descriptions of the sample calls by name.
@@ -171,14 +174,37 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 		data.addExamples(samples)
 		data.addNumbers(&samples.Coverage)
 	}
+	if samples == nil || samples.Coverage.Labels == 0 {
+		data.Example = s.exampleCall()
+	}
 	for _, t := range cola.Tiers() {
-		data.Plans = append(data.Plans, plan{t, t.Limits()})
+		p := plan{Tier: t, Limits: t.Limits()}
+		if s.opts.SignUp {
+			p.Link = web.NewPlanLink(t, s.opts.Billing, s.opts.Operator)
+		}
+		data.Plans = append(data.Plans, p)
 	}
 	return page{
 		Title: "US alcohol label search and API", Path: "/", Layout: bare, Body: "landing", Data: data,
 		Description: "Search US alcohol label approvals (COLAs) for wine, beer and spirits with a REST API, from an AI assistant " +
 			"or in the browser. Check brand names and get alerts about new labels.",
 	}
+}
+
+// exampleCall returns the documentation's example of a label search. It returns nil if the reference has
+// no such operation.
+func (s *server) exampleCall() *sampleTab {
+	for i := range s.opts.Reference.Sections {
+		for _, op := range s.opts.Reference.Sections[i].Operations {
+			if op.ID == "searchColas" {
+				return &sampleTab{
+					SampleCall: httpapi.SampleCall{Curl: op.Samples[0].Source}, JSON: op.Responses[0].Example,
+					Page: docsPath + "/api#search-labels",
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // addExamples sets the example shown for each use case.

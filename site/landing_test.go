@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
@@ -34,7 +35,7 @@ var testNow = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 // newTestSite returns a site with a frozen clock.
 func newTestSite(svc Service) *Site {
 	return New(Options{
-		PublicURL: registrytest.PublicURL, Service: svc, Operator: web.Operator{Contact: "ops@example.com"},
+		PublicURL: registrytest.PublicURL, Reference: newAPI().Reference, Service: svc, Operator: web.Operator{Contact: "ops@example.com"},
 		Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return testNow },
 	})
 }
@@ -70,13 +71,14 @@ func TestLanding(t *testing.T) {
 		images int
 		want   string
 		number bool
+		note   string
 	}{
-		"all":       {samples{m: full}, 9, "newest try assistants uses plans", true},
-		"no images": {samples{m: &plain}, 0, "try assistants uses plans", true},
-		"odd names": {samples{m: &odd}, 9, "newest uses plans", true},
-		"no labels": {samples{m: &registry.Samples{}}, 0, "uses plans", false},
-		"starting":  {samples{err: cola.Unavailable()}, 0, "uses plans", false},
-		"failing":   {samples{err: errors.New("broken")}, 0, "uses plans", false},
+		"all":       {samples{m: full}, 9, "newest try assistants uses plans", true, ""},
+		"no images": {samples{m: &plain}, 0, "try assistants uses plans", true, ""},
+		"odd names": {samples{m: &odd}, 9, "newest uses plans", true, ""},
+		"no labels": {samples{m: &registry.Samples{}}, 0, "try uses plans", false, "empty"},
+		"starting":  {samples{err: cola.Unavailable()}, 0, "try uses plans", false, "starting"},
+		"failing":   {samples{err: errors.New("broken")}, 0, "try uses plans", false, "starting"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := get(newTestSite(tt.svc).Landing, "/", "192.0.2.1")
@@ -87,8 +89,13 @@ func TestLanding(t *testing.T) {
 			if n := strings.Count(page, `<img src="/images/`); n != tt.images {
 				t.Errorf("%d images, want %d", n, tt.images)
 			}
-			if strings.Contains(page, `class="band loading"`) == tt.number {
-				t.Errorf("page says that labels are being loaded: %t, want %t", tt.number, !tt.number)
+			for _, note := range []string{"empty", "starting"} {
+				if shown := strings.Contains(page, `class="band note `+note+`"`); shown != (note == tt.note) {
+					t.Errorf("page has the note %s: %t, want %t", note, shown, !shown)
+				}
+			}
+			if example := strings.Contains(page, `class="call documented"`); example == tt.number {
+				t.Errorf("page has the documentation's example: %t, want %t", example, !example)
 			}
 			if strings.Contains(page, `class="numbers"`) != tt.number {
 				t.Errorf("page has numbers: %t, want %t", !tt.number, tt.number)
@@ -136,6 +143,27 @@ func TestLandingWithoutLabels(t *testing.T) {
 		if strings.Contains(page, `href="/docs/import"`) != link {
 			t.Errorf("%s: page links the import guide: %t, want %t", publicURL, !link, link)
 		}
+	}
+}
+
+// TestLandingExample checks that the example call matches its description and has a response. It has no
+// button, because there is nothing to run it against.
+func TestLandingExample(t *testing.T) {
+	page := get(newTestSite(samples{}).Landing, "/", "192.0.2.1").Body.String()
+	_, example, _ := strings.Cut(page, `class="call documented"`)
+	example, _, _ = strings.Cut(example, "</section>")
+	root, err := html.Parse(strings.NewReader(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := shownText(root)
+	for _, part := range []string{"/api/v1/colas?q=oak&product_type=wine", `"brand_name": "RAVEN & OAK"`, "Wines with “oak”"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("example lacks %s: %s", part, text)
+		}
+	}
+	if strings.Contains(example, "data-sample") {
+		t.Error("example has a button")
 	}
 }
 
@@ -194,6 +222,32 @@ func TestLandingSignUp(t *testing.T) {
 		page := get(New(Options{Service: samples{}, SignUp: signUp}).Landing, "/", "192.0.2.1").Body.String()
 		if strings.Contains(page, "Create account") != signUp {
 			t.Errorf("with SignUp %t: page offers an account: %t", signUp, !signUp)
+		}
+	}
+}
+
+// TestLandingPlans checks where the buttons of the plans lead: to a new account, if that is how to get
+// the plan, or else to the operator.
+func TestLandingPlans(t *testing.T) {
+	button := regexp.MustCompile(`<a class="button[^"]*" href="([^"]+)">[^<]+<span class="unseen"> for (\w+)</span>`)
+	const create, choose, write = "/sign-in", "/sign-in?return=%2Fplans", "mailto:ops@example.com"
+	for _, tt := range []struct {
+		signUp, billing bool
+		contact         string
+		want            map[string]string
+	}{
+		{false, true, "ops@example.com", map[string]string{}},
+		{true, true, "ops@example.com", map[string]string{"Free": create, "Starter": choose, "Pro": choose}},
+		{true, false, "ops@example.com", map[string]string{"Free": create, "Starter": write, "Pro": write}},
+		{true, false, "", map[string]string{"Free": create}},
+	} {
+		o := Options{Service: samples{}, SignUp: tt.signUp, Billing: tt.billing, Operator: web.Operator{Contact: tt.contact}}
+		got := map[string]string{}
+		for _, m := range button.FindAllStringSubmatch(get(New(o).Landing, "/", "192.0.2.1").Body.String(), -1) {
+			got[m[2]] = m[1]
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("SignUp %t, Billing %t, contact %q (-want +got):\n%s", tt.signUp, tt.billing, tt.contact, diff)
 		}
 	}
 }

@@ -125,15 +125,16 @@ func (s *server) indexOperations(area, path string, sections []httpapi.Section) 
 
 // refreshExamples renders the pages with example calls again if the samples have changed: with calls
 // for their record, and with this registry's responses. While another request does so, it returns
-// immediately.
-func (s *server) refreshExamples(ctx context.Context) {
+// immediately. It reports whether the pages have such examples, of these samples or earlier ones;
+// without them, they show placeholders.
+func (s *server) refreshExamples(ctx context.Context) bool {
 	samples := s.currentSamples(ctx)
 	if samples == nil || samples.Record.TTBID == 0 || !s.refresh.TryLock() {
-		return
+		return s.filled.Load()
 	}
 	defer s.refresh.Unlock()
 	if s.examples == samples {
-		return
+		return true
 	}
 	records := map[string]string{"ttb_id": samples.Record.TTBID.String()}
 	for name, value := range map[string]string{
@@ -147,6 +148,8 @@ func (s *server) refreshExamples(ctx context.Context) {
 	s.addSections(referencePath, s.answered(ctx, s.opts.Reference.WithRecords(records).Sections))
 	s.addSections(toolsPath, s.toolSections(ctx, records))
 	s.examples = samples
+	s.filled.Store(true)
+	return true
 }
 
 // answered replaces the responses to the example calls of public operations with this registry's.

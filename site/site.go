@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -49,6 +50,7 @@ type Options struct {
 	PrivacyURL, TermsURL string
 	Operator             web.Operator // named on every page
 	SignUp               bool         // whether visitors can create an account
+	Billing              bool         // whether account holders can change their plan
 	Demo                 bool         // whether the registry holds demo labels
 	// RequestLogDays is how long requests are kept, for the privacy page; 0: none.
 	RequestLogDays int
@@ -91,6 +93,7 @@ type server struct {
 
 	refresh  sync.Mutex        // guards examples
 	examples *registry.Samples // with the records in the example calls; nil before the first refresh
+	filled   atomic.Bool       // whether the first refresh is complete
 }
 
 // Site is the handler for the paths that Handles accepts.
@@ -252,11 +255,17 @@ func (s *server) frame(p web.PublicPage) []byte {
 }
 
 func (s *server) servePage(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, referencePath+"/") || strings.HasPrefix(r.URL.Path, toolsPath+"/") {
-		s.refreshExamples(r.Context())
+	cacheControl := "public, max-age=300"
+	if hasExamples(r.URL.Path) && !s.refreshExamples(r.Context()) {
+		cacheControl = "no-cache" // placeholders are replaced soon
 	}
 	d := s.page(r.URL.Path)
-	s.serveDocument(w, r, &d, "public, max-age=300")
+	s.serveDocument(w, r, &d, cacheControl)
+}
+
+// hasExamples reports whether the page at a path shows example calls with records of the registry.
+func hasExamples(path string) bool {
+	return strings.HasPrefix(path, referencePath+"/") || strings.HasPrefix(path, toolsPath+"/")
 }
 
 func (s *server) serveDocument(w http.ResponseWriter, r *http.Request, d *document, cacheControl string) {

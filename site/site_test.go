@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -499,6 +500,43 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestFirstExamples checks that browsers and proxies don't cache placeholders that readers get while the
+// first examples are computed, or without records.
+func TestFirstExamples(t *testing.T) {
+	m := &registry.Samples{}
+	service := &samples{m: m}
+	computing, proceed := make(chan struct{}), make(chan struct{})
+	start := sync.OnceFunc(func() { close(computing) })
+	s := newServer(Options{
+		PublicURL: publicURL, Reference: newAPI().Reference, Service: service,
+		Answers: func(_ context.Context, op *httpapi.Operation) ([]httpapi.Response, error) {
+			start()
+			<-proceed
+			return op.Responses, nil
+		},
+	})
+	h := s.routes()
+	check := func(when, id, policy string) {
+		t.Helper()
+		resp := send(h, "GET", "/docs/reference/labels")
+		if got := resp.Header.Get("Cache-Control"); got != policy || !strings.Contains(mustRead(t, resp), "/colas/"+id) {
+			t.Errorf("%s: Cache-Control %q, want %q and the ID %s", when, got, policy, id)
+		}
+	}
+	const placeholder, cached = "11054001000049", "public, max-age=300"
+	check("without records", placeholder, "no-cache")
+	m.Record.TTBID = 26266001000016
+	var first sync.WaitGroup
+	first.Go(func() { check("first reader", "26266001000016", cached) })
+	<-computing
+	check("concurrent reader", placeholder, "no-cache")
+	close(proceed)
+	first.Wait()
+	check("later reader", "26266001000016", cached)
+	service.err, service.m = errors.New("broken"), nil
+	check("after an error", "26266001000016", cached)
+}
+
 func TestPrice(t *testing.T) {
 	for cost, want := range map[string]string{
 		"Free; counts toward the rate limit.": "free", "One detail view. 404 is free.": "one detail view", "No end": "no end",
@@ -559,7 +597,8 @@ func TestResponses(t *testing.T) {
 		{"GET", "/docs", 200, asHTML, cached},
 		{"GET", "/docs?utm_source=x", 200, asHTML, cached},
 		{"GET", "/docs/quickstart", 200, asHTML, cached},
-		{"GET", "/docs/reference/labels", 200, asHTML, cached},
+		{"GET", "/docs/reference", 200, asHTML, cached},
+		{"GET", "/docs/reference/labels", 200, asHTML, "no-cache"}, // no records to show
 		{"GET", "/docs/find?q=cursor", 200, asHTML, "no-store"},
 		{"GET", "/docs/nothing", 404, asHTML, "no-store"},
 		{"GET", "/docs//", 404, asHTML, "no-store"},

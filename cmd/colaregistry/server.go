@@ -169,7 +169,8 @@ func (s *server) handler(
 		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, Answers: rest.Answers, ToolAnswer: s.toolAnswer,
 		SiteName: c.SiteName, Operator: c.operator(),
 		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, RequestLogDays: c.RequestLogDays,
-		SignUp: mailer != nil && c.SignUp == "open", Demo: demo, Logger: s.env.log, Metrics: d.admin.registerer(),
+		SignUp: mailer != nil && c.SignUp == "open", Billing: s.billing != nil || c.BillingURL != "", Demo: demo,
+		Logger: s.env.log, Metrics: d.admin.registerer(),
 	})
 	pages, err := s.dashboard(c, d, links, mailer, rest, public, demo)
 	if err != nil {

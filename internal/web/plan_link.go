@@ -1,0 +1,25 @@
+package web
+
+import "github.com/colaregistry/colaregistry/cola"
+
+// PlanLink is the button of a plan for visitors who can create an account. New accounts are on the
+// free plan.
+type PlanLink struct {
+	Text, URL string // empty if the plan has no button
+	Quiet     bool   // the button doesn't stand out
+}
+
+// NewPlanLink returns the button of a plan. If holders can change their plan on their own (billing),
+// the button of a paid plan returns to the plans page after sign-in. Otherwise, only the operator sets
+// paid plans, and the button leads to the operator's contact.
+func NewPlanLink(t cola.Tier, billing bool, o Operator) PlanLink {
+	switch {
+	case t == cola.TierFree:
+		return PlanLink{"Create account", "/sign-in", billing}
+	case billing:
+		return PlanLink{"Create account", "/sign-in?return=%2Fplans", !t.Recommended()}
+	case o.Contact != "":
+		return PlanLink{"Contact us", o.ContactURL(), true}
+	}
+	return PlanLink{}
+}
