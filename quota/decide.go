@@ -111,13 +111,13 @@ func checkCredential(state store.AccountState, c cola.Caller) error {
 	return nil
 }
 
-// scopesOf returns the caller's scopes. A key has only those that are stored now, whichever it had
-// when the caller was authenticated.
+// scopesOf returns the caller's scopes. A key has those that are stored now; its caller has every
+// scope.
 func scopesOf(state store.AccountState, c cola.Caller) []cola.Scope {
 	if c.Credential.Kind != cola.CredentialKey {
 		return c.Scopes
 	}
-	return slices.DeleteFunc(slices.Clone(state.Keys[c.Credential].Scopes), func(s cola.Scope) bool { return !c.Has(s) })
+	return state.Keys[c.Credential].Scopes
 }
 
 // missingScope returns an error if a caller with the given scopes lacks the one that the request
