@@ -117,7 +117,7 @@ func scopesOf(state store.AccountState, c cola.Caller) []cola.Scope {
 	if c.Credential.Kind != cola.CredentialKey {
 		return c.Scopes
 	}
-	return slices.DeleteFunc(slices.Clone(state.Keys[c.Credential].Scopes), func(s cola.Scope) bool { return !c.Has(s) })
+	return state.Keys[c.Credential].Scopes
 }
 
 // missingScope returns an error if a caller with the given scopes lacks the one that the request

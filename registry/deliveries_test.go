@@ -30,8 +30,7 @@ func (w *world) mustAttempt(t *testing.T, at time.Time, a store.Attempt) {
 func TestDeliveries(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "deliveries@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
-	reader := c
-	reader.Scopes = nil // any credential of the account may read
+	reader := w.mustReader(t, c) // any credential of the account may read
 	search := w.mustSave(t, c, alert("oaks")).Search.UUID
 	created := w.mustHook(t, c, hook)
 	w.mustRun(t, 2, 0, 1) // the second run has no matches, and no destination has empty runs enabled
@@ -101,8 +100,7 @@ func TestDeliveryAndReplay(t *testing.T) {
 	if err != nil || replayed.State != cola.DeliveryPending || replayed.MessageID != failed.MessageID || replayed.NextAttemptAt != cola.Some(cola.TimestampOf(w.now())) || !state.Known() {
 		t.Errorf("ReplayDelivery = %+v, %v", replayed, err)
 	}
-	reader := c
-	reader.Scopes = nil
+	reader := w.mustReader(t, c)
 	for name, err := range map[string]error{
 		"another account's, read":   third(w.Delivery(t.Context(), other, id, "")),
 		"another account's, replay": third(w.ReplayDelivery(t.Context(), other, id)),
@@ -186,8 +184,7 @@ func TestDeletedDestination(t *testing.T) {
 	if _, _, err := w.TestDestination(t.Context(), c, created.UUID); err != nil {
 		t.Fatal(err)
 	}
-	reader := c
-	reader.Scopes = nil
+	reader := w.mustReader(t, c)
 	for name, err := range w.everyDestinationCall(t.Context(), other, created.UUID) {
 		switch name {
 		case "list", "deliveries", "create a webhook", "create a mailbox":

@@ -224,8 +224,7 @@ func TestRedactedDestinations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := writer
-	c.Scopes = nil
+	c := w.mustReader(t, writer)
 	id, number, ctx := made.UUID, fmt.Sprint(d.ID), t.Context()
 	results := map[string][]any{}
 	note := func(name string, value any, err error) { results[name] = []any{value, err} }

@@ -139,8 +139,7 @@ func TestRejectedFeeds(t *testing.T) {
 	c, other := w.mustWriter(t, "refused@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	search := w.mustSave(t, c, alert("oaks")).Search.UUID
 	token := w.mustMakeFeed(t, c, search)
-	reader := c
-	reader.Scopes = nil
+	reader := w.mustReader(t, c)
 	end := func(c cola.Caller, id string) error {
 		_, err := w.DeleteFeed(t.Context(), c, id)
 		return err

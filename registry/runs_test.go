@@ -46,8 +46,7 @@ func TestRuns(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "runs@example.com", cola.TierFree)
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
-	reader := c
-	reader.Scopes = nil // any credential of the account may read
+	reader := w.mustReader(t, c) // any credential of the account may read
 	if none, _, err := w.SavedSearchRuns(t.Context(), reader, id, cola.SavedSearchListParams{}); err != nil || len(none.Rows) != 0 || none.Meta.Total != 0 {
 		t.Errorf("before the first run: SavedSearchRuns = %+v, %v", none, err)
 	}
@@ -238,8 +237,7 @@ func TestManualRunLimit(t *testing.T) {
 func TestRejectedRuns(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "refused@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
-	reader := c
-	reader.Scopes = nil
+	reader := w.mustReader(t, c)
 	id := w.mustSave(t, c, alert("first")).Search.UUID
 	second := w.mustSave(t, c, alert("second")).Search.UUID
 	broad := w.mustSave(t, c, cola.SavedSearchParams{Name: "broad", Filters: &cola.SavedSearchFilters{ApplicationStatus: "approved"}}).Search.UUID

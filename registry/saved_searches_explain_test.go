@@ -266,7 +266,7 @@ func TestExplanationCharge(t *testing.T) {
 	c, other := w.mustWriter(t, "charged@example.com", cola.TierFree), w.mustWriter(t, "other@example.com", cola.TierPro)
 	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(testNow)))
 	id := w.mustSave(t, c, alert("oaks")).Search.UUID
-	c.Scopes = nil // any credential of the account may read
+	c = w.mustReader(t, c) // any credential of the account may read
 	for _, tt := range []struct {
 		caller    cola.Caller
 		id, label string

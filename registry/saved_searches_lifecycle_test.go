@@ -140,8 +140,7 @@ func TestSavedSearchPages(t *testing.T) {
 func TestRejectedSavedSearchActions(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "life@example.com", cola.TierPro), w.mustWriter(t, "else@example.com", cola.TierPro)
-	reader := c
-	reader.Scopes = nil
+	reader := w.mustReader(t, c)
 	created := w.mustSave(t, c, alert("oaks")).Search
 	const unknown = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"
 	read := func(caller cola.Caller, id string) error {
@@ -190,7 +189,7 @@ func TestRejectedSavedSearchActions(t *testing.T) {
 		t.Errorf("SavedSearch without a scope: %v\n%s", err, cmp.Diff(created, got.Value))
 	}
 	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow))
-	if want := 1 + 5 + 30 + 1; err != nil || len(days) != 1 || days[0].Requests != want || days[0].Units != 0 {
+	if want := 1 + 5 + 30 + 1; err != nil || requestsOf(days) != want || unitsOf(days) != 0 {
 		t.Errorf("usage of the day = %+v, %v, want %d free requests", days, err, want)
 	}
 }
