@@ -38,8 +38,9 @@ func (req *request) tryCall() error {
 	if err != nil {
 		return err
 	}
-	call.RemoteAddr = req.http.RemoteAddr
-	call.Header.Set("X-Request-Id", web.EventOf(req.ctx()).RequestID)
+	event := web.EventOf(req.ctx())
+	event.Forwarded = true
+	call.Header.Set("X-Request-Id", event.RequestID)
 	req.opts.API(req.w, call, req.caller)
 	return nil
 }

@@ -101,6 +101,13 @@ func (m *metrics) startRequest() {
 	}
 }
 
+// skipRequest records the end of a request that another Recorder measures.
+func (m *metrics) skipRequest() {
+	if m != nil {
+		m.inFlight.Dec()
+	}
+}
+
 // finishRequest records the end of a request. route and o.method come from routeLabel and
 // methodLabel.
 func (m *metrics) finishRequest(route string, o outcome, took time.Duration, bytes int, panicked bool) {

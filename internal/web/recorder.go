@@ -33,6 +33,7 @@ type Event struct {
 	Fault     error       // server fault, not the caller's error
 	Stack     []byte      // of a panic
 	Attrs     []slog.Attr // further attributes, whose values must come from fixed lists
+	Forwarded bool        // another Recorder logs and measures the request, under the same ID
 
 	// The following fields are for the request log of the account, not for the log line.
 	Logged bool  // the request log includes the request
@@ -128,6 +129,10 @@ func (rec *Recorder) Record(next http.Handler) http.Handler {
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		defer func() {
 			// Deferred, so that a request aborted by a panic is recorded too.
+			if EventOf(r.Context()).Forwarded {
+				rec.metrics.skipRequest()
+				return
+			}
 			took, route, size := time.Since(start), rec.route(r), ww.BytesWritten()
 			if r.Method == http.MethodHead {
 				size = 0 // net/http discards the body

@@ -242,3 +242,30 @@ func TestRequestLog(t *testing.T) {
 		t.Errorf("answer after a panic: %s", got[3].Answer)
 	}
 }
+
+// TestForwarded checks that a request that one Recorder forwards to another is logged and measured once.
+func TestForwarded(t *testing.T) {
+	var out strings.Builder
+	registry := prometheus.NewRegistry()
+	inner := withMiddleware(&out, registry, "/inner", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	get(withMiddleware(&out, registry, "/outer", func(w http.ResponseWriter, r *http.Request) {
+		EventOf(r.Context()).Forwarded = true
+		inner.ServeHTTP(w, r)
+	}), "the-id")
+	if strings.Count(out.String(), `"request_id":"the-id"`) != 1 || !strings.Contains(out.String(), `"route":"/inner"`) {
+		t.Errorf("log:\n%s", out.String())
+	}
+	const want = `
+		# HELP colaregistry_http_requests_in_flight Requests in flight.
+		# TYPE colaregistry_http_requests_in_flight gauge
+		colaregistry_http_requests_in_flight 0
+		# HELP colaregistry_http_requests_total Requests by route pattern and status. Status 499: the client disconnected; 0: no response.
+		# TYPE colaregistry_http_requests_total counter
+		colaregistry_http_requests_total{method="GET",route="/inner",status="200"} 1
+	`
+	err := testutil.GatherAndCompare(registry, strings.NewReader(want),
+		"colaregistry_http_requests_in_flight", "colaregistry_http_requests_total")
+	if err != nil {
+		t.Error(err)
+	}
+}
