@@ -19,12 +19,12 @@ const maxSearchOptions = 100
 
 // destinationForm is the form for a new destination.
 type destinationForm struct {
-	Values    url.Values
-	Problems  map[string][]string
-	Error     string // a problem not tied to a single field
-	Searches  []option
-	More      bool // the options omit some searches
-	SendsMail bool
+	Values   url.Values
+	Problems map[string][]string
+	Error    string // a problem not tied to a single field
+	Searches []option
+	More     bool // the options omit some searches
+	Rules    cola.DestinationRules
 }
 
 var destinationLabels = map[string]string{
@@ -33,8 +33,18 @@ var destinationLabels = map[string]string{
 }
 
 var destinationHints = map[string]string{
-	"address":      "A public HTTPS URL or an email address.",
 	"saved_search": "Choose one search, or all. If you add the same address for one search and for all, the settings for the one search apply.",
+}
+
+// SendsMail reports whether the server sends email.
+func (f *destinationForm) SendsMail() bool { return f.Rules.SendsMail }
+
+// webhookURLHint describes the URLs that webhooks may have.
+func webhookURLHint(rules cola.DestinationRules) string {
+	if rules.PrivateWebhooks {
+		return "An HTTP or HTTPS URL"
+	}
+	return "A public HTTPS URL"
 }
 
 // Text returns the value of a field.
@@ -64,7 +74,7 @@ func (f *destinationForm) Field(name string) formField {
 		MaxLength: 1000,
 	}
 	if name == "address" {
-		field.Mode = "url"
+		field.Mode, field.Hint = "url", webhookURLHint(f.Rules)+" or an email address."
 		if f.Is("kind", cola.KindEmail) {
 			field.Mode = "email"
 		}
@@ -118,7 +128,7 @@ func (req *request) showDestinationForm(status int, f *destinationForm) error {
 		return err
 	}
 	req.recordQuota(state)
-	f.SendsMail = req.svc.DestinationRules().SendsMail
+	f.Rules = req.svc.DestinationRules()
 	f.Searches, f.More = searchOptions(searches, f.Text("saved_search"), "All")
 	return req.show(status, "destination_form",
 		page{Title: "Add destination", Data: f, Call: req.destinationCall(f.Values)})

@@ -79,6 +79,21 @@ func TestWebhook(t *testing.T) {
 		hook)
 }
 
+// TestWebhookHint checks that the forms describe the URLs that this server accepts.
+func TestWebhookHint(t *testing.T) {
+	for rules, want := range map[cola.DestinationRules]string{
+		{}:                      "A public HTTPS URL",
+		{PrivateWebhooks: true}: "An HTTP or HTTPS URL",
+	} {
+		destination, search := destinationForm{Rules: rules}, searchForm{Rules: rules}
+		for _, hint := range []string{destination.Field("address").Hint, search.Field(alertAddressField).Hint} {
+			if !strings.HasPrefix(hint, want) {
+				t.Errorf("%+v: hint %q, want %q", rules, hint, want)
+			}
+		}
+	}
+}
+
 // TestWebhookSecret checks that resubmitting the form does not rotate the secret again, and that
 // the webhook's page shows neither secret.
 func TestWebhookSecret(t *testing.T) {

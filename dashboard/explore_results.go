@@ -70,14 +70,21 @@ type labelRow struct {
 const maxShownName = 120
 
 // searchResults prepares the results for the page. Its links keep the view, and all but those of
-// the date range keep the dates, even if a changed filter would have other dates by default.
+// the date range keep the dates, even if a changed filter would have other dates by default. Removing
+// the only filter leads to the empty form, which is free.
 func (req *request) searchResults(
 	reader *params.Reader[cola.SearchParams], p cola.SearchParams, r registry.ExploreResult, view string,
 ) *exploreResults {
 	bare := p
 	bare.Page, bare.Cursor = cola.Opt[int]{}, ""
 	now, at, address := req.now(), r.Pagination, searchAddress(view)
-	keepDates := func(p cola.SearchParams) string { return address(params.Query(p.FreeDates(now))) }
+	keepDates := func(p cola.SearchParams) string {
+		values := params.Query(p.FreeDates(now))
+		if len(values) == 0 {
+			return explorePath
+		}
+		return address(values)
+	}
 	fixed := bare.FixDates(now)
 	dates := dateRangeOf(fixed, now)
 	f := &exploreResults{

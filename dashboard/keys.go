@@ -291,6 +291,7 @@ type newKeyPage struct {
 	Old          *keyRow // the replaced key; may be nil
 	OldIsCurrent bool    // Old was read after the rotation
 	Setups       []setup
+	Client       netip.Addr // of the browser, if the key doesn't work from there; otherwise invalid
 }
 
 // Row returns the new key as in the list.
@@ -299,6 +300,9 @@ func (p newKeyPage) Row() keyRow { return keyRow{Key: p.Key.Key} }
 // showNewKey shows a new key. The secret appears only in this response.
 func (req *request) showNewKey(p newKeyPage) error {
 	p.Setups = req.setupsWithKey(p.Key.Secret)
+	if client := cola.ClientFrom(req.ctx()); !p.Key.Networks.Allow(client) {
+		p.Client = client
+	}
 	return req.show(http.StatusOK, "key_created", page{Title: "API key created", Data: p})
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -509,6 +511,24 @@ func TestEditKey(t *testing.T) {
 	s.post(keyPath(key, "revoke"), nil).redirects(t)
 	s.get(keyPath(key, "edit")).shows(t, http.StatusConflict)
 	s.post(keyPath(key, "edit"), url.Values{"name": {"n"}, "scope": {"read"}}).shows(t, http.StatusConflict)
+}
+
+// TestNewKeyNetworks checks that the page of a new key warns if the key doesn't work from the browser's
+// address.
+func TestNewKeyNetworks(t *testing.T) {
+	s := mustSite(t)
+	const warning = "doesn’t work from your current address, <code>198.51.100.7</code>"
+	for networks, warns := range map[string]bool{"203.0.113.0/24": true, "198.51.100.0/24": false, "": false} {
+		form := url.Values{"form": {s.get("/keys/new").token(t)}, "name": {"report"}, "scope": {"read"}, "networks": {networks}}
+		r := httptest.NewRequest(http.MethodPost, "/keys/new", strings.NewReader(form.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		created := s.send(r.WithContext(cola.WithClient(r.Context(), netip.MustParseAddr("198.51.100.7"))))
+		created.checkHTML(t)
+		created.shows(t, http.StatusOK, "API key created")
+		if strings.Contains(created.text, warning) != warns {
+			t.Errorf("networks %q: warning %t, want %t", networks, !warns, warns)
+		}
+	}
 }
 
 // TestRotateRestrictedKey checks that a rotation keeps the access and shows it.

@@ -25,7 +25,7 @@ var nonFilterFields = map[string]formField{
 	"schedule.active":   {Label: "Run on this schedule"},
 	"schedule":          {Label: "Schedule"},
 	"filters":           {Label: "Filters"},
-	alertAddressField:   {Label: "Add a destination", Hint: "A public HTTPS URL for webhooks, or an email address. Optional.", MaxLength: 1000},
+	alertAddressField:   {Label: "Add a destination", MaxLength: 1000},
 	alertSharedField:    {Label: "Destinations"},
 }
 
@@ -94,8 +94,11 @@ type searchForm struct {
 	// Only for new searches:
 	AllSearches []destinationRow    // destinations that get the alerts of all searches
 	Shared      []destinationChoice // destinations of other searches
-	SendsMail   bool
+	Rules       cola.DestinationRules
 }
+
+// SendsMail reports whether the server sends email.
+func (f *searchForm) SendsMail() bool { return f.Rules.SendsMail }
 
 // destinationChoice is a destination of another search that can also get the new one's alerts.
 type destinationChoice struct {
@@ -116,8 +119,11 @@ func (f *searchForm) Is(name, value string) bool { return f.Values.Get(name) == 
 func (f *searchForm) Field(name string) formField {
 	field, _ := lookupField(name)
 	field.Value, field.Problems = f.Text(name), f.Problems[name]
-	if name == alertAddressField && !f.SendsMail {
-		field.Hint = "A public HTTPS URL for webhooks. Optional. Email isn’t set up on this server."
+	if name == alertAddressField {
+		field.Hint = webhookURLHint(f.Rules) + " for webhooks, or an email address. Optional."
+		if !f.SendsMail() {
+			field.Hint = webhookURLHint(f.Rules) + " for webhooks. Optional. Email isn’t set up on this server."
+		}
 	}
 	filter, _, ok := cola.SavedFilter(strings.TrimPrefix(name, "filters."))
 	switch {

@@ -235,7 +235,7 @@ func (req *request) addDestinations(f *searchForm) error {
 	if err != nil {
 		return err
 	}
-	f.SendsMail = req.svc.DestinationRules().SendsMail
+	f.Rules = req.svc.DestinationRules()
 	listed := map[string]bool{}
 	address := func(d cola.Destination) string { return d.Kind + " " + cola.FoldAddress(d.Kind, d.Address.V) }
 	for _, d := range names.all {

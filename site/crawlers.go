@@ -17,7 +17,7 @@ const (
 // addCrawlerFiles adds the icon, the rules for crawlers and the list of public pages. Call it after
 // all pages have been added.
 func (s *server) addCrawlerFiles() {
-	pages := append(slices.Sorted(maps.Keys(s.pages)), "/", "/plans")
+	pages := append(slices.Sorted(maps.Keys(s.pages)), "/", plansPath)
 	pages = slices.DeleteFunc(pages, func(path string) bool { return strings.HasSuffix(path, ".md") })
 	s.pages[faviconPath] = newDocument("image/png", s.assets.File("icon.png"))
 	s.pages[robotsPath] = newDocument("text/plain; charset=utf-8", []byte(s.robots()))
@@ -28,7 +28,7 @@ func (s *server) addCrawlerFiles() {
 // load.
 func (s *server) robots() string {
 	rules := []string{"User-agent: *"}
-	for _, path := range []string{"/$", docsPath, "/plans$", privacyPath + "$", "/llms.txt", assetsPath, "/assets/", "/images/"} {
+	for _, path := range []string{"/$", docsPath, plansPath + "$", privacyPath + "$", "/llms.txt", assetsPath, "/assets/", "/images/"} {
 		rules = append(rules, "Allow: "+path)
 	}
 	rules = append(rules, "Disallow: /", "", "Sitemap: "+s.opts.PublicURL+sitemapPath, "")

@@ -3,6 +3,7 @@ package site
 import (
 	"fmt"
 	"html/template"
+	"regexp"
 	"strings"
 
 	"github.com/alecthomas/chroma/v2"
@@ -38,22 +39,78 @@ func highlight(language, source string) template.HTML {
 	}
 	var b strings.Builder
 	class := ""
-	for _, token := range tokens.Tokens() {
-		if next := tokenClass(token); next != class {
-			if class != "" {
-				b.WriteString("</i>")
-			}
-			if next != "" {
-				b.WriteString("<i class=" + next + ">")
-			}
-			class = next
+	setClass := func(next string) {
+		if next == class {
+			return
 		}
-		b.WriteString(escapeText.Replace(token.Value))
+		if class != "" {
+			b.WriteString("</i>")
+		}
+		if next != "" {
+			b.WriteString("<i class=" + next + ">")
+		}
+		class = next
 	}
-	if class != "" {
-		b.WriteString("</i>")
+	var bounds []bound
+	if lexer.Config().Name == "Bash" {
+		bounds = urlBounds(source)
+	}
+	at, inURL := 0, false
+	for _, token := range tokens.Tokens() {
+		next := tokenClass(token)
+		for value := token.Value; value != ""; {
+			for len(bounds) > 0 && bounds[0].at == at {
+				setClass("")
+				b.WriteString(bounds[0].tag)
+				inURL, bounds = bounds[0].tag == partStart, bounds[1:]
+			}
+			part := value
+			if len(bounds) > 0 {
+				part = value[:min(len(value), bounds[0].at-at)]
+			}
+			setClass(next)
+			text := escapeText.Replace(part)
+			if inURL {
+				text = strings.ReplaceAll(text, ",", ",<wbr>")
+			}
+			b.WriteString(text)
+			value, at = value[len(part):], at+len(part)
+		}
+	}
+	setClass("")
+	for _, end := range bounds {
+		b.WriteString(end.tag)
 	}
 	return template.HTML(b.String())
+}
+
+// bound is a tag at an offset of source code.
+type bound struct {
+	at  int
+	tag string
+}
+
+const (
+	partStart = "<span>"
+	partEnd   = "</span>"
+)
+
+var (
+	// shellURL finds a URL of a shell command with the quotes and brackets around it.
+	shellURL = regexp.MustCompile(`["']?(?:https?://[^\s"'/?]+|\$API)[/?][^\s"']*["')]*`)
+	// urlPart finds a host, or a part of a URL before which a line may break.
+	urlPart = regexp.MustCompile(`^["']?(?:https?://)?[^/?&]+|[/?&]+[^/?&]*`)
+)
+
+// urlBounds returns the bounds of the parts of URLs in a shell command. Lines break between parts
+// before they break within one, and within a long one only after a comma.
+func urlBounds(source string) (bounds []bound) {
+	for _, u := range shellURL.FindAllStringIndex(source, -1) {
+		for _, part := range urlPart.FindAllStringIndex(source[u[0]:u[1]], -1) {
+			bounds = append(bounds, bound{u[0] + part[0], partStart}, bound{u[0] + part[1], partEnd})
+		}
+	}
+	return bounds
 }
 
 // tokenClass returns the class of a token in the style sheet (comment, string, value, word, name), or

@@ -24,13 +24,14 @@ const (
 	areaReference = "API reference"
 	areaTools     = "MCP tools"
 	areaOperators = "Self-hosting"
+	areaAccount   = "Account" // pages outside the documentation
 )
 
 // areaWeight puts results for users of the service above those for assistants, and these above those
 // for the service's operators.
 func areaWeight(area string) float64 {
 	switch area {
-	case areaGuides:
+	case areaGuides, areaAccount:
 		return 1.2
 	case areaTools:
 		return .6
@@ -47,10 +48,11 @@ const (
 	saturation   = 2.0 // weight at which a word contributes half of the maximum, as in BM25
 	formWeight   = .8  // of verify for "verifying"
 	prefixWeight = .3  // of limit for "limitless"
+	prefixRank   = .01 // of entries in which only the beginnings of words match
 	phraseBonus  = 1.3 // for all words of the query in a row
 	nameBonus    = 3   // for a title that is the query
 
-	minPrefix = 3 // characters of a word that finds longer words
+	minPrefix = 4 // characters of a stem that finds longer words: "cor", of CORS, doesn't find "correct"
 	minStem   = 4 // characters that all forms of a word share
 )
 
@@ -227,6 +229,7 @@ type term struct {
 // match is how well an entry matches a query.
 type match struct {
 	terms  uint8   // the terms that it contains, as bits
+	whole  uint8   // those that it contains as whole words, in any form
 	weight float64 // of these terms in the entry
 }
 
@@ -259,11 +262,14 @@ func (x *index) matches(terms []term) map[int]match {
 	for i := range terms {
 		t := &terms[i]
 		t.keys = map[string]bool{}
-		weights := counts{}
+		weights, whole := counts{}, map[int]uint8{}
 		add := func(key string, entries counts, weight float64) {
 			t.keys[key] = true
 			for n, count := range entries {
 				weights[n] = max(weights[n], weight*count)
+				if weight > prefixWeight {
+					whole[n] = 1 << i
+				}
 			}
 		}
 		for key, entries := range x.words {
@@ -275,7 +281,7 @@ func (x *index) matches(terms []term) map[int]match {
 		t.idf = x.idf(len(weights))
 		for n, weight := range weights {
 			m := found[n]
-			found[n] = match{m.terms | 1<<i, m.weight + t.idf*weight/(weight+saturation)}
+			found[n] = match{m.terms | 1<<i, m.whole | whole[n], m.weight + t.idf*weight/(weight+saturation)}
 		}
 	}
 	return found
@@ -312,6 +318,9 @@ func (m match) missing(terms []term) (words []string) {
 // is the joined query.
 func (x *index) score(n int, m match, terms []term, phrase string) float64 {
 	score := m.weight * m.coverage(terms) * (1 + x.titleMatch(n, terms)) * areaWeight(x.entries[n].Area)
+	if m.whole == 0 {
+		score *= prefixRank
+	}
 	switch {
 	case joined(x.titles[n]) == phrase:
 		score *= nameBonus

@@ -2,12 +2,9 @@ package site
 
 import (
 	"context"
-	"html/template"
 	"net/http"
 	"net/netip"
-	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -240,16 +237,6 @@ func (p *landingPage) addNumbers(c *cola.Coverage) {
 			p.Shares = append(p.Shares, share{part.title, percent})
 		}
 	}
-}
-
-// parameters finds the parameters of a highlighted URL, after the first.
-var parameters = regexp.MustCompile(`&amp;[^&<]+`)
-
-// breakable lets a highlighted URL break between parameters, and within a long one only after a comma.
-func breakable(code template.HTML) template.HTML {
-	return template.HTML(parameters.ReplaceAllStringFunc(string(code), func(p string) string {
-		return "<span>" + strings.ReplaceAll(p, ",", ",<wbr>") + "</span>"
-	}))
 }
 
 // newBars returns the bars of groups by year, oldest first. Labels without a year have none.

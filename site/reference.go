@@ -313,7 +313,6 @@ func (s *server) templateFuncs() template.FuncMap {
 	return template.FuncMap{
 		"asset":     s.assets.URL,
 		"base":      func() string { return s.opts.PublicURL },
-		"breakable": breakable,
 		"count":     web.Thousands,
 		"code":      highlight,
 		"text":      commonMark,

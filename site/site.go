@@ -70,6 +70,7 @@ const (
 	assetsPath    = "/site/"
 	samplesPath   = assetsPath + "samples/{name}"
 	privacyPath   = "/privacy"
+	plansPath     = "/plans" // served by the dashboard
 )
 
 // Handles reports whether the site handles a path, even with a 404.
@@ -113,7 +114,7 @@ func New(o Options) *Site {
 // newServer renders all pages.
 func newServer(o Options) *server {
 	o.SiteName = cmp.Or(o.SiteName, web.DefaultSiteName)
-	o.PrivacyURL = cmp.Or(o.PrivacyURL, "/privacy")
+	o.PrivacyURL = cmp.Or(o.PrivacyURL, privacyPath)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -130,8 +131,23 @@ func newServer(o Options) *server {
 		Title: "Privacy", Path: privacyPath, Layout: bare, Body: "privacy", Data: o.RequestLogDays,
 		Description: "The personal data this server stores, how long it’s kept, and who receives it.",
 	})
+	s.indexAccountPages()
 	s.addCrawlerFiles()
 	return s
+}
+
+// indexAccountPages adds the public pages outside the documentation to the search.
+func (s *server) indexAccountPages() {
+	s.search.add(entry{
+		Area: areaAccount, Page: "Plans", Title: "Plans and pricing", Path: plansPath,
+		text: "Compare the price and limits of each plan, and change yours.",
+	})
+	if s.opts.PrivacyURL == privacyPath { // the operator has no other policy
+		s.search.add(entry{
+			Area: areaAccount, Page: "Privacy", Title: "Privacy", Path: privacyPath,
+			text: "The personal data this server stores, how long it’s kept, and who receives it.",
+		})
+	}
 }
 
 func (s *server) routes() http.Handler {

@@ -554,6 +554,9 @@ func TestHighlight(t *testing.T) {
 		{"unknown", "<script>", "&lt;script&gt;"},
 		{"", "<plain>", "&lt;plain&gt;"},
 		{"curl", `curl "$A"`, `curl <i class=s>"</i><i class=n>$A</i><i class=s>"</i>`},
+		{"curl", `curl "$API/a?b=c,d&e=$X"`, `curl <span><i class=s>"</i><i class=n>$API</i></span><span><i class=s>/a</i></span>` +
+			`<span><i class=s>?b=c,<wbr>d</i></span><span><i class=s>&amp;e=</i><i class=n>$X</i><i class=s>"</i></span>`},
+		{"sh", `curl https://a.example/b | wc`, `curl <span>https://a.example</span><span>/b</span> | wc`},
 		{"go", "// <i>", `<i class=c>// &lt;i&gt;</i>`},
 	} {
 		if got := string(highlight(tt.language, tt.source)); got != tt.want {
