@@ -32,7 +32,7 @@ func guideNames() []string {
 }
 
 func operatorGuideNames() []string {
-	return []string{"INSTALL", "CONFIGURATION", "DATA", "IMPORT", "OPERATIONS", "METERING", "OAUTH", "SECURITY"}
+	return []string{"INSTALL", "CONFIGURATION", "DATA", "IMPORT", "OPERATIONS", "PLANS", "METERING", "OAUTH", "SECURITY"}
 }
 
 // operatorHeading is the heading of the last part of some guides, which is about running the service.

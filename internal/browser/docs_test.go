@@ -159,11 +159,13 @@ func TestKeyInDocs(t *testing.T) {
 		t.Errorf("next page shows %s, want the key", got)
 	}
 	b.checkKept(key)
-	b.do(until(`document.querySelector(".key .quiet").click() || document.querySelector(".try").hidden`))
+	b.do(until(`document.querySelector(".key .quiet").click() || document.querySelector(".key .quiet").hidden`))
 	got := ask(b, chromedp.Evaluate[string](`sessionStorage.getItem("key") + `+firstSample))
 	if !strings.HasPrefix(got, "null") || strings.Contains(got, key) {
 		t.Errorf("after forgetting the key: %s", got)
 	}
+	b.open(registrytest.PublicURL + "/docs/reference/labels")
+	b.tryCall("/api/v1/usage", `"tier": "starter"`) // with the session
 	b.checkErrors("a key in the documentation")
 }
 
