@@ -49,6 +49,7 @@ func TestConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	time.Sleep(1100 * time.Millisecond) // the rejection is cached for a second
 	if _, err := w.Admit(t.Context(), app); err != nil {
 		t.Errorf("restored app: error = %v", err)
 	}

@@ -224,9 +224,13 @@ func TestConcurrentProcesses(t *testing.T) {
 			e := w.stripe.Events()[len(w.stripe.Events())-1]
 			for _, h := range []http.Handler{w.webhook, other} {
 				all.Go(func() {
-					if got := stripetest.Handler(h)(e.Request(stripetest.WebhookSecret, time.Now())); got != http.StatusOK {
-						t.Errorf("event %d: status %d", i, got)
+					got := 0
+					for range 10 { // Stripe resends events that fail, as they may with so many concurrent changes
+						if got = stripetest.Handler(h)(e.Request(stripetest.WebhookSecret, time.Now())); got == http.StatusOK {
+							return
+						}
 					}
+					t.Errorf("event %d: status %d", i, got)
 				})
 			}
 		}
