@@ -134,12 +134,6 @@ func (b *tab) fill(selector, text string) {
 		chromedp.KeyEvent(text))
 }
 
-// choose selects a value in a list.
-func (b *tab) choose(selector, value string) {
-	b.t.Helper()
-	b.do(until(fmt.Sprintf("(e => e && (e.value = %q, e.value === %[1]q))(%s)", value, showing(selector))))
-}
-
 // press clicks a button or link by its text and waits for the next page.
 func (b *tab) press(words string) {
 	b.t.Helper()
