@@ -91,7 +91,7 @@ const (
 	// maxPage is the maximum size of a page of the dashboard in bytes, before compression; maxDocsPage is
 	// that of a public page with its style sheets, scripts and fonts.
 	maxPage     = 60_000
-	maxDocsPage = 155_000
+	maxDocsPage = 150 << 10
 )
 
 // TestPages opens every page in several sizes and color schemes. It checks that the page breaks no
