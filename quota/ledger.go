@@ -148,10 +148,7 @@ func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 	if err == nil {
 		err = l.queue.admit(q.Caller.Account)
 	}
-	if err != nil {
-		l.metrics.countRejection(err)
-	}
-	return state, err
+	return state, l.counted(err)
 }
 
 // Overloaded returns the error with which a request is rejected now because it would wait too long
@@ -160,15 +157,15 @@ func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 // keep its throughput.
 func (l *Ledger) Overloaded() error {
 	if l.waiting.Load() >= l.maxWaiting {
-		return l.reject(cola.Overloaded(time.Second))
+		return l.counted(cola.Overloaded(time.Second))
 	}
-	return l.reject(l.queue.admit(0))
+	return l.counted(l.queue.admit(0))
 }
 
 // Enter waits until the process may work on another request. It returns the function that ends the
-// work, Overloaded's error if too many are waiting or it takes five seconds, or ctx's error. Call it when the caller is known, and end
-// the work before writing the response: otherwise, clients without a key, or ones that read slowly,
-// could keep others out.
+// work, or an error: Overloaded's if too many are waiting or the wait takes five seconds, or ctx's.
+// Call it after authentication, and end the work before writing the response: otherwise, clients
+// without a key, or ones that read slowly, could keep others out.
 func (l *Ledger) Enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case l.working <- struct{}{}:
@@ -177,7 +174,7 @@ func (l *Ledger) Enter(ctx context.Context) (leave func(), err error) {
 	}
 	defer l.waiting.Add(-1)
 	if l.waiting.Add(1) > l.maxWaiting {
-		return nil, l.reject(cola.Overloaded(time.Second))
+		return nil, l.counted(cola.Overloaded(time.Second))
 	}
 	timeout := time.NewTimer(chargeTimeout)
 	defer timeout.Stop()
@@ -185,14 +182,14 @@ func (l *Ledger) Enter(ctx context.Context) (leave func(), err error) {
 	case l.working <- struct{}{}:
 		return l.leave, nil
 	case <-timeout.C:
-		return nil, l.reject(cola.Overloaded(time.Second))
+		return nil, l.counted(cola.Overloaded(time.Second))
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// reject counts an error for a request that is rejected before it is charged, and returns it.
-func (l *Ledger) reject(err error) error {
+// counted counts an error for a request that is rejected before it is charged, and returns it.
+func (l *Ledger) counted(err error) error {
 	if err != nil {
 		l.metrics.countRejection(err)
 	}

@@ -89,15 +89,13 @@ func (c *accountList) Run(env *environment) error {
 }
 
 type accountSetTier struct {
-	storeFlags
-	outputFlags
-	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
-	Tier    string `required:"" enum:"free,starter,pro" placeholder:"TIER" help:"Tier: free, starter or pro."`
+	accountChange
+	Tier string `required:"" enum:"free,starter,pro" placeholder:"TIER" help:"Tier: free, starter or pro."`
 }
 
 // Run changes the tier and prints the account.
 func (c *accountSetTier) Run(env *environment) error {
-	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
+	return c.change(env, func(st store.Store, id cola.AccountID) error {
 		s, err := openSubscription(env, st, id)
 		if err != nil {
 			return err
@@ -160,10 +158,8 @@ func chosenAccount(env *environment, st store.Accounts, email string) (cola.Acco
 }
 
 type accountSetAlerts struct {
-	storeFlags
-	outputFlags
-	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
-	Limit   int    `required:"" placeholder:"N" help:"Maximum number of active alerts, 0 to 10."`
+	accountChange
+	Limit int `required:"" placeholder:"N" help:"Maximum number of active alerts, 0 to 10."`
 }
 
 // Run changes the limit and prints the account.
@@ -171,16 +167,21 @@ func (c *accountSetAlerts) Run(env *environment) error {
 	if c.Limit < 0 || c.Limit > cola.MaxActiveSchedules {
 		return usageErrorf("--limit must be between 0 and %[2]d, not %[1]d", c.Limit, cola.MaxActiveSchedules)
 	}
-	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
+	return c.change(env, func(st store.Store, id cola.AccountID) error {
 		return st.SetActiveLimit(env, id, c.Limit)
 	})
 }
 
-// changeAccount changes the account with the given email address and prints the result.
-func (f *storeFlags) changeAccount(
-	env *environment, o outputFlags, email string, change func(store.Store, cola.AccountID) error,
-) error {
-	return f.withAccount(env, email, func(st database, a store.Account) error {
+// accountChange are the flags of commands that change an account and print it.
+type accountChange struct {
+	storeFlags
+	outputFlags
+	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+}
+
+// change changes the account and prints the result.
+func (c *accountChange) change(env *environment, change func(store.Store, cola.AccountID) error) error {
+	return c.withAccount(env, c.Account, func(st database, a store.Account) error {
 		if err := change(st, a.ID); err != nil {
 			return err
 		}
@@ -188,7 +189,7 @@ func (f *storeFlags) changeAccount(
 		if err != nil {
 			return err
 		}
-		return printRow(env.stdout, o, newAccountRow(a))
+		return printRow(env.stdout, c.outputFlags, newAccountRow(a))
 	})
 }
 

@@ -15,10 +15,8 @@ import (
 const maxReason = 300
 
 type accountSuspend struct {
-	storeFlags
-	outputFlags
-	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
-	Reason  string `required:"" placeholder:"TEXT" help:"Reason, up to 300 characters, shown to the account holder."`
+	accountChange
+	Reason string `required:"" placeholder:"TEXT" help:"Reason, up to 300 characters, shown to the account holder."`
 }
 
 // Run suspends the account and prints it.
@@ -27,7 +25,7 @@ func (c *accountSuspend) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
+	return c.change(env, func(st store.Store, id cola.AccountID) error {
 		if err := st.Suspend(env, id, reason); err != nil {
 			return err
 		}
@@ -52,27 +50,23 @@ func sentence(text string) (string, error) {
 }
 
 type accountRestore struct {
-	storeFlags
-	outputFlags
-	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+	accountChange
 }
 
 // Run restores the account and prints it.
 func (c *accountRestore) Run(env *environment) error {
-	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
+	return c.change(env, func(st store.Store, id cola.AccountID) error {
 		return st.Restore(env, id)
 	})
 }
 
 type accountDelete struct {
-	storeFlags
-	outputFlags
-	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+	accountChange
 }
 
 // Run schedules the deletion of the account and prints it.
 func (c *accountDelete) Run(env *environment) error {
-	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
+	return c.change(env, func(st store.Store, id cola.AccountID) error {
 		if err := registry.CheckSubscription(env, st, id, "Cancel it at Stripe first."); err != nil {
 			return err
 		}
@@ -81,14 +75,12 @@ func (c *accountDelete) Run(env *environment) error {
 }
 
 type accountUndelete struct {
-	storeFlags
-	outputFlags
-	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
+	accountChange
 }
 
 // Run cancels the deletion of the account and prints it.
 func (c *accountUndelete) Run(env *environment) error {
-	return c.changeAccount(env, c.outputFlags, c.Account, func(st store.Store, id cola.AccountID) error {
+	return c.change(env, func(st store.Store, id cola.AccountID) error {
 		err := st.CancelDeletion(env, id)
 		if errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("it's too late: account %s is being deleted", c.Account)
