@@ -35,7 +35,7 @@ type Service interface {
 	// Overloaded returns an error if new requests must be rejected because too many are waiting, or
 	// nil.
 	Overloaded() error
-	// Enter waits until a request may be worked on, or returns Overloaded's error. leave ends the work.
+	// Enter waits until a request may be worked on. leave ends the work; the error is Overloaded's or ctx's.
 	Enter(ctx context.Context) (leave func(), err error)
 	// Refuse admits a request that the API itself rejects, and returns the rejection, or another
 	// error if the request is not admitted. It is free.

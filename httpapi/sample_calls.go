@@ -15,8 +15,8 @@ type SampleCall struct {
 	Response []byte // JSON
 }
 
-// SampleCalls returns the calls of the samples with the responses of the API. It returns none if there
-// are no labels to show.
+// SampleCalls returns the calls of the samples with the responses of the API. It returns none if no
+// brand can be searched for.
 func SampleCalls(publicURL string, m *registry.Samples) ([]SampleCall, error) {
 	if m.Calls.Check.Q == "" {
 		return nil, nil

@@ -39,7 +39,7 @@ type Grant struct {
 	Units int             // charged now or for the same page; fewer than requested if fewer list records are left
 	State cola.QuotaState // after the charge, for the response headers
 
-	Scopes []cola.Scope // of the caller when the request was decided; nil if the credential is invalid
+	Scopes []cola.Scope // of the caller when the request was decided; nil if it was rejected earlier or the credential is invalid
 }
 
 // outcome is a grant, or an error with the quota state for the response headers.

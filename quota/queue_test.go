@@ -116,8 +116,10 @@ func TestEnter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(newFakeLedger(cola.TierPro), Options{})
 		defer l.Close()
+		var leave func()
 		for n := range cap(l.working) {
-			if _, err := l.Enter(t.Context()); err != nil {
+			var err error
+			if leave, err = l.Enter(t.Context()); err != nil {
 				t.Fatalf("request %d: error = %v, want nil", n+1, err)
 			}
 		}
@@ -131,12 +133,13 @@ func TestEnter(t *testing.T) {
 		if l.Overloaded() != nil {
 			t.Error("overloaded while one request is waiting")
 		}
-		l.leave()
+		leave()
 		if err := <-entered; err != nil {
 			t.Errorf("waiting request: error = %v, want nil once another one ended", err)
 		}
-		if _, err := l.Enter(t.Context()); !isOverloaded(err) {
-			t.Errorf("request that waited too long: error = %v", err)
+		start := time.Now()
+		if _, err := l.Enter(t.Context()); !isOverloaded(err) || time.Since(start) != chargeTimeout {
+			t.Errorf("request that waited too long: error = %v after %v", err, time.Since(start))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		go enter(ctx)
@@ -145,12 +148,17 @@ func TestEnter(t *testing.T) {
 		if err := <-entered; !errors.Is(err, context.Canceled) {
 			t.Errorf("request whose client disconnected: error = %v", err)
 		}
+		if n := l.waiting.Load(); n != 0 {
+			t.Errorf("%d requests are waiting, want 0", n)
+		}
 		l.waiting.Store(l.maxWaiting)
-		start := time.Now()
+		start = time.Now()
 		if _, err := l.Enter(t.Context()); !isOverloaded(err) || !isOverloaded(l.Overloaded()) || time.Since(start) != 0 {
 			t.Errorf("too many waiting: error = %v after %v, overloaded: %v; want rejections at once", err, time.Since(start), l.Overloaded())
 		}
-		l.waiting.Store(0)
+		if n := l.waiting.Load(); n != l.maxWaiting {
+			t.Errorf("%d requests are waiting after a rejection, want %d", n, l.maxWaiting)
+		}
 	})
 }
 

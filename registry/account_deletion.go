@@ -192,12 +192,16 @@ func (d *AccountDeleter) DeleteDue(ctx context.Context) error {
 // report logs a failure to delete an account, or to find the accounts that are due if id is 0, unless it
 // has logged an earlier one. It also logs the recovery.
 func (d *AccountDeleter) report(ctx context.Context, id cola.AccountID, err error) {
+	what, log := "account deletion", d.Logger.With("account", int64(id))
+	if id == 0 {
+		what, log = "finding accounts to delete", d.Logger
+	}
 	switch {
 	case err == nil && d.failing[id]:
-		d.Logger.Info("account deletion recovered", "account", int64(id))
+		log.Info(what + " recovered")
 		delete(d.failing, id)
 	case err != nil && !d.failing[id] && ctx.Err() == nil:
-		d.Logger.Error("account deletion failed; retrying every minute", "account", int64(id), "error", err)
+		log.Error(what+" failed; retrying every minute", "error", err)
 		if d.failing == nil {
 			d.failing = map[cola.AccountID]bool{}
 		}

@@ -19,7 +19,7 @@ import (
 // Samples are the results that the landing page shows to visitors without an account. They are the same
 // for everyone.
 type Samples struct {
-	Calls    SampleCalls   // zero if there are no labels to show
+	Calls    SampleCalls   // zero if no brand can be searched for
 	Colas    ColaPage      // of Calls.Search
 	Brands   BrandPage     // of Calls.Check
 	Counts   ColaCounts    // of Calls.Count
@@ -189,11 +189,11 @@ func (s *Service) call(ctx context.Context, m *Samples, calls SampleCalls) (err 
 }
 
 // callForBrand makes the sample calls for the brand with the most labels among those with a nearly
-// identical name, or else with the most labels. If there is none, it clears the calls.
+// identical name, or else with the most labels. If there is none, it clears the calls and results.
 func (s *Service) callForBrand(ctx context.Context, m *Samples) error {
 	brands, err := s.sampleBrands(ctx)
 	if err != nil || len(brands) == 0 {
-		m.Calls = SampleCalls{}
+		m.Calls, m.Colas, m.Brands, m.Counts = SampleCalls{}, ColaPage{}, BrandPage{}, ColaCounts{}
 		return err
 	}
 	for _, brand := range brands {

@@ -204,8 +204,8 @@ func (s *Service) Standing(ctx context.Context, c cola.Caller) (cola.QuotaState,
 // nil. It costs less than identifying the caller.
 func (s *Service) Overloaded() error { return s.ledger.Overloaded() }
 
-// Enter waits until a request with a known caller may be worked on. It returns Overloaded's error, or
-// the function to call once the response can be written.
+// Enter waits until a request with a known caller may be worked on. It returns the function to call
+// before the response is written, or an error: Overloaded's or ctx's.
 func (s *Service) Enter(ctx context.Context) (leave func(), err error) { return s.ledger.Enter(ctx) }
 
 func (s *Service) checkIndexBuilt() error {

@@ -78,7 +78,7 @@ func (s *server) findPage(query string) page {
 // find returns the entries that contain all words of a query, or most of them.
 func (x *index) find(query string) found {
 	lower := strings.ToLower(query)
-	terms, phrase := x.terms(lower), joined(words(lower))
+	terms, phrase := x.terms(lower), phraseOf(query)
 	matches := x.matches(terms)
 	most := 0
 	for _, m := range matches {

@@ -106,6 +106,8 @@ func TestRanking(t *testing.T) {
 		{Area: areaOperators, Page: "Operations", Title: "Backup", Path: "backup", text: "Copy the SQLite file; see signature."},
 		{Area: areaGuides, Page: "Keys", Title: "Backup", Path: "keys", text: "Keep a copy."},
 		{Area: areaGuides, Page: "Search", Title: "Corrected names", Path: "corrected", text: "A typeface is corrected, too."},
+		{Area: areaReference, Page: "Objects", Title: "ColaSummary", Path: "object", text: "A label in a list."},
+		{Area: areaGuides, Page: "Data", Title: "Cola summary", Path: "summary", text: "The cola summary of a label."},
 		{Area: areaOperators, Page: "Operations", Title: "Browsers", Path: "cors", text: "Any origin is allowed (CORS) for each type."},
 	} {
 		x.add(e)
@@ -115,6 +117,7 @@ func TestRanking(t *testing.T) {
 		"retry-after": "header", "tier": "plans", "pricing": "plans", "verify signature": "signature",
 		"webhook signature": "signature", "brand_first_seen_from": "param", "SQLITE backup": "backup", "backup": "keys",
 		"cors": "cors", "type": "cors", "correct": "corrected", "typef": "corrected",
+		"ColaSummary": "object", "cola summary": "summary",
 		"verify xyzzy signature": "signature", // two of three words
 	} {
 		f := x.find(query)
@@ -172,7 +175,11 @@ func TestWords(t *testing.T) {
 		"X-API-Keys": " x api key ", "RateLimit": " ratelimit rate limit ", "next_cursor": " next cursor ",
 		"OpenAPI 3.1": " openapi open api 3 1 ", "tiers": " plan ", "é": " é ", "": " ", "…": " ",
 	} {
-		if got := joined(words(text)); got != want {
+		got := " "
+		for _, w := range words(text) {
+			got += w.key + " "
+		}
+		if got != want {
 			t.Errorf("words(%q) = %q, want %q", text, got, want)
 		}
 	}

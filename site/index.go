@@ -81,7 +81,8 @@ func isEnding(s string) bool {
 type index struct {
 	entries []entry
 	titles  [][]word          // words of the entries' titles
-	keys    []string          // keys of each entry's title and text, as joined returns them
+	names   []string          // the entries' titles, as phraseOf returns them
+	phrases []string          // the entries' titles and texts, likewise
 	words   map[string]counts // by the key of a word
 	pairs   map[string]counts // by the key of a pair
 }
@@ -115,14 +116,16 @@ func (x *index) add(e entry) {
 	count(words(e.Page), pageWeight)
 	count(withPairs(text), 1/length)
 	x.titles = append(x.titles, title)
-	x.keys = append(x.keys, joined(title)+joined(text))
+	x.names = append(x.names, phraseOf(e.Title))
+	x.phrases = append(x.phrases, phraseOf(e.Title)+phraseOf(e.text))
 }
 
-// joined returns the keys of words, separated by spaces, with a leading and a trailing space.
-func joined(list []word) string {
+// phraseOf returns the keys of the words of a text, separated by spaces, with a leading and a trailing
+// space. Case doesn't matter: RateLimit is one word.
+func phraseOf(text string) string {
 	var b strings.Builder
 	b.WriteByte(' ')
-	for _, w := range list {
+	for _, w := range words(strings.ToLower(text)) {
 		b.WriteString(w.key + " ")
 	}
 	return b.String()
@@ -315,16 +318,16 @@ func (m match) missing(terms []term) (words []string) {
 }
 
 // score returns the rank of an entry: by the words that it contains, its title and its area. phrase
-// is the joined query.
+// is what phraseOf returns for the query.
 func (x *index) score(n int, m match, terms []term, phrase string) float64 {
 	score := m.weight * m.coverage(terms) * (1 + x.titleMatch(n, terms)) * areaWeight(x.entries[n].Area)
 	if m.whole == 0 {
 		score *= prefixRank
 	}
 	switch {
-	case joined(x.titles[n]) == phrase:
+	case x.names[n] == phrase:
 		score *= nameBonus
-	case len(terms) > 1 && strings.Contains(x.keys[n], phrase):
+	case len(terms) > 1 && strings.Contains(x.phrases[n], phrase):
 		score *= phraseBonus
 	}
 	return score

@@ -65,7 +65,7 @@ func TestLanding(t *testing.T) {
 	plain := *full
 	plain.Labels = nil
 	odd := *full
-	odd.Calls = registry.SampleCalls{}
+	odd.Calls, odd.Colas, odd.Brands, odd.Counts = registry.SampleCalls{}, registry.ColaPage{}, registry.BrandPage{}, registry.ColaCounts{}
 	for name, tt := range map[string]struct {
 		svc    Service
 		images int

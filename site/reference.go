@@ -238,7 +238,7 @@ func (s *server) indexOverview() {
 		plans += string(p.Tier) + " (" + p.Price + "), "
 	}
 	add("Plans and limits", "plans", strings.TrimSuffix(plans, ", "))
-	for _, e := range errorGroups(ref) {
+	for _, e := range errorGroups(ref, errorOperations(ref)) {
 		text := ""
 		for _, cause := range e.Causes {
 			text += cause.Description + "\n"
@@ -263,9 +263,8 @@ type errorCause struct {
 	Operations            []menuLink
 }
 
-// errorGroups groups the errors by status.
-func errorGroups(ref *httpapi.Reference) (groups []errorGroup) {
-	operations := errorOperations(ref)
+// errorGroups groups the errors by status. operations are those that return an error, by its ID.
+func errorGroups(ref *httpapi.Reference, operations map[string][]menuLink) (groups []errorGroup) {
 	for _, e := range ref.Errors {
 		i := slices.IndexFunc(groups, func(g errorGroup) bool { return g.Status == e.Status })
 		if i < 0 {
@@ -317,7 +316,7 @@ func (s *server) templateFuncs() template.FuncMap {
 		"code":      highlight,
 		"text":      commonMark,
 		"common":    func(id string) bool { return specific[id] == nil },
-		"errors":    errorGroups,
+		"errors":    func(ref *httpapi.Reference) []errorGroup { return errorGroups(ref, specific) },
 		"format":    format,
 		"hyphens":   func(s string) string { return strings.ReplaceAll(s, "_", "-") },
 		"grouped":   grouped,

@@ -358,7 +358,7 @@ func TestReference(t *testing.T) {
 // operations return it.
 func TestErrors(t *testing.T) {
 	s := newTestServer()
-	groups, listed, seen := errorGroups(&s.opts.Reference), 0, map[string]bool{}
+	groups, listed, seen := errorGroups(&s.opts.Reference, errorOperations(&s.opts.Reference)), 0, map[string]bool{}
 	page := mustParse(t, referencePath, s.pages[referencePath].content)
 	for _, g := range groups {
 		if seen[g.Status] || len(g.Codes) == 0 {

@@ -134,7 +134,7 @@ func (b *Billing) checkOut(ctx context.Context, record store.Subscription, t col
 }
 
 // expireSessions expires the open Checkout sessions of a customer, except the newest one for the price
-// to keep. It returns the ID of the customer's latest session, and the URL of the one that it kept.
+// to keep; without a price, it expires all. It returns the ID of the customer's latest session, and the URL of the one that it kept.
 func (b *Billing) expireSessions(ctx context.Context, customer, keep string) (latest, kept string, err error) {
 	list := &stripe.CheckoutSessionListParams{Customer: stripe.String(customer)}
 	list.Limit = stripe.Int64(20)
