@@ -12,7 +12,6 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/registry"
-	"github.com/colaregistry/colaregistry/store"
 )
 
 // mustDeliver runs a search, delivers the result with an optional fault, and returns the delivery
@@ -259,11 +258,11 @@ func TestUnservedDestinations(t *testing.T) {
 // the recorded part ends.
 func TestTruncatedDelivery(t *testing.T) {
 	for sent, truncated := range map[string]bool{
-		strings.Repeat("é", store.MaxSent/2):               false,
-		strings.Repeat("é", store.MaxSent/2) + "x":         true,
-		"x" + strings.Repeat("é", store.MaxSent/2):         true,
-		"x" + strings.Repeat("é", store.MaxSent/2-1):       false,
-		"xx" + strings.Repeat("\U0001F377", store.MaxSent): true,
+		strings.Repeat("é", registrytest.MaxSent/2):               false,
+		strings.Repeat("é", registrytest.MaxSent/2) + "x":         true,
+		"x" + strings.Repeat("é", registrytest.MaxSent/2):         true,
+		"x" + strings.Repeat("é", registrytest.MaxSent/2-1):       false,
+		"xx" + strings.Repeat("\U0001F377", registrytest.MaxSent): true,
 	} {
 		s := mustSite(t)
 		search := s.mustSave(wideSearch())

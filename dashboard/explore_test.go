@@ -18,7 +18,6 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/params"
 	"github.com/colaregistry/colaregistry/internal/web"
-	"github.com/colaregistry/colaregistry/store"
 )
 
 // used returns the account's usage as shown on the overview.
@@ -441,15 +440,9 @@ func TestSearchPager(t *testing.T) {
 func (s *site) useUp(c cola.Caller, tier cola.Tier, left int) {
 	s.t.Helper()
 	limits := tier.Limits()
-	entry := store.Entry{Account: c.Account}
-	for meter, units := range map[cola.Meter]int{cola.MeterDetailViews: limits.DetailViews, cola.MeterListRecords: limits.ListRecords - left} {
-		entry.Units = append(entry.Units, store.Units{Channel: cola.ChannelDashboard, Credential: c.Credential, Meter: meter, Units: units})
-	}
-	batch := store.Batch{ID: [16]byte{byte(c.Account)}, Accounts: []cola.AccountID{c.Account}, Credentials: []cola.Credential{c.Credential}}
-	err := s.registry.Store.Settle(s.t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{entry} })
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.registry.Charge(s.t, c, map[cola.Meter]int{
+		cola.MeterDetailViews: limits.DetailViews, cola.MeterListRecords: limits.ListRecords - left,
+	})
 }
 
 // TestUpgradeLink checks that a search and a label page rejected by a used-up quota link to the

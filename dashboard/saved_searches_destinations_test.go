@@ -9,7 +9,6 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/vault"
-	"github.com/colaregistry/colaregistry/store"
 )
 
 // TestSaveSearchWithDestination checks that a search and a destination are created together, that a
@@ -80,24 +79,18 @@ func TestSharedDestination(t *testing.T) {
 	}
 	// The recipient of email confirms for each search, which the form and the notice say.
 	const recipient = "buyer@example.org"
-	email, err := s.registry.Store.CreateDestination(t.Context(), store.NewDestination{
-		Account: account, Kind: cola.KindEmail, Address: recipient, SavedSearch: first[16:],
-		State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	email := s.registry.Destination(t, account, cola.KindEmail, recipient, first[16:])
 	choices := cutOut(s.get("/saved-searches/new").body, `<fieldset id="destinations"`, "</form>")
-	if n := strings.Count(choices, "must confirm for this search"); n != 1 || !strings.Contains(choices, `value="`+email.UUID+`"`) {
+	if n := strings.Count(choices, "must confirm for this search"); n != 1 || !strings.Contains(choices, `value="`+email+`"`) {
 		t.Errorf("%d choices say that the recipient must confirm, want only the email address:\n%s", n, choices)
 	}
-	both := typedSearch("name", "Third", "destinations", email.UUID)
+	both := typedSearch("name", "Third", "destinations", email)
 	both.Add("destinations", pending[14:])
 	third := s.mustSave(both)
 	s.get(third).shows(t, http.StatusOK, `class="notice"`, "Alerts to "+recipient+" start once")
 	s.get(third).shows(t, http.StatusOK, recipient, cola.DestinationUnconfirmed)
 	s.registry.Advance(25 * time.Hour) // limit on confirmations of an address
-	added := s.mustSave(typedSearch("name", "Fourth", "destinations", email.UUID, "destination.address", "other@example.org"))
+	added := s.mustSave(typedSearch("name", "Fourth", "destinations", email, "destination.address", "other@example.org"))
 	s.get(added).shows(t, http.StatusOK, `class="notice"`, "Alerts to 2 addresses")
 	again := s.mustSave(typedSearch("name", "Fifth", "destinations", pending[14:]))
 	s.get(again).lacks(t, "start once")
@@ -131,19 +124,13 @@ func TestSharedChoices(t *testing.T) {
 		search := s.mustSave(typedSearch())
 		var one string
 		for _, forAll := range []bool{forAllFirst, !forAllFirst} {
-			n := store.NewDestination{
-				Account: s.browsers.callers[ann].Account, Kind: cola.KindWebhook, Address: hook, SavedSearch: search[16:],
-				State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
-			}
+			only := search[16:]
 			if forAll {
-				n.SavedSearch = ""
+				only = ""
 			}
-			d, err := s.registry.Store.CreateDestination(t.Context(), n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			destination := s.registry.Destination(t, s.browsers.callers[ann].Account, cola.KindWebhook, hook, only)
 			if !forAll {
-				one = d.UUID
+				one = destination
 			}
 		}
 		s.get("/saved-searches/new").lacks(t, `value="`+one+`"`)

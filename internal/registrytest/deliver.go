@@ -11,6 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
+// MaxSent is the number of bytes recorded of a sent message.
+const MaxSent = store.MaxSent
+
 // fakeSender is an alerts.Sender for every kind of destination. It accepts messages and confirms
 // challenges, or fails with a fixed fault.
 type fakeSender struct{ result alerts.Result }
@@ -25,8 +28,15 @@ func (r fakeSender) Send(_ context.Context, m alerts.Message) alerts.Result {
 // Endpoint creates a confirmed webhook for all searches of an account and returns its UUID.
 func (r *Registry) Endpoint(t testing.TB, account cola.AccountID, address string) string {
 	t.Helper()
+	return r.Destination(t, account, cola.KindWebhook, address, "")
+}
+
+// Destination creates a confirmed destination for a saved search, or for all if savedSearch is empty,
+// and returns its UUID.
+func (r *Registry) Destination(t testing.TB, account cola.AccountID, kind, address, savedSearch string) string {
+	t.Helper()
 	destination, err := r.Store.CreateDestination(t.Context(), store.NewDestination{
-		Account: account, Kind: cola.KindWebhook, Address: address,
+		Account: account, Kind: kind, Address: address, SavedSearch: savedSearch,
 		State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
 	})
 	if err != nil {

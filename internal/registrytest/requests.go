@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -37,6 +39,20 @@ func (r *Registry) LeaveOut(t testing.TB, account cola.AccountID, successes, fai
 		Account: account, Hour: hour, ExpiresAt: hour.Add(week), Successes: successes, Errors: failures,
 	}
 	if err := r.Store.RecordRequests(t.Context(), nil, []store.RequestGap{gap}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Charge adds to a caller's usage, whatever the quota.
+func (r *Registry) Charge(t testing.TB, c cola.Caller, units map[cola.Meter]int) {
+	t.Helper()
+	entry := store.Entry{Account: c.Account}
+	for meter, n := range units {
+		entry.Units = append(entry.Units, store.Units{Channel: c.Channel, Credential: c.Credential, Meter: meter, Units: n})
+	}
+	batch := store.Batch{ID: store.BatchID(uuid.New()), Accounts: []cola.AccountID{c.Account}, Credentials: []cola.Credential{c.Credential}}
+	err := r.Store.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{entry} })
+	if err != nil {
 		t.Fatal(err)
 	}
 }
