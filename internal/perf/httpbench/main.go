@@ -98,6 +98,9 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	fmt.Printf("%d labels, %d accounts, %s; CPU time, WAL and allocations are per request\n\n", o.labels, o.accounts, measure.Machine())
+	if err := warmUp(ctx, targets); err != nil {
+		return err
+	}
 	if o.stalls > 0 {
 		return findStalls(ctx, o, targets[0], targets[1])
 	}
@@ -112,6 +115,17 @@ func run(ctx context.Context, o options) (err error) {
 		return nil
 	}
 	return overload(ctx, o, targets[1:])
+}
+
+// warmUp sends a request with each key, so that the steps don't measure a key's first lookup.
+func warmUp(ctx context.Context, targets []*target) error {
+	const clients = 64
+	for _, t := range targets {
+		if _, err := measure.Search(ctx, t.server.Address, t.keys, clients, len(t.keys)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // step measures all servers with a number of clients, and prints a row for each.
