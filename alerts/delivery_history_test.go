@@ -197,13 +197,13 @@ func (s *deliverySim) Send(ctx context.Context, m Message) Result {
 		s.violation("message %d sent as %s at %v, due at %v", m.ID, m.MessageID, time.Now(), m.DueAt)
 	}
 	if s.chance(20) && !sleep(ctx, time.Minute) {
-		return Result{Fault: "It did not answer."}
+		return Result{Fault: "The receiver did not respond."}
 	}
 	switch {
 	case m.ID%11 == 5:
 		return Result{Status: 500, Fault: "The receiver responded with status 500."}
 	case m.ID%11 == 6:
-		return Result{Status: 410, Fault: "It is gone.", Gone: true}
+		return Result{Status: 410, Fault: "The receiver responded with status 410.", Gone: true}
 	case m.ID%11 == 7:
 		return Result{Status: 550, Fault: "It was refused.", Final: true}
 	case s.chance(20):

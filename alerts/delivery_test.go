@@ -53,7 +53,7 @@ func TestDeliver(t *testing.T) {
 			case 7:
 				return Result{Status: 500, Fault: "The receiver responded with status 500."}
 			case 8:
-				return Result{Status: 410, Fault: "It is gone.", Gone: true}
+				return Result{Status: 410, Fault: "The receiver responded with status 410.", Gone: true}
 			}
 			return Result{Status: 200}
 		}}
@@ -247,7 +247,7 @@ func TestSlowReceivers(t *testing.T) {
 			return func(ctx context.Context, m Message) Result {
 				if m.ID != last.ID {
 					sleep(ctx, 15*time.Second)
-					return Result{Fault: "It did not answer.", OurFault: ours}
+					return Result{Fault: "The receiver did not respond.", OurFault: ours}
 				}
 				return Result{Status: 200}
 			}

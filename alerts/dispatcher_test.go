@@ -137,7 +137,7 @@ func TestRunShutdown(t *testing.T) {
 				delay = 2 * time.Second
 			}
 			if !sleep(ctx, delay) {
-				return Result{Fault: "It did not answer."}
+				return Result{Fault: "The receiver did not respond."}
 			}
 			return Result{Status: 200}
 		}}
@@ -171,8 +171,8 @@ func TestRunShutdown(t *testing.T) {
 	})
 }
 
-// TestRecordedAfterShutdown checks that an accepted message is recorded even if the context has
-// ended and the database is slow.
+// TestRecordedAfterShutdown checks that an accepted message is recorded even if the context is
+// canceled and the database is slow.
 func TestRecordedAfterShutdown(t *testing.T) {
 	withDeliveries(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -14,7 +14,7 @@ import (
 // findGrant finds the account and connection of a verified token, creating them if they don't
 // exist. It creates nothing if the app is rejected (see app).
 func (t *Tokens) findGrant(ctx context.Context, issuer string, c tokenClaims) (g grant, err error) {
-	err = withStoreTimeout(ctx, "find account of token", func(ctx context.Context) error {
+	err = withStoreTimeout(ctx, "find account for token", func(ctx context.Context) error {
 		app, err := t.app(ctx, issuer, c.client)
 		if err != nil {
 			return err

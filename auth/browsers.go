@@ -81,7 +81,7 @@ type BrowserOptions struct {
 //
 // A signed-in browser has a session in the store, under the hash of the random token in its cookie.
 // The session refers to a sign-in of an account. The sign-in is the credential: the ledger checks it
-// with every request, like a key, so the session of an ended sign-in is useless.
+// on every request, like a key, so the session of an ended sign-in is useless.
 type Browsers struct {
 	store        BrowserStore
 	public       string // URL without a trailing slash

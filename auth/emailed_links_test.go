@@ -22,7 +22,7 @@ import (
 type outbox struct {
 	mu     sync.Mutex
 	mails  []LinkMail
-	errors []error // of the next calls
+	errors []error // results of the next calls
 }
 
 func (o *outbox) send(_ context.Context, m LinkMail) error {
@@ -180,7 +180,7 @@ func TestLinkRequestForms(t *testing.T) {
 		}
 		wait()
 		if len(mail.mails) > 0 || d.store.called("CreateEmailedLink") > 0 {
-			t.Error("an invalid address was handled")
+			t.Error("an invalid address was accepted")
 		}
 	})
 }
@@ -275,7 +275,7 @@ func TestLinkWaits(t *testing.T) {
 		}
 		synctest.Wait()
 		if d.emails(linkSent) != 1 || len(d.links.unsent) != 3*linkSenders {
-			t.Errorf("%v sent, %d wait; want 1 and %d", d.emails(linkSent), len(d.links.unsent), 3*linkSenders)
+			t.Errorf("%v sent, %d waiting; want 1 and %d", d.emails(linkSent), len(d.links.unsent), 3*linkSenders)
 		}
 		stop()
 		<-done
@@ -285,8 +285,8 @@ func TestLinkWaits(t *testing.T) {
 	})
 }
 
-// TestHangingMailServer checks that hanging links don't hold up the first attempt of another for
-// longer than one send, and that no link is sent in its last minutes.
+// TestHangingMailServer checks that links whose sends hang don't delay another link's first attempt
+// by more than one send, and that no link is sent in its last minutes.
 func TestHangingMailServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -341,7 +341,7 @@ func TestHangingMailServer(t *testing.T) {
 	})
 }
 
-// TestLateRequest checks that a request that arrives after the workers ended is counted.
+// TestLateRequest checks that a request that arrives after the workers have stopped is counted.
 func TestLateRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d *browserFixture

@@ -25,7 +25,7 @@ func (t Tier) Largest() bool { return t == TierPro }
 // Recommended reports whether t is the tier to recommend to accounts that outgrow the free one.
 func (t Tier) Recommended() bool { return t == TierStarter }
 
-// Name returns the name for pages, such as "Starter".
+// Name returns the display name, such as "Starter".
 func (t Tier) Name() string {
 	if t == "" {
 		return ""
@@ -64,7 +64,7 @@ func (t Tier) MonthlyPrice() int {
 	return 0
 }
 
-// Price returns the price in words, empty for an unknown tier.
+// Price returns the price as display text, or an empty string for an unknown tier.
 func (t Tier) Price() string {
 	switch price := t.MonthlyPrice(); {
 	case t == TierFree:

@@ -15,7 +15,7 @@ type QuietHours struct {
 
 const day = 24 * time.Hour
 
-// UnmarshalText parses a range such as 13:00-21:00, which may cross midnight. An empty text means no
+// UnmarshalText parses a range such as 13:00-21:00, which may cross midnight. Empty text means no
 // quiet hours.
 func (q *QuietHours) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
@@ -36,7 +36,7 @@ func (q *QuietHours) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the range as UnmarshalText reads it.
+// String returns the range in the format that UnmarshalText parses.
 func (q QuietHours) String() string {
 	if q.length == 0 {
 		return ""

@@ -13,7 +13,7 @@ import (
 // r.problems. If r.problems already has some, it need only copy the readable fields.
 type finishFunc[R, T any] func(r *recordReader, row *R, present cola.Fields, patch *cola.Patch[T])
 
-// same returns a finishFunc that calls check on rows that are records themselves.
+// same returns a finishFunc that calls check on rows that are already records.
 func same[T any](check func(r *recordReader, row *T, present cola.Fields)) finishFunc[T, T] {
 	return func(r *recordReader, row *T, present cola.Fields, patch *cola.Patch[T]) {
 		if r.problems.empty() {
@@ -28,7 +28,7 @@ const (
 	noteWindows     = "not UTF-8; read as Windows-1252"
 )
 
-// jsonDecoder decodes JSON objects of a schema over R.
+// jsonDecoder decodes JSON objects into R, according to a schema.
 func jsonDecoder[R, T any](s *schema, finish finishFunc[R, T]) func() decodeFunc[T] {
 	return func() decodeFunc[T] {
 		r := newRecordReader()
@@ -62,7 +62,7 @@ func (r *recordReader) begin(n notes) {
 // leaves the field unchanged.
 const clearCell = `\N`
 
-// csvDecoder decodes CSV records. columns maps columns to fields of the schema; -1 is ignored.
+// csvDecoder decodes CSV records. columns maps each column to a schema field, or to -1 to ignore it.
 func csvDecoder[R, T any](s *schema, delimiter byte, columns []int, finish finishFunc[R, T]) func() decodeFunc[T] {
 	return func() decodeFunc[T] {
 		r := newRecordReader()
@@ -180,7 +180,7 @@ func detect[R, T any](in *input, s *schema, key string, finish finishFunc[R, T])
 	return csvFormat(in, s, header, finish), nil
 }
 
-// csvFormat returns the format of CSV with a header.
+// csvFormat returns the format for CSV with the given header.
 func csvFormat[R, T any](in *input, s *schema, header csvHeader, finish finishFunc[R, T]) format[T] {
 	columns, unknown := s.columns(header.names)
 	return format[T]{

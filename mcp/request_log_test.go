@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestLoggedMessages checks which messages are recorded for the account, with the status that the
-// REST API has for an error and with the response that describes it.
+// TestLoggedMessages checks which messages are recorded for the account. An error is recorded with
+// the status that the REST API returns for it and with the error response.
 func TestLoggedMessages(t *testing.T) {
 	var got []string
 	h := New(newFake(), keys{}, Options{

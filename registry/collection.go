@@ -128,7 +128,7 @@ func (s *Service) Collection(ctx context.Context, c cola.Caller) (Collection, co
 		return err
 	})
 	if err != nil {
-		return Collection{}, state, storeError(err, "read state of collectors")
+		return Collection{}, state, storeError(err, "read collector state")
 	}
 	if s.ready.Load() {
 		found.Coverage = *s.index.View().Coverage(s.today())

@@ -112,7 +112,7 @@ func (p KeyParams) normalizeChange() (key store.Key, problems cola.Problems) {
 	return key, problems
 }
 
-// parseNetworks returns the networks in a text, without duplicates.
+// parseNetworks parses a list of networks and drops duplicates.
 func parseNetworks(problems *cola.Problems, text string) (networks cola.Networks) {
 	items := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || unicode.IsSpace(r) })
 	if len(items) > cola.MaxNetworks {
@@ -187,9 +187,9 @@ func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (Ne
 	return created, state, err
 }
 
-// ChangeKey changes the name and the access of a key of the caller's account, starting with the next
-// request. The key itself stays the same. It fails with a validation error, with CodeNotFound if the
-// key is missing or belongs to another account, and with CodeNotActive for an invalid key. After
+// ChangeKey changes the name and access of one of the caller's keys, starting with the next request.
+// The key itself stays the same. It fails with a validation error, with CodeNotFound if the key is
+// missing or belongs to another account, and with CodeNotActive for an invalid key. After
 // CodeUnavailable the outcome may be unknown.
 func (s *Service) ChangeKey(ctx context.Context, c cola.Caller, id int64, p KeyParams) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
@@ -255,7 +255,7 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 const createKeyUnconfirmed = "The key may not have been created. Check the list of keys in a few seconds. If it has " +
 	"a new key, revoke it, because its secret is lost, and create another."
 
-// keyError returns the public error for an error of the store, if there is one.
+// keyError returns the public error for a store error, or the store error if there is none.
 func keyError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrLimit):

@@ -20,9 +20,9 @@ import (
 // for everyone.
 type Samples struct {
 	Calls    SampleCalls   // zero if no brand can be searched for
-	Colas    ColaPage      // of Calls.Search
-	Brands   BrandPage     // of Calls.Check
-	Counts   ColaCounts    // of Calls.Count
+	Colas    ColaPage      // result of Calls.Search
+	Brands   BrandPage     // result of Calls.Check
+	Counts   ColaCounts    // result of Calls.Count
 	Labels   []SampleLabel // the newest labels with images on this server, one per brand
 	Coverage cola.Coverage // without imports
 	Record   cola.Cola     // for examples: the newest label with a barcode, or else the newest; zero if there are no labels
@@ -55,7 +55,7 @@ func sampleCalls(text, name string) SampleCalls {
 }
 
 // preferredCalls returns the calls that are used if they find labels. They show more than those for an
-// arbitrary brand: a common word, and a name that is similar to a brand but none itself.
+// arbitrary brand: a common word, and a name that is similar to a brand but isn't one itself.
 func preferredCalls() SampleCalls {
 	calls := sampleCalls("oak", "Ravin and Oak")
 	calls.Search.ProductType, calls.Search.DateRange = []string{"wine"}, ""
@@ -119,7 +119,7 @@ func (s *Service) Samples(ctx context.Context) (*Samples, error) {
 	}
 }
 
-// refreshSamples computes and caches the samples, unless another call just has. If that fails, it
+// refreshSamples computes and caches the samples, unless another call just did. If that fails, it
 // keeps the previous ones.
 func (s *Service) refreshSamples(ctx context.Context) *cachedSamples {
 	previous := s.samples.latest.Load()
@@ -188,8 +188,8 @@ func (s *Service) call(ctx context.Context, m *Samples, calls SampleCalls) (err 
 	return err
 }
 
-// callForBrand makes the sample calls for the brand with the most labels among those with a nearly
-// identical name, or else with the most labels. If there is none, it clears the calls and results.
+// callForBrand makes the sample calls for the largest brand whose name another brand nearly matches,
+// or else for the largest brand. If there are no brands, it clears the calls and results.
 func (s *Service) callForBrand(ctx context.Context, m *Samples) error {
 	brands, err := s.sampleBrands(ctx)
 	if err != nil || len(brands) == 0 {
@@ -211,8 +211,8 @@ func (s *Service) callForBrand(ctx context.Context, m *Samples) error {
 	return s.call(ctx, m, sampleCalls(brands[0], brands[0]))
 }
 
-// sampleBrands returns the brands with the most labels, of the last year if there are any. It leaves
-// out names that a search wouldn't take as text.
+// sampleBrands returns the brands with the most labels: in the last year, or if there are none, in
+// all years. It leaves out names that a search wouldn't treat as plain text.
 func (s *Service) sampleBrands(ctx context.Context) (brands []string, err error) {
 	for _, dates := range []string{"", cola.AllDates} {
 		counts, _, err := s.CountColas(ctx, SampleCaller(), cola.CountParams{
@@ -280,8 +280,8 @@ func (s *Service) addSampleLabels(ctx context.Context, m *Samples) error {
 const channelSamples cola.Channel = "samples"
 
 // SampleCaller returns the caller of sample calls, which are neither charged nor limited. Responses
-// show the quotas of a new account on the free tier. Show its results only to everyone alike, and
-// make new calls only when the samples change.
+// show the quotas of a new account on the free tier. Show everyone the same results, and make new
+// calls only when the samples change.
 func SampleCaller() cola.Caller { return cola.Caller{Channel: channelSamples} }
 
 // isSample reports whether SampleCaller sent a request.

@@ -52,7 +52,7 @@ func TestCountColas(t *testing.T) {
 // isTie reports whether a note says that other groups are tied with the last one.
 func isTie(note string) bool { return strings.Contains(note, "the same number of labels") }
 
-// TestCountColasCharge checks the price of groups, and that groups beyond the quota or the size of
+// TestCountColasCharge checks the charge for groups, and that groups beyond the quota or the size of
 // the response are neither returned nor charged but counted among the others.
 func TestCountColasCharge(t *testing.T) {
 	w := mustWorld(t, 0)
@@ -105,9 +105,9 @@ func TestCountColasCharge(t *testing.T) {
 	}
 }
 
-// TestCountBreakdown checks that top limits the values beside a period, that the labels of each
-// period add up to its total, even if the quota leaves out groups, and that rows are in the order
-// of the dimensions.
+// TestCountBreakdown checks that top limits the values of the other dimension if one is a period,
+// that the labels of each period add up to its total, even if the quota leaves out groups, and that
+// rows are in the order of the dimensions.
 func TestCountBreakdown(t *testing.T) {
 	w := mustWorld(t, 2_000)
 	c := w.mustCaller(t, "breakdown@example.com", cola.TierPro)
@@ -193,12 +193,12 @@ func TestGroupsAreSearches(t *testing.T) {
 				}
 			}
 			if want := !slices.Contains(without, by); (linked > 0) != want && (i == 0 || linked > 0) {
-				t.Errorf("%+v by %s: %d of %d groups are searches", params, by, linked, len(counts.Groups))
+				t.Errorf("%+v by %s: %d of %d groups have a search", params, by, linked, len(counts.Groups))
 			}
 		}
 	}
 	if _, ok := (cola.SearchParams{BrandName: "oak"}).Within(cola.ByBrand, "OAK"); ok {
-		t.Error("a brand within part of a brand name is a search")
+		t.Error("Within(brand) of a partial brand name: ok = true, want false")
 	}
 }
 

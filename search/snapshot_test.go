@@ -109,7 +109,7 @@ func TestRestoreErrors(t *testing.T) {
 		"flipped bit":             flipped(len(good) / 2),
 		"flipped bit at start":    flipped(60),
 		"flipped bit at end":      flipped(len(good) - 5),
-		"flipped bit of checksum": flipped(len(good) - 1),
+		"flipped bit in checksum": flipped(len(good) - 1),
 	} {
 		path := filepath.Join(t.TempDir(), "index")
 		if err := os.WriteFile(path, data, 0o600); err != nil {

@@ -29,9 +29,9 @@ type Options struct {
 	// smtp+insecure://host:25 uses plain text. User and password are optional, with special
 	// characters percent-encoded.
 	Server    string
-	From      string           // sender: "Label alerts <alerts@example.com>", or only an address, which sends as SiteName
-	SiteName  string           // of the service: one line
-	Operator  string           // company or person that runs the service: one line; may be empty
+	From      string           // sender: "Label alerts <alerts@example.com>", or a bare address, sent as SiteName
+	SiteName  string           // name of the service, on one line
+	Operator  string           // company or person that runs the service, on one line; may be empty
 	PublicURL string           // scheme and host of links, without a trailing slash
 	Upgrade   string           // URL of the page where account holders change their plan; default PublicURL/plans
 	Now       func() time.Time // default time.Now

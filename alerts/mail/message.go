@@ -90,11 +90,11 @@ func outlook(markup string) html.HTML { return html.HTML("<!--[if mso]>" + marku
 // contents is the rendered content of an email.
 type contents struct {
 	subject, text, html string
-	public              string // text without the token of its links, which is for the recipient only
+	public              string // text without the token in its links, which is for the recipient only
 	unsubscribe         string // URL, if any
 }
 
-// page is the data of both templates of an email.
+// page holds the data for both templates of an email.
 type page struct {
 	Subject        string
 	Preview        string // preview text in inboxes

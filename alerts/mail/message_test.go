@@ -286,8 +286,8 @@ func TestNoLabels(t *testing.T) {
 	}
 }
 
-// TestPalette checks that emails use the colors of the pages. Style sheets of emails can't have
-// variables, so the templates repeat the values. Only the marks of late labels have others.
+// TestPalette checks that emails use the colors of the pages. Email style sheets can't use
+// variables, so the templates repeat the values. Only the late-label badge has colors of its own.
 func TestPalette(t *testing.T) {
 	own := []string{"#ffffff", "#fef3c7", "#92400e", "#78350f", "#fde68a"}
 	source, err := os.ReadFile("templates/layout.html")
@@ -305,8 +305,8 @@ func TestPalette(t *testing.T) {
 	}
 }
 
-// TestExchange checks that the recorded text is the one that was sent, without the token of its
-// links: with it, account holders could confirm addresses that aren't theirs.
+// TestExchange checks that the recorded text is the sent text minus the token in its links: with
+// the token, account holders could confirm addresses that aren't theirs.
 func TestExchange(t *testing.T) {
 	token, err := linkToken(0, "")
 	if err != nil {

@@ -35,7 +35,7 @@ func (s *Sender) SendSignInLink(ctx context.Context, l SignInLink) alerts.Result
 	return s.pass(ctx, s.envelope(l.To, "link_"+rand.Text(), c), private, "event", "sign-in link")
 }
 
-// signInPage returns the template data of a sign-in email.
+// signInPage returns the template data for a sign-in email.
 func (s *Sender) signInPage(l SignInLink) page {
 	p := page{Site: s.siteName, Home: s.public, Operator: s.operator}
 	body := notice{Button: "Sign in", Link: l.URL}

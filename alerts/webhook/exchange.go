@@ -16,7 +16,7 @@ import (
 // removed replaces a secret.
 const removed = "REMOVED"
 
-// recordedHeaders are the headers of a response that help to find errors.
+// recordedHeaders are the response headers that help diagnose errors.
 var recordedHeaders = []string{"Content-Type", "Location", "Retry-After", "Server", "X-Request-Id"}
 
 // maxRecordedHeader limits the value of a recorded header, in bytes.
@@ -48,8 +48,8 @@ func (s *Sender) recordResponse(m alerts.Message, r *http.Response, e *store.Exc
 		}
 	}
 	e.Headers = strings.Join(headers, "\n")
-	// A secret at the end of the part that is kept must be recognized, too.
-	body, _ := io.ReadAll(io.LimitReader(r.Body, maxEcho)) // what has arrived until a failure
+	// Read past the recorded part, to recognize a secret that crosses its end.
+	body, _ := io.ReadAll(io.LimitReader(r.Body, maxEcho)) // on error, record what was read before it
 	text := secrets.Replace(string(body))
 	e.Response = text[:min(len(text), store.MaxResponse)]
 }

@@ -60,17 +60,17 @@ func TestBadCertificates(t *testing.T) {
 		want    func(error) bool
 		fetches int32
 	}{
-		"other address":          {ttbsite.Certificates{Host: "127.0.0.2"}, is(&host), 0},
-		"other name":             {ttbsite.Certificates{Host: "ttb.example"}, is(&host), 0},
-		"expired":                {ttbsite.Certificates{Expired: true}, is(&invalid), 0},
-		"self-signed":            {ttbsite.Certificates{SelfSigned: true, NoIssuer: true}, is(&unknown), 0},
-		"self-signed, an issuer": {ttbsite.Certificates{SelfSigned: true}, is(&unknown), 1},
-		"no address":             {ttbsite.Certificates{NoIssuer: true}, is(&unknown), 0},
-		"wrong issuer":           {ttbsite.Certificates{WrongIssuer: true}, is(&unknown), 1},
-		"garbage":                {ttbsite.Certificates{Issuer: []byte("hello")}, is(&unknown), 1},
-		"garbage in PEM":         {ttbsite.Certificates{Issuer: []byte("-----BEGIN CERTIFICATE-----\nx")}, is(&unknown), 1},
-		"empty":                  {ttbsite.Certificates{Issuer: []byte{}}, is(&unknown), 1},
-		"too large":              {ttbsite.Certificates{Format: "pem", Padding: maxIssuerBytes}, is(&unknown), 1},
+		"other address":           {ttbsite.Certificates{Host: "127.0.0.2"}, is(&host), 0},
+		"other name":              {ttbsite.Certificates{Host: "ttb.example"}, is(&host), 0},
+		"expired":                 {ttbsite.Certificates{Expired: true}, is(&invalid), 0},
+		"self-signed":             {ttbsite.Certificates{SelfSigned: true, NoIssuer: true}, is(&unknown), 0},
+		"self-signed with issuer": {ttbsite.Certificates{SelfSigned: true}, is(&unknown), 1},
+		"no address":              {ttbsite.Certificates{NoIssuer: true}, is(&unknown), 0},
+		"wrong issuer":            {ttbsite.Certificates{WrongIssuer: true}, is(&unknown), 1},
+		"garbage":                 {ttbsite.Certificates{Issuer: []byte("hello")}, is(&unknown), 1},
+		"garbage in PEM":          {ttbsite.Certificates{Issuer: []byte("-----BEGIN CERTIFICATE-----\nx")}, is(&unknown), 1},
+		"empty":                   {ttbsite.Certificates{Issuer: []byte{}}, is(&unknown), 1},
+		"too large":               {ttbsite.Certificates{Format: "pem", Padding: maxIssuerBytes}, is(&unknown), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, c := startTLS(t, test.certs)
@@ -85,7 +85,7 @@ func TestBadCertificates(t *testing.T) {
 	}
 }
 
-// TestOtherRoot checks that a fetched issuer isn't trusted itself: its chain must end at a root.
+// TestOtherRoot checks that a fetched issuer isn't itself trusted: its chain must end at a root.
 func TestOtherRoot(t *testing.T) {
 	server, _ := startTLS(t, ttbsite.Certificates{})
 	other, _ := startTLS(t, ttbsite.Certificates{})

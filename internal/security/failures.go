@@ -96,7 +96,7 @@ func (f *failures) record(from netip.Prefix, s Secret) {
 	}
 }
 
-// Run logs failed credentials once a minute and when the context ends.
+// Run logs failed credentials once a minute and when the context is canceled.
 func (e *Events) Run(ctx context.Context) {
 	every := time.NewTicker(reportEvery)
 	defer every.Stop()

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Value returns the column value of the field that a pointer refers to: nil if the column is NULL,
+// Value returns the column value of the field that a pointer points to: nil if the column is NULL,
 // otherwise a string, int64, float64, bool, []byte, []string, time.Time or cola.Date.
 func Value(field any) any {
 	switch f := field.(type) {
@@ -70,7 +70,7 @@ func Value(field any) any {
 	return text(field)
 }
 
-// text returns the string that a pointer to a string type refers to. It panics for any other field.
+// text returns the string behind a pointer to a string type. It panics for any other field.
 func text(field any) string {
 	switch f := field.(type) {
 	case *string:

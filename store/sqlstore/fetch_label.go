@@ -113,5 +113,5 @@ func (s *Store) ReleaseLabel(ctx context.Context, l store.FetchLabel) error {
 
 // ExtendLabel implements store.Fetches.
 func (s *Store) ExtendLabel(ctx context.Context, l store.FetchLabel, hold time.Duration) error {
-	return s.affectOne(ctx, "extend claim of label", extendLabel, s.clock, int64(l.TTBID), l.Hold, hold.Seconds())
+	return s.affectOne(ctx, "extend label claim", extendLabel, s.clock, int64(l.TTBID), l.Hold, hold.Seconds())
 }

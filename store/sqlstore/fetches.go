@@ -42,7 +42,7 @@ const (
 )
 
 // ReserveRequest implements store.Fetches. Slots only matter for the next few seconds, so the
-// reservation need not survive a crash of the machine.
+// reservation need not survive a machine crash.
 func (s *Store) ReserveRequest(ctx context.Context, interval time.Duration) (wait time.Duration, err error) {
 	type site struct {
 		last, pausedUntil, blockedAt time.Time
@@ -120,7 +120,7 @@ func (s *Store) CountWindows(ctx context.Context, first, last cola.Date, before 
 
 // FetchStatus implements store.Fetches.
 func (s *Store) FetchStatus(ctx context.Context) (status store.FetchStatus, err error) {
-	err = s.db.View(ctx, "read state of collectors", func(q Querier) (err error) {
+	err = s.db.View(ctx, "read collector state", func(q Querier) (err error) {
 		var micros int64
 		status, err = one(ctx, q, func(f *store.FetchStatus) []any {
 			return []any{

@@ -5,12 +5,12 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Statements on the pages that sessions paid for. There is a row for each page and batch that
-// charged for it, so that voiding a batch removes its own rows only. Rows are stored as long as
+// Statements for the pages that sessions paid for. There is a row for each page and batch that
+// charged for it, so that voiding a batch removes only its own rows. Rows are kept for as long as
 // batches.
 const (
-	// SelectPaidPages reads payments by the lists of PageColumns. Its columns are those of
-	// PaidPageRow.Columns. $3 is the time before which a payment has expired.
+	// SelectPaidPages reads the payments for the pages in $1 and $2, the lists that PageColumns
+	// returns. PaidPageRow.Columns matches its columns. Payments made at or before $3 have expired.
 	SelectPaidPages = `SELECT account_id, sign_in_id, page, units FROM paid_pages
 		WHERE sign_in_id = ANY($1) AND page = ANY($2) AND paid_at > $3`
 	// MarkReloaded records that a batch grants a page again. It does not record which batch, so voiding
@@ -18,7 +18,7 @@ const (
 	MarkReloaded = `UPDATE paid_pages SET reloaded = TRUE WHERE sign_in_id = $1 AND page = $2 AND paid_at > $3`
 	// InsertPaidPage records the units that a batch charged for a page.
 	InsertPaidPage = `INSERT INTO paid_pages (sign_in_id, page, batch_id, account_id, units, paid_at) VALUES ($1, $2, $3, $4, $5, $6)`
-	// DeletePaidPage deletes a voided batch's row of a page, unless the page was reloaded.
+	// DeletePaidPage deletes a voided batch's row for a page, unless the page was reloaded.
 	DeletePaidPage = `DELETE FROM paid_pages WHERE sign_in_id = $1 AND page = $2 AND batch_id = $3 AND NOT reloaded`
 )
 
@@ -54,7 +54,7 @@ func (s *Settlement) AddPaid(rows []PaidPageRow) {
 	}
 }
 
-// PagePayment is a payment of an account.
+// PagePayment is an account's payment for a page.
 type PagePayment struct {
 	Account cola.AccountID
 	store.PagePayment

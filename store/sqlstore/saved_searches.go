@@ -63,7 +63,7 @@ func (s *Store) CreateSavedSearch(ctx context.Context,
 }
 
 // createOnce creates a search unless an earlier request with the same key created one. It locks the
-// account before it reads the clock and everything else.
+// account before it reads the clock or anything else.
 func (s *Store) createOnce(ctx context.Context, tx Tx, n store.NewSavedSearch,
 	row *records.SavedSearch) (created cola.SavedSearch, repeated bool, err error) {
 	if err := lockAccountRow(ctx, tx, n.Account); err != nil {
@@ -94,7 +94,7 @@ func (s *Store) createOnce(ctx context.Context, tx Tx, n store.NewSavedSearch,
 }
 
 // updatePausesReturning calls updatePauses for a locked account and returns the search with the
-// UUID.
+// given UUID.
 func (s *Store) updatePausesReturning(ctx context.Context, tx Tx, account cola.AccountID,
 	uuid string) (cola.SavedSearch, error) {
 	if err := updatePauses(ctx, tx, account); err != nil {
@@ -278,9 +278,9 @@ func (s *Store) DeleteSavedSearch(ctx context.Context, account cola.AccountID, u
 	})
 }
 
-// Before it calls updatePauses, a transaction locks the account and then, by ascending ID, the
-// searches that may change: all searches if the account changes, otherwise the active ones and the
-// one being changed.
+// Before it calls updatePauses, a transaction locks the account and then, in ascending order of ID,
+// the searches that may change: all searches if the account changes, otherwise the active ones and
+// the one being changed.
 const (
 	lockAllSearches     = `SELECT id FROM saved_searches WHERE account_id = $1 ORDER BY id FOR NO KEY UPDATE`
 	lockActiveSearches  = `SELECT id FROM saved_searches WHERE account_id = $1 AND (active OR uuid = $2) ORDER BY id FOR NO KEY UPDATE`

@@ -18,7 +18,7 @@ func testAccountEmails(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"changes queue email", changesQueueEmail},
 		{"deletion queues email", deletionQueuesEmail},
-		{"reminder of a deletion", remindOfDeletion},
+		{"deletion reminder", remindOfDeletion},
 		{"retries and claims", retryAccountEmails},
 		{"quota thresholds", quotaThresholds},
 		{"concurrent quota email", concurrentQuotaEmails},
@@ -94,7 +94,7 @@ func deletionQueuesEmail(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "email after the deletion", []sentEmail{{"a@example.com", store.EventDeleted, ""}}, sendAccountEmails(t, st))
 }
 
-// remindOfDeletion checks that a reminder is sent once, at its time, unless the deletion is canceled.
+// remindOfDeletion checks that a reminder is sent once, on time, unless the deletion is canceled.
 func remindOfDeletion(t *testing.T, st store.Store, c *clock) {
 	a, kept := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "kept@example.com", cola.TierFree)
 	for range 2 {
@@ -168,7 +168,7 @@ func mustQueueQuotaEmails(t tb, st store.Store) int {
 	return must(t, n, err)
 }
 
-// useQuota adds usage to an account without a limit.
+// useQuota adds usage to an account, ignoring its limits.
 func useQuota(t tb, st store.Store, account cola.AccountID, meter cola.Meter, units int) {
 	t.Helper()
 	settle(t, st, account, charge(account, 0, rest(1, meter, units)))
@@ -226,7 +226,7 @@ func quotaThresholds(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "ParseQuotaUse", store.QuotaUse{Meter: cola.MeterListRecords, Percent: 80}, must(t, use, err))
 }
 
-// concurrentQuotaEmails checks that each email is queued by one and claimed by one of several callers.
+// concurrentQuotaEmails checks that several callers queue and claim each email only once.
 func concurrentQuotaEmails(t *testing.T, st store.Store, _ *clock) {
 	const accounts = 20
 	for i := range accounts {
@@ -282,11 +282,11 @@ func emailAcrossProcesses(t *testing.T, b Backend) {
 		sent += p.lastNumber(t, "sent %d")
 		p.wait(t)
 	}
-	sent += len(sendAccountEmails(t, db)) // those that one process claimed between two rounds of the other
+	sent += len(sendAccountEmails(t, db)) // any that are still queued
 	checkEqual(t, "sent", accounts, sent)
 }
 
-// copyAccountEmails checks that a copied store sends no email again, and sends the pending ones.
+// copyAccountEmails checks that a copied store doesn't resend email, but sends what is pending.
 func copyAccountEmails(t *testing.T, st, to store.Store) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	useQuota(t, st, a.ID, cola.MeterListRecords, cola.TierFree.Limits().ListRecords)

@@ -48,8 +48,8 @@ func BenchmarkHotPaths(b *testing.B, st store.Store) {
 }
 
 // BenchmarkSettle measures sequential batches that charge 1, 24 or 100 accounts each. open returns
-// an empty store. cpuTime returns the CPU time of this process; on a busy machine, only that is
-// comparable.
+// an empty store. cpuTime returns the CPU time of this process; on a busy machine, only CPU times
+// are comparable.
 func BenchmarkSettle(b *testing.B, open func(b *testing.B) store.Store, cpuTime func() time.Duration) {
 	for _, each := range []int{1, 24, 100} {
 		b.Run(fmt.Sprint("accounts=", each), func(b *testing.B) {

@@ -253,7 +253,7 @@ func signInLinkExpiry(t *testing.T, st store.Store, c *clock) {
 	}
 	c.advance(lifetime - time.Microsecond)
 	used, err := st.UseSignInLink(t.Context(), linkHash(0), false)
-	checkEqual(t, "UseSignInLink just before the expiry", a, must(t, used, err))
+	checkEqual(t, "UseSignInLink just before expiry", a, must(t, used, err))
 	c.advance(time.Microsecond)
 	checkLinkUnusable(t, st, "expired", 1)
 	mustDo(t, st.CreateSignInLink(t.Context(), a.ID, linkHash(100), anHour))

@@ -21,8 +21,8 @@ func TestOneClient(t *testing.T) {
 	}
 }
 
-// TestBottleneck checks that the resource that runs out limits the rate, and that adding to it, but
-// not to another one, raises the rate.
+// TestBottleneck checks that the scarcest resource limits the rate: adding more of it raises the
+// rate, and adding more of another does not.
 func TestBottleneck(t *testing.T) {
 	c := costs{request: 100 * time.Microsecond, charge: time.Microsecond, databaseCharge: 5 * time.Microsecond}
 	small := deployment{processes: 1, processCores: 2, databases: 1, databaseCores: 4, clients: 500}
@@ -43,7 +43,7 @@ func TestBottleneck(t *testing.T) {
 }
 
 // TestDatabaseBottleneck checks that accounts spread over two databases are served twice as fast
-// where the database is the limit.
+// when the database is the limit.
 func TestDatabaseBottleneck(t *testing.T) {
 	c := costs{request: time.Microsecond, databaseCharge: 100 * time.Microsecond}
 	d := deployment{processes: 4, processCores: 4, databases: 1, databaseCores: 1, clients: 500}

@@ -12,7 +12,7 @@ type Latencies []time.Duration
 // Sort sorts the latencies in ascending order, as At requires.
 func (l Latencies) Sort() { slices.Sort(l) }
 
-// At returns a quantile, from 0 to 1, of sorted latencies, or zero.
+// At returns the q-quantile of sorted latencies, with q from 0 to 1, or zero if there are none.
 func (l Latencies) At(q float64) time.Duration {
 	if len(l) == 0 {
 		return 0
