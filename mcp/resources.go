@@ -45,7 +45,7 @@ var referenceResources = []referenceResource{
 	},
 	{
 		"filters", "Filter values",
-		"Accepted filter values of search_colas, with TTB's class/type codes and origins.",
+		"Filter values that search_colas accepts, with TTB's class/type codes and origins.",
 		func(context.Context, Service) (object, error) { return filterWords(), nil },
 	},
 	{
