@@ -111,8 +111,8 @@ func strictTransport(publicURL string, log *slog.Logger, next http.Handler) http
 // dashboardFlags configure sign-in to the dashboard, its operators and the billing page.
 type dashboardFlags struct {
 	SignInIssuers     []string     `group:"Dashboard flags:" name:"sign-in-issuer" placeholder:"URL" help:"OpenID Connect issuer for dashboard sign-in (repeatable; default: --oidc-issuer). Without either, account holders sign in with a link (see account link)."`
-	SignInClients     []string     `group:"Dashboard flags:" name:"sign-in-client-id" placeholder:"ID" help:"Client ID that the issuer assigned to the dashboard. Give one per issuer, in the same order."`
-	SignInSecrets     []string     `group:"Dashboard flags:" name:"sign-in-client-secret" placeholder:"SECRET" help:"Client secret that the issuer assigned to the dashboard. Give one per issuer, in the same order; omit it for public clients. Prefer --sign-in-client-secret-file, because other users of the machine can see command lines."`
+	SignInClients     []string     `group:"Dashboard flags:" name:"sign-in-client-id" placeholder:"ID" help:"Client ID of the dashboard, as registered with the issuer. Give one per issuer, in the same order."`
+	SignInSecrets     []string     `group:"Dashboard flags:" name:"sign-in-client-secret" placeholder:"SECRET" help:"Client secret of the dashboard, as registered with the issuer. Give one per issuer, in the same order; omit it for public clients. Prefer --sign-in-client-secret-file, because other users of the machine can see command lines."`
 	SignInSecretFiles []secretFile `group:"Dashboard flags:" name:"sign-in-client-secret-file" placeholder:"PATH" help:"File with a client secret. Give one per issuer, in the same order."`
 	SignInNames       []string     `group:"Dashboard flags:" name:"sign-in-name" placeholder:"NAME" help:"Name of the issuer on its sign-in button, \"Sign in with NAME\" (default: the issuer's host). Give one per issuer, in the same order."`
 	BillingURL        string       `group:"Dashboard flags:" name:"billing-url" placeholder:"URL" help:"Page where account holders change their plan, linked from the plans page."`
