@@ -106,7 +106,7 @@ func (a *Authenticator) verify(ctx context.Context, credential string, bearer bo
 		c, err = a.tokens.caller(ctx, credential, ch)
 		return c, security.Token, err
 	}
-	return c, security.Key, invalidCredentialf("Not an API key of this service; API keys start with %q.", KeyPrefix)
+	return c, security.Key, invalidCredentialf("Not an API key for this service; API keys start with %q.", KeyPrefix)
 }
 
 func (a *Authenticator) keyHolder(ctx context.Context, key string, ch cola.Channel) (cola.Caller, error) {

@@ -46,7 +46,7 @@ func parseToken(raw string) (accessToken, error) {
 	}
 	parts := strings.SplitN(raw, ".", 4)
 	if len(parts) != 3 {
-		return accessToken{}, unauthorized("The credential is neither an API key of this service (%s…) nor a signed "+
+		return accessToken{}, unauthorized("The credential is neither an API key for this service (%s…) nor a signed "+
 			"access token (a JWT). Request a token for this service's audience.", KeyPrefix)
 	}
 	t := accessToken{raw: raw}

@@ -154,7 +154,7 @@ func checkIssuer(s string) error {
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return fmt.Errorf("the issuer %s must not have a query or a fragment", strconv.Quote(s))
 	case !isTrustedURL(u):
-		return fmt.Errorf("the issuer %s is not an https URL; http is allowed only for this machine, such as "+
+		return fmt.Errorf("the issuer %s is not an https URL; http is allowed only for loopback hosts, such as "+
 			"http://127.0.0.1:9000", strconv.Quote(s))
 	}
 	return nil

@@ -98,7 +98,7 @@ type BrandStatuses struct {
 // BrandHolder is a permit with labels of a brand.
 type BrandHolder struct {
 	PermitNumber string `json:"permit_number" doc:"Permit number." example:"NJ-I-721"`
-	CompanyName  Text   `json:"company_name" nullable:"true" doc:"Owner of the permit." example:"NIEDERHOFF IMPORTS INC"`
+	CompanyName  Text   `json:"company_name" nullable:"true" doc:"Company that holds the permit." example:"NIEDERHOFF IMPORTS INC"`
 	Colas        int    `json:"colas" doc:"Number of labels for the brand." example:"7"`
 }
 

@@ -19,7 +19,7 @@ type ColaSummary struct {
 	TTBID                TTBID                  `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"TTB ID of the label, 14 digits." example:"11054001000049"`
 	BrandName            string                 `json:"brand_name" doc:"Brand name on the label." example:"LENZ MOSER"`
 	ProductName          Text                   `json:"product_name" nullable:"true" doc:"Fanciful name." example:"PRESTIGE"`
-	ProductType          vocabulary.ProductType `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Commodity." example:"wine"`
+	ProductType          vocabulary.ProductType `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Product type." example:"wine"`
 	ClassName            Text                   `json:"class_name" nullable:"true" doc:"TTB class and type of the product." example:"TABLE RED WINE"`
 	OriginName           Text                   `json:"origin_name" nullable:"true" doc:"Country or US state of origin." example:"AUSTRIA"`
 	PermitNumber         string                 `json:"permit_number" doc:"Permit number of the applicant; see GET /permittees/{permit_number}." example:"NJ-I-721"`

@@ -20,7 +20,7 @@ type Permittee struct {
 // PermitteeSummary is a permittee as returned in lists.
 type PermitteeSummary struct {
 	PermitNumber            string `json:"permit_number" doc:"Permit number." example:"NJ-I-721"`
-	CompanyName             Text   `json:"company_name" nullable:"true" doc:"Owner of the permit." example:"NIEDERHOFF IMPORTS INC"`
+	CompanyName             Text   `json:"company_name" nullable:"true" doc:"Company that holds the permit." example:"NIEDERHOFF IMPORTS INC"`
 	OperatingName           Text   `json:"operating_name" nullable:"true" doc:"Trade name, if any; searched like company_name." example:"NIEDERHOFF WINES"`
 	CompanyState            Text   `json:"company_state" nullable:"true" doc:"State, two letters." example:"NJ"`
 	CompanyZipCode          Text   `json:"company_zip_code" nullable:"true" doc:"ZIP code." example:"07927"`

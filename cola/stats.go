@@ -151,7 +151,7 @@ type LabelGroup struct {
 	Quarter                Opt[Text] `json:"quarter,omitzero" nullable:"true" doc:"Quarter of the approval date, known or estimated." example:"2025-Q3"`
 	Month                  Opt[Text] `json:"month,omitzero" nullable:"true" doc:"Month of the approval date, known or estimated." example:"2025-07"`
 	ProductType            Opt[Text] `json:"product_type,omitzero" nullable:"true" doc:"Product type." example:"wine"`
-	Class                  Opt[Text] `json:"class,omitzero" nullable:"true" doc:"Product class." example:"TABLE RED WINE"`
+	Class                  Opt[Text] `json:"class,omitzero" nullable:"true" doc:"Class/type name." example:"TABLE RED WINE"`
 	Category               Opt[Text] `json:"category,omitzero" nullable:"true" doc:"Top level of the category path." example:"Wine"`
 	Subcategory            Opt[Text] `json:"subcategory,omitzero" nullable:"true" doc:"First two levels of the category path; null for a path with one level." example:"Wine > Red Wine"`
 	CategoryPath           Opt[Text] `json:"category_path,omitzero" nullable:"true" doc:"Category path; does not include the paths below it." example:"Wine > Red Wine > Zweigelt"`
@@ -159,7 +159,7 @@ type LabelGroup struct {
 	Status                 Opt[Text] `json:"status,omitzero" nullable:"true" doc:"Status of the approval." example:"approved"`
 	Container              Opt[Text] `json:"container,omitzero" nullable:"true" doc:"Container type." example:"bottle"`
 	Permit                 Opt[Text] `json:"permit,omitzero" nullable:"true" doc:"Permit number." example:"NJ-I-721"`
-	CompanyName            Opt[Text] `json:"company_name,omitzero" nullable:"true" doc:"Owner of the permit; present with permit." example:"NIEDERHOFF IMPORTS INC"`
+	CompanyName            Opt[Text] `json:"company_name,omitzero" nullable:"true" doc:"Company that holds the permit; present with permit." example:"NIEDERHOFF IMPORTS INC"`
 	State                  Opt[Text] `json:"state,omitzero" nullable:"true" doc:"Applicant's state." example:"CA"`
 	Brand                  Opt[Text] `json:"brand,omitzero" nullable:"true" doc:"Brand in its most frequent spelling. Spellings that differ only in case, accents, punctuation, 'and' or '&' are one brand." example:"COPPER & KINGS"`
 	Appellation            Opt[Text] `json:"appellation,omitzero" nullable:"true" doc:"Appellation in its most frequent spelling; does not include the areas inside it." example:"NAPA VALLEY"`

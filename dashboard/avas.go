@@ -11,7 +11,8 @@ import (
 func avaList() list[cola.AVAParams] {
 	return list[cola.AVAParams]{
 		path: avaListPath, title: "AVAs", one: "area", many: "areas", call: "/avas", tool: "search_avas",
-		intro: "American Viticultural Areas. A name links to the labels with that appellation, including areas inside it.",
+		intro: "American Viticultural Areas. Each name links to the labels with that appellation, including areas " +
+			"inside it.",
 		fields: []listField{
 			{Name: "q", Label: "Name"},
 			{Name: "state", Label: "State", Words: func(w registry.Vocabulary) []string { return w.AVAs["state"] }},

@@ -186,7 +186,7 @@ func (req *request) confirmResume() error {
 
 func (req *request) resumeCollection() error {
 	return req.changeCollection(req.svc.ResumeCollection,
-		"Requests are permitted again. Running collectors continue within a minute.")
+		"The block is cleared. Running collectors continue within a minute.")
 }
 
 func (req *request) retryLabels() error {

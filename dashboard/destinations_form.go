@@ -29,7 +29,7 @@ type destinationForm struct {
 
 var destinationLabels = map[string]string{
 	"kind": "Type", "address": "Address", "saved_search": "Searches",
-	"send_empty": "Alert when nothing is new",
+	"send_empty": "Alert when there are no new labels",
 }
 
 var destinationHints = map[string]string{

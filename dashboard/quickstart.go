@@ -120,7 +120,7 @@ func (req *request) assistantsWithKey(key string) []setup {
 		{
 			ID: "claude", Name: "Claude",
 			Before: "For Claude Desktop, install Node.js, add this to claude_desktop_config.json (Settings > Developer > Edit " +
-				"Config), and restart Claude Desktop. The program mcp-remote forwards messages to this server.",
+				"Config), and restart Claude Desktop. The mcp-remote program forwards messages to this server.",
 			Text: settings(`{
   "mcpServers": {
     "NAME": {

@@ -37,8 +37,9 @@ var (
 
 // networkExplanation explains the rejection of a key from outside its networks.
 var networkExplanation = errorExplanation{
-	Why:  "The key was used from outside its allowed networks.",
-	Do:   "Use it from an allowed address, or edit the key. If you don’t know the address in the response, rotate the key.",
+	Why: "The key was used from outside its allowed networks.",
+	Do: "Use it from an allowed address, or edit the key. If you don’t recognize the address in the response, " +
+		"rotate the key.",
 	Docs: docsAccess, Fix: link{keysPath, "API keys"},
 }
 

@@ -50,7 +50,7 @@ func (req *request) tryCall() error {
 // account is loaded, and that of the account afterwards.
 func (req *request) checkSession() error {
 	if req.caller.Account == 0 {
-		return cola.Errorf(cola.CodeUnauthorized, "You’re signed out. Sign in to send calls, or use an API key.")
+		return cola.Errorf(cola.CodeUnauthorized, "You’re signed out. Sign in to make calls, or use an API key.")
 	}
 	if !req.signedIn { // limited, or the account can't be loaded: see public
 		if err := req.limiter.take(limitKey{signIn: req.caller.Credential.ID}); err != nil {

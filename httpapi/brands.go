@@ -18,7 +18,7 @@ type brandPage struct {
 func brandOperations(svc Service) []operation {
 	return []operation{{
 		ID: "searchBrands", Path: "/brands", Tag: tagColas, Summary: "Check a brand name",
-		Description: "Finds brands with names similar to the one you enter, with their labels and permit holders. " +
+		Description: "Finds brands with names similar to the one you enter, with their labels and permittees. " +
 			"Sorted by score, then by number of labels, highest first.\n\n" +
 			"All dates and product types are searched. Spellings that differ only in case, accents or punctuation " +
 			"count as one brand. The score depends only on the two names. Counts are exact. The result is not legal " +

@@ -110,7 +110,7 @@ func (d *description) add(op documentedOperation) {
 // introduction is the description of the whole API, in CommonMark.
 func introduction() string {
 	return strings.Join([]string{
-		"The registry of US alcohol label approvals (COLAs): labels, permit holders, barcodes, reference data, and " +
+		"The registry of US alcohol label approvals (COLAs): labels, permittees, barcodes, reference data, and " +
 			"saved searches.",
 		"**Quotas.** Looking up a single record uses one detail view. Counts use one list record per 50 groups, and " +
 			"other lists one per record returned. Detail views and list records are counted per account per calendar month (UTC), across all keys and apps. " +

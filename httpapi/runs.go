@@ -24,9 +24,9 @@ func runOperations(svc Service) []operation {
 			ID: "listSavedSearchRuns", Path: savedSearchesPath + "/{uuid}/runs", Tag: tagRuns,
 			Summary: "List runs",
 			Description: "A search's runs, newest first, with the number of labels each one found. A run covers " +
-				"approval dates from the day of the previous run, or of the search's creation, to its own day. " +
-				"It also covers labels approved up to 90 days earlier that reached the registry since; these are " +
-				"marked late. Each label is found once.",
+				"approval dates from the day of the previous run, or the day the search was created, " +
+				"through the day of the run. It also covers labels approved up to 90 days earlier that reached the " +
+				"registry since; these are marked late. Each label is found once.",
 			PathParam: search,
 			Params:    reflect.TypeFor[cola.SavedSearchListParams](),
 			Response:  reflect.TypeFor[pageOf[cola.SavedSearchRun]](),
@@ -77,7 +77,7 @@ func runSavedSearch(svc Service) operation {
 		ID: "runSavedSearch", Method: http.MethodPost, Path: oneSavedSearchPath + "/run", Tag: tagRuns,
 		Summary: "Run a saved search now",
 		Description: "Runs the search within about a minute, with or without a schedule. It covers the same window " +
-			"as the next run would, and no later run finds the same labels. " +
+			"as the next run would, and later runs don't find the same labels again. " +
 			"Messages and feeds give only the number of labels and a link; to see the labels, list the run's " +
 			"matches. The schedule is unchanged.\n\n" +
 			"The limit is 24 manual runs per account per day (UTC). A request for a search that is already due is " +

@@ -109,8 +109,8 @@ func changeSavedSearch(svc Service) operation {
 		Description: "Changes the given fields. `filters` replaces all existing filters. `schedule` is merged into the " +
 			"existing one: `{\"schedule\": {\"active\": false}}` pauses the search, `true` resumes it, and " +
 			"`{\"schedule\": null}` removes the schedule. If the search has no schedule, send a complete one. " +
-			"A new cadence uses its default day unless `day` is given. A changed or resumed schedule next runs at its " +
-			"first scheduled time from now.\n\n" +
+			"A new cadence uses its default day unless `day` is given. A search whose schedule was changed or " +
+			"resumed runs at the next scheduled time.\n\n" +
 			"The result must satisfy the rules for new searches, including the limit on active schedules. Changes are " +
 			"idempotent." + needsScope,
 		PathParam: savedSearchID(),
@@ -172,7 +172,7 @@ func explainSavedSearch(svc Service) operation {
 		Summary: "Explain a match",
 		Description: "Shows, filter by filter, whether a label currently matches the search, and why a run has found " +
 			"it, will find it, or won't: `verdict` is a code, `message` explains it. A label matches if it matches " +
-			"every filter without a group, and one filter of each group.",
+			"every filter without a group, and at least one filter in each group.",
 		PathParam: savedSearchID(),
 		InnerParam: pathParam{
 			Name:    "ttb_id",

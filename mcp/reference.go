@@ -111,7 +111,7 @@ func (p *processingTimesArgs) checkFilters(kind string) {
 		}
 		for _, other := range processingTimesKinds {
 			if slices.Contains(processingTimesFilters[other], name) {
-				p.Problems.Add(name, "Not a filter of kind %s. Omit it, or use kind %s.",
+				p.Problems.Add(name, "Not a filter for kind %s. Omit it, or use kind %s.",
 					kind, other)
 				break
 			}

@@ -21,8 +21,8 @@ func countTools() []tool {
 		description: "Get exact label counts by one or two dimensions, such as labels per year, the companies (permit) or brands " +
 			"with the most gin labels, or status by product type. Use it for trends, shares and rankings instead of " +
 			"repeated searches. It takes the same filters as search_colas and also defaults to the last 365 days. Dates are sorted " +
-			"newest first, abv and volume lowest first, everything else by number of labels. A null group has no value. others " +
-			"counts groups beyond top.",
+			"newest first, abv and volume lowest first, everything else by number of labels. A null group holds labels " +
+			"without a value. others counts groups beyond top.",
 		cost: "1 list record per 50 groups returned.", meter: cola.MeterListRecords,
 		required: []string{"group_by"}, serviceValidates: true, describedElsewhere: filters, undescribed: filters,
 		output:  outputSchema(true, []string{"total", "others", "defaults_applied", "data_as_of", "charged"}),

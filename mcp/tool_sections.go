@@ -38,7 +38,7 @@ func ToolSections() []ToolSection {
 	sections := []ToolSection{
 		newToolSection("Tools for labels", "labels", "Search, count and read labels, check brand names and look up barcodes from an assistant.",
 			slices.Concat(colaTools(), countTools(), brandTools(), barcodeTools(), suggestTools())),
-		newToolSection("Tools for permittees", "permittees", "Find permit holders and their recent labels from an assistant.", permitteeTools()),
+		newToolSection("Tools for permittees", "permittees", "Find permittees and their recent labels from an assistant.", permitteeTools()),
 		newToolSection("Tools for saved searches", "saved-searches", "Manage saved searches and alerts from an assistant.", savedSearchTools()),
 		newToolSection("Tools for your account", "account", "Read the account’s plan and usage from an assistant.", usageTools()),
 		newToolSection("Tools for reference data", "reference-data", "Processing times, production reports and viticultural areas for an assistant.",

@@ -111,7 +111,7 @@ func sampleTexts(calls registry.SampleCalls) map[string]sampleTab {
 		},
 		"brand": {
 			Title: "Check a name", Page: docsPath + "/search#similar-brands",
-			Text: "Brands that look or sound like “" + calls.Check.Q + "”, with scores and permit holders.",
+			Text: "Brands that look or sound like “" + calls.Check.Q + "”, with scores and permittees.",
 		},
 		"count": {
 			Title: "Count", Page: docsPath + "/api#count-labels",

@@ -52,7 +52,7 @@ func (s *server) addObjects() {
 	for i := range groups {
 		p := page{
 			Title: groups[i].Name + ": objects", Path: objectsPath + "/" + groups[i].Anchor, Body: "section_objects", Data: &groups[i],
-			Description: "The JSON objects that requests and responses of this section of the reference contain.",
+			Description: "The JSON objects in the requests and responses of this section.",
 		}
 		for _, o := range groups[i].Objects {
 			p.Headings = append(p.Headings, heading{o.Name, o.Name, 2})

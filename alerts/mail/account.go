@@ -36,16 +36,16 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 	about := oneLine(e.About, maxField)
 	body := notice{Button: "Review your account", Link: s.public + "/account"}
 	at := fmt.Sprintf("%s on %s", clockTime(e.CreatedAt), day(cola.DateOf(e.CreatedAt.UTC())))
-	const notYou = "If this wasn’t you, remove it, sign out other sessions and contact the operator of this service."
+	const notYou = "If this wasn’t you, remove it, sign out other sessions and contact your administrator."
 	switch e.Event {
 	case store.EventIdentityAdded:
 		p.Subject = "New sign-in method for your account"
-		body.Paragraphs = []string{fmt.Sprintf("A sign-in method at %s was added to your account at %s.", about, at)}
+		body.Paragraphs = []string{fmt.Sprintf("The sign-in method %s was added to your account at %s.", about, at)}
 		body.After = notYou
 	case store.EventIdentityRemoved:
 		p.Subject = "Sign-in method removed from your account"
-		body.Paragraphs = []string{fmt.Sprintf("A sign-in method at %s was removed from your account at %s.", about, at)}
-		body.After = "If this wasn’t you, sign out other sessions and contact the operator of this service."
+		body.Paragraphs = []string{fmt.Sprintf("The sign-in method %s was removed from your account at %s.", about, at)}
+		body.After = "If this wasn’t you, sign out other sessions and contact your administrator."
 	case store.EventAppConnected:
 		p.Subject = "New app connected to your account"
 		body.Paragraphs = []string{fmt.Sprintf("The app “%s” was used with your account for the first time at %s. "+

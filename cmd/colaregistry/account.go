@@ -101,7 +101,7 @@ func (c *accountSetTier) Run(env *environment) error {
 			return err
 		}
 		if s.ID != "" {
-			return fmt.Errorf("the tier of %s follows its Stripe subscription %s (%s); change or cancel that at Stripe",
+			return fmt.Errorf("the tier of %s follows its Stripe subscription %s (%s); change or cancel it in Stripe",
 				c.Account, s.ID, s.Status)
 		}
 		return st.SetTier(env, id, cola.Tier(c.Tier))

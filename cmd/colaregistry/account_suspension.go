@@ -31,7 +31,8 @@ func (c *accountSuspend) Run(env *environment) error {
 		}
 		s, err := openSubscription(env, st, id)
 		if s.Renews() {
-			fmt.Fprintf(env.stderr, "Stripe still bills the subscription %s of this account. To end it, cancel it at Stripe.\n", s.ID)
+			fmt.Fprintf(env.stderr, "Stripe still bills this account's subscription %s. To end it, cancel it in Stripe.\n",
+				s.ID)
 		}
 		return err
 	})
@@ -67,7 +68,7 @@ type accountDelete struct {
 // Run schedules the deletion of the account and prints it.
 func (c *accountDelete) Run(env *environment) error {
 	return c.change(env, func(st store.Store, id cola.AccountID) error {
-		if err := registry.CheckSubscription(env, st, id, "Cancel it at Stripe first."); err != nil {
+		if err := registry.CheckSubscription(env, st, id, "Cancel it in Stripe first."); err != nil {
 			return err
 		}
 		return st.RequestDeletion(env, id, store.DeletionDelay)

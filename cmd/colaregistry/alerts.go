@@ -31,8 +31,8 @@ type alertsTick struct {
 	siteFlags
 	companyFlags
 	PublicURL string        `name:"public-url" placeholder:"URL" help:"Scheme and host of links in messages (default: http://127.0.0.1:8080); required with --smtp."`
-	At        string        `placeholder:"TIME" help:"Run as of this time, such as 2026-11-23T06:00:00Z (default: now), for testing. Each search counts as run at this time, and results are sent immediately."`
-	Hold      time.Duration `default:"2m" placeholder:"DURATION" help:"How long this process claims searches and deliveries before others may take them over, at least 1s (default: ${default})."`
+	At        string        `placeholder:"TIME" help:"Run as of this time, such as 2026-11-23T06:00:00Z (default: now), for testing. Each search is recorded as run at this time, and results are sent immediately."`
+	Hold      time.Duration `default:"2m" placeholder:"DURATION" help:"How long this process holds its claim on searches and deliveries before others may take over, at least 1s (default: ${default})."`
 }
 
 // Run runs one tick and prints the result.

@@ -23,7 +23,7 @@ type appRegister struct {
 	storeFlags
 	outputFlags
 	Issuer   string   `required:"" env:"COLAREGISTRY_OIDC_ISSUER" placeholder:"URL" help:"Issuer of the app's tokens, exactly as in their iss claim."`
-	ClientID string   `name:"client-id" required:"" placeholder:"ID" help:"Client ID of the app at the issuer."`
+	ClientID string   `name:"client-id" required:"" placeholder:"ID" help:"Client ID of the app, as registered with the issuer."`
 	Name     string   `required:"" placeholder:"NAME" help:"Name shown to account holders, up to 100 characters."`
 	Scopes   []string `name:"scope" placeholder:"SCOPE" help:"Scope to grant: saved_searches:write (repeatable; default: read-only)."`
 }

@@ -12,9 +12,9 @@ import (
 
 // billingFlags configure the sale of plans through Stripe.
 type billingFlags struct {
-	StripeSecretKey         string     `group:"Billing flags:" name:"stripe-secret-key" placeholder:"KEY" help:"Secret or restricted key of Stripe's API, to sell plans. Prefer --stripe-secret-key-file, because other users of the machine can see command lines."`
-	StripeSecretKeyFile     secretFile `group:"Billing flags:" name:"stripe-secret-key-file" placeholder:"PATH" help:"File with the key of Stripe's API."`
-	StripeWebhookSecret     string     `group:"Billing flags:" name:"stripe-webhook-secret" placeholder:"SECRET" help:"Signing secret of the webhook endpoint PUBLIC_URL/stripe/webhook at Stripe; required with a key. Prefer --stripe-webhook-secret-file."`
+	StripeSecretKey         string     `group:"Billing flags:" name:"stripe-secret-key" placeholder:"KEY" help:"Secret or restricted Stripe API key, to sell plans. Prefer --stripe-secret-key-file, because other users of the machine can see command lines."`
+	StripeSecretKeyFile     secretFile `group:"Billing flags:" name:"stripe-secret-key-file" placeholder:"PATH" help:"File with the Stripe API key."`
+	StripeWebhookSecret     string     `group:"Billing flags:" name:"stripe-webhook-secret" placeholder:"SECRET" help:"Signing secret of the Stripe webhook endpoint PUBLIC_URL/stripe/webhook; required with a key. Prefer --stripe-webhook-secret-file."`
 	StripeWebhookSecretFile secretFile `group:"Billing flags:" name:"stripe-webhook-secret-file" placeholder:"PATH" help:"File with the signing secret of the webhook endpoint."`
 	StripeGraceDays         int        `group:"Billing flags:" name:"stripe-grace-days" default:"7" placeholder:"DAYS" help:"Days for which an account keeps its plan after a failed payment (default: ${default}). After that, it gets the free tier until the payment succeeds."`
 	StripeAPIURL            string     `group:"Billing flags:" name:"stripe-api-url" placeholder:"URL" help:"Base URL of Stripe's API, for tests with a stand-in (default: Stripe)."`
@@ -42,7 +42,7 @@ func (f *billingFlags) checkBilling(billingURL string) error {
 	case !strings.HasPrefix(f.StripeWebhookSecret, "whsec_"):
 		return usageErrorf("--stripe-webhook-secret: a signing secret starts with whsec_")
 	case billingURL != "":
-		return usageErrorf("--billing-url: account holders change their plan at Stripe; omit the flag")
+		return usageErrorf("--billing-url: account holders change their plan in Stripe; omit the flag")
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ type fetchCommand struct {
 	TTB       fetchTTB       `cmd:"" name:"ttb" help:"Fetch labels from TTB's Public COLA Registry."`
 	Reference fetchReference `cmd:"" help:"Fetch permit lists, production statistics, processing times and AVAs."`
 	Status    fetchStatus    `cmd:"" help:"Show complete days, queued labels and failures."`
-	Resume    fetchResume    `cmd:"" help:"Clear a block by the site and resume requests."`
+	Resume    fetchResume    `cmd:"" help:"Clear a block imposed by the site and resume requests."`
 }
 
 type fetchTTB struct {

@@ -26,7 +26,7 @@ type collectorFlags struct {
 	quietFlags
 
 	Hold    time.Duration `env:"COLAREGISTRY_FETCH_HOLD" hidden:"" default:"2m" help:"Time after which other processes take over the work of a killed one."`
-	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound of the first wait after a failure."`
+	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound on the first wait after a failure."`
 }
 
 // quietFlags set the quiet hours.

@@ -27,7 +27,7 @@ type fetchReference struct {
 	Force   bool     `env:"COLAREGISTRY_FETCH_FORCE" help:"Download and import files even if they haven't changed."`
 	DryRun  bool     `env:"COLAREGISTRY_FETCH_DRY_RUN" help:"Print the sources, their addresses and the times of their last fetches without sending a request."`
 
-	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound of the first wait after a failure."`
+	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound on the first wait after a failure."`
 }
 
 // Validate checks the flags. Kong calls it after parsing.

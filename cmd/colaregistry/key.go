@@ -22,7 +22,7 @@ type keyCreate struct {
 	storeFlags
 	Account  string    `required:"" placeholder:"EMAIL" help:"Email address of the account."`
 	Name     string    `required:"" placeholder:"NAME" help:"Name of the key, up to 100 characters."`
-	Scope    string    `default:"saved_searches:write" enum:"saved_searches:write,read" placeholder:"SCOPE" help:"Access of the key: saved_searches:write, or read for a read-only key."`
+	Scope    string    `default:"saved_searches:write" enum:"saved_searches:write,read" placeholder:"SCOPE" help:"Scope of the key: saved_searches:write, or read for a read-only key."`
 	Networks []string  `name:"network" placeholder:"CIDR" help:"IP address or CIDR block that may use the key (repeatable, up to 20; default: any)."`
 	Expires  cola.Date `placeholder:"DATE" help:"Last day on which the key works, in UTC (default: it never expires)."`
 }

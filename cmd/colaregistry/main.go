@@ -109,7 +109,7 @@ func (p program) run(ctx context.Context) int {
 	parser, err := kong.New(&line,
 		kong.Name("colaregistry"),
 		kong.Description("Serve a registry of US alcohol label approvals (COLAs) and manage its data.\n\n"+
-			"Every flag can also be set by the environment variable shown with it."),
+			"Every flag can also be set with the environment variable shown next to it."),
 		kong.DefaultEnvars("COLAREGISTRY"),
 		kong.Writers(p.stdout, p.stderr),
 		kong.Exit(func(code int) { exited = code }),

@@ -111,13 +111,13 @@ func strictTransport(publicURL string, log *slog.Logger, next http.Handler) http
 // dashboardFlags configure sign-in to the dashboard, its operators and the billing page.
 type dashboardFlags struct {
 	SignInIssuers     []string     `group:"Dashboard flags:" name:"sign-in-issuer" placeholder:"URL" help:"OpenID Connect issuer for dashboard sign-in (repeatable; default: --oidc-issuer). Without either, account holders sign in with a link (see account link)."`
-	SignInClients     []string     `group:"Dashboard flags:" name:"sign-in-client-id" placeholder:"ID" help:"Client ID of the dashboard at the issuer. Give one per issuer, in the same order."`
-	SignInSecrets     []string     `group:"Dashboard flags:" name:"sign-in-client-secret" placeholder:"SECRET" help:"Client secret of the dashboard at the issuer. Give one per issuer, in the same order; omit it for public clients. Prefer --sign-in-client-secret-file, because other users of the machine can see command lines."`
+	SignInClients     []string     `group:"Dashboard flags:" name:"sign-in-client-id" placeholder:"ID" help:"Client ID of the dashboard, as registered with the issuer. Give one per issuer, in the same order."`
+	SignInSecrets     []string     `group:"Dashboard flags:" name:"sign-in-client-secret" placeholder:"SECRET" help:"Client secret of the dashboard, as registered with the issuer. Give one per issuer, in the same order; omit it for public clients. Prefer --sign-in-client-secret-file, because other users of the machine can see command lines."`
 	SignInSecretFiles []secretFile `group:"Dashboard flags:" name:"sign-in-client-secret-file" placeholder:"PATH" help:"File with a client secret. Give one per issuer, in the same order."`
 	SignInNames       []string     `group:"Dashboard flags:" name:"sign-in-name" placeholder:"NAME" help:"Name of the issuer on its sign-in button, \"Sign in with NAME\" (default: the issuer's host). Give one per issuer, in the same order."`
 	BillingURL        string       `group:"Dashboard flags:" name:"billing-url" placeholder:"URL" help:"Page where account holders change their plan, linked from the plans page."`
 	SignUp            string       `group:"Dashboard flags:" name:"sign-up" default:"off" enum:"off,invite,open" placeholder:"off|invite|open" help:"Who can sign in with an emailed link (requires --smtp). off: existing accounts only. invite: existing accounts only, and the sign-in page says that accounts are by invitation (see account create). open: anyone; a new email address gets a free account (default: ${default})."`
-	RequestLogDays    int          `group:"Dashboard flags:" name:"request-log-days" default:"7" placeholder:"DAYS" help:"Number of days for which account holders can see their requests, up to 90 (default: ${default}). 0 records none and deletes the recorded ones on start."`
+	RequestLogDays    int          `group:"Dashboard flags:" name:"request-log-days" default:"7" placeholder:"DAYS" help:"Number of days that account holders can see their requests, up to 90 (default: ${default}). 0 disables the request log and deletes recorded requests at startup."`
 	Operators         []string     `group:"Dashboard flags:" name:"operator" placeholder:"EMAIL" help:"Email address of an account holder who may view and resume data collection in the dashboard (repeatable). Their sign-in must verify the address."`
 }
 
@@ -205,12 +205,12 @@ func checkName(flag, name string) error {
 
 // discoveryFlags configure the public pages about the service.
 type discoveryFlags struct {
-	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, linked in the footer of pages and wherever they say to ask the administrator (default: none)."`
+	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, linked in the footer and wherever a page says to ask the administrator (default: none)."`
 	TermsURL        string `group:"Discovery flags:" name:"terms-url" placeholder:"URL" help:"Your terms of service, linked from every page."`
 	PrivacyURL      string `group:"Discovery flags:" name:"privacy-url" placeholder:"URL" help:"Your privacy policy, linked from every page (default: the server's own page, /privacy)."`
 	SourceURL       string `group:"Discovery flags:" name:"source-url" placeholder:"URL" help:"Repository with the source code of the service, linked from every page and from the installation guide (default: none)."`
-	OpenAIChallenge string `group:"Discovery flags:" name:"openai-apps-challenge" placeholder:"TOKEN" help:"Token with which OpenAI verifies the server's domain, served at /.well-known/openai-apps-challenge."`
-	RegistryAuth    string `group:"Discovery flags:" name:"mcp-registry-auth" placeholder:"TEXT" help:"Public key record with which the MCP Registry verifies the server's domain, such as 'v=MCPv1; k=ed25519; p=…', served at /.well-known/mcp-registry-auth."`
+	OpenAIChallenge string `group:"Discovery flags:" name:"openai-apps-challenge" placeholder:"TOKEN" help:"Token that OpenAI uses to verify the server's domain, served at /.well-known/openai-apps-challenge."`
+	RegistryAuth    string `group:"Discovery flags:" name:"mcp-registry-auth" placeholder:"TEXT" help:"Public key record that the MCP Registry uses to verify the server's domain, such as 'v=MCPv1; k=ed25519; p=…', served at /.well-known/mcp-registry-auth."`
 }
 
 // checkLinks validates the contact and the addresses that become links.
@@ -234,7 +234,7 @@ func (f *discoveryFlags) discovery() httpapi.Discovery {
 type deliveryFlags struct {
 	SMTP            string     `group:"Alert flags:" name:"smtp" placeholder:"URL" help:"Mail server, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://…:465 (default: send no email)."`
 	SMTPFile        secretFile `group:"Alert flags:" name:"smtp-file" placeholder:"PATH" help:"File with the mail server URL, to keep its password off the command line."`
-	MailFrom        string     `group:"Alert flags:" name:"mail-from" placeholder:"ADDRESS" help:"Sender of email, such as 'Label alerts <alerts@example.com>'; required with --smtp. A bare address is sent with the site name."`
+	MailFrom        string     `group:"Alert flags:" name:"mail-from" placeholder:"ADDRESS" help:"Sender of email, such as 'Label alerts <alerts@example.com>'; required with --smtp. If you pass only an address, the site name is the display name."`
 	WebhooksPrivate bool       `group:"Alert flags:" name:"webhook-allow-private" help:"Allow webhooks to private addresses and over plain http. Use it only for testing, or if you trust every account holder."`
 }
 

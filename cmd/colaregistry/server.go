@@ -236,7 +236,7 @@ func (s *server) deleter(st store.Store) *registry.AccountDeleter {
 		case err != nil:
 			return fmt.Errorf("read customer: %w", err)
 		}
-		return errors.New("the account has a customer at Stripe: start a server with the Stripe key")
+		return errors.New("the account has a Stripe customer: start a server with the Stripe key")
 	}
 	if s.billing != nil {
 		endBilling = func(ctx context.Context, a store.Account) error { return s.billing.End(ctx, a.ID) }
