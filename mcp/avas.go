@@ -41,7 +41,6 @@ func avaTools() []tool {
 				"with search_avas. For its wines, call search_colas with its name as appellation.",
 			cost:     free,
 			required: []string{"ava_id"},
-			output:   outputSchema(false, nil),
 			notFound: "Find area IDs with search_avas.",
 			example:  `{"ava_id":"alexander_valley"}`,
 		}, getAVA),

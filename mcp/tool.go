@@ -25,7 +25,7 @@ type tool struct {
 	undescribed        []string          // arguments and members that need no description here
 	defaults           map[string]any    // of arguments, where they differ from REST
 	docs               map[string]string // descriptions of arguments, where they differ from REST
-	output             object            // schema of the structured content
+	output             object            // schema of the structured content, for tools that return rows; or nil
 	notFound           string            // hint for an unknown record: how to find one
 	example            string            // arguments of an example call, as JSON
 
@@ -85,17 +85,19 @@ func (t *tool) describe() protocol.Tool {
 	if !onlyReads {
 		repeatable = &destroys
 	}
-	return protocol.Tool{
-		Name:            t.name,
-		Title:           t.title,
-		Description:     t.description + "\n\nCost: " + t.cost,
-		RawInputSchema:  t.inputSchema(),
-		RawOutputSchema: mustJSON(t.output),
+	listed := protocol.Tool{
+		Name:           t.name,
+		Description:    t.description + "\n\nCost: " + t.cost,
+		RawInputSchema: t.inputSchema(),
 		Annotations: protocol.ToolAnnotation{
 			Title: t.title, ReadOnlyHint: &onlyReads, DestructiveHint: &destroys, IdempotentHint: repeatable,
 			OpenWorldHint: &no,
 		},
 	}
+	if t.output != nil {
+		listed.RawOutputSchema = mustJSON(t.output)
+	}
+	return listed
 }
 
 // formatArgs are the arguments of a tool with two response formats.
