@@ -174,7 +174,7 @@ func (b *Browsers) writeSession(ctx context.Context, token string, data sessionD
 }
 
 // cookieName returns the name of a cookie. Browsers accept __Host- cookies only from this host over
-// https, so neither another host of the domain nor an attacker on the network can set one.
+// https, so neither another host in the domain nor an attacker on the network can set one.
 func cookieName(name string, https bool) string {
 	if https {
 		return "__Host-" + name
