@@ -47,7 +47,8 @@ func TestReferenceExamples(t *testing.T) {
 			checkFound(t, s, s.base+path+"?"+query)
 		}
 	}
-	// One label, one permittee, one barcode, five for saved searches, one destination and one delivery.
+	// One label, one permittee, one barcode, five for saved searches, one destination and one
+	// delivery.
 	if placeholders != 10 {
 		t.Errorf("%d example calls with a placeholder, want 10", placeholders)
 	}
