@@ -38,11 +38,13 @@ import (
 
 // Limits of emailed links.
 const (
-	// mailboxLinksPerHour and mailboxLinksPerDay limit the links to one mailbox, in all processes.
+	// mailboxLinksPerHour and mailboxLinksPerDay limit the links to one mailbox, across all
+	// processes.
 	mailboxLinksPerHour = 3
 	mailboxLinksPerDay  = 10
-	// signUpLinksPerHour limits the links to addresses without an account, in all processes. It does
-	// not apply to accounts, so that a flood of made-up addresses can't lock account holders out.
+	// signUpLinksPerHour limits the links to addresses without an account, across all processes. It
+	// does not apply to accounts, so that a flood of made-up addresses can't lock account holders
+	// out.
 	signUpLinksPerHour = 300
 	// linkRequests and linkRequestRefill limit the requests of one client address, per process.
 	linkRequests         = 10
@@ -50,7 +52,7 @@ const (
 	linkRequestAddresses = 50_000 // in memory
 
 	queuedLinks          = 1_000 // per process; as many more may wait for the mail server
-	linkLookupsPerSecond = 100   // per process; bounds the work that a flood causes in the database
+	linkLookupsPerSecond = 100   // per process; bounds the database load that a flood causes
 	linkSenders          = 8     // first attempts at once
 	linkRetrySenders     = 2     // retries at once
 	linkSendTimeout      = 10 * time.Second
