@@ -133,8 +133,8 @@ func (s *serverProcess) checkListed(t *testing.T, key string, webhooks int) {
 
 var unsubscribeLink = regexp.MustCompile(`^<(http://[^>]+)>$`)
 
-// checkMail checks the messages to the account's email and then unsubscribes with one click, as a
-// mailbox provider does.
+// checkMail checks the messages to the account's email address and then unsubscribes with one
+// click, as a mailbox provider does.
 func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server, messages int) {
 	t.Helper()
 	for range 600 {

@@ -86,8 +86,8 @@ func pasted(t *testing.T, source string) string {
 	return m[1]
 }
 
-// singleExamples returns one query string for the example of each query parameter of an operation.
-// Each also contains the required parameters and, for a volume bound, its unit. It omits the
+// singleExamples returns one query string for each query parameter of an operation, with the
+// parameter's example, the required parameters and, for a volume bound, its unit. It omits the
 // "fields" parameter, because responses with selected fields lack others that the schema requires.
 func singleExamples(op answer) (queries []string) {
 	examples, required := url.Values{}, url.Values{}

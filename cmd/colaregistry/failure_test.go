@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 )
 
-// longOutage is slightly longer than a batch is retried, so it leaves batches in doubt.
+// longOutage slightly exceeds the time for which a batch is retried, so it leaves batches in doubt.
 const longOutage = 6 * time.Second
 
 var withAdmin = []string{"--admin-listen", "127.0.0.1:0"}
