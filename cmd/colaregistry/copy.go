@@ -241,7 +241,7 @@ func newDigests() *digests {
 func (d *digests) add(i *store.Item) error {
 	to, ok := d.byKind[i.Kind]
 	if !ok {
-		return fmt.Errorf("unknown kind of record %q", i.Kind)
+		return fmt.Errorf("unknown record kind %q", i.Kind)
 	}
 	to.count += i.Records()
 	return json.NewEncoder(to.sum).Encode(content(i))
