@@ -323,8 +323,8 @@ func FuzzSymbols(f *testing.F) {
 	})
 }
 
-// TestAnyValue checks that barcodes with arbitrary values, written by another library, decode only to
-// those values.
+// TestAnyValue checks that barcodes with arbitrary values, written by another library, decode only
+// to those values.
 func TestAnyValue(t *testing.T) {
 	for _, d := range samples[:6] {
 		rapid.Check(t, func(t *rapid.T) {
