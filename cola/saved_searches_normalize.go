@@ -235,8 +235,8 @@ func (f *Filter) narrows(v filterValue) bool {
 	return true
 }
 
-// Fingerprint hashes the name, filters and schedule of a normalized search. It ignores run times and
-// the fields that Normalize doesn't set. The value is the same in every process and, as long as
+// Fingerprint hashes the name, filters and schedule of a normalized search. It ignores run times
+// and the fields that Normalize doesn't set. The value is the same in every process and, as long as
 // filters keep their meaning, in every version.
 func (s SavedSearch) Fingerprint() (sum [32]byte) {
 	type schedule struct {

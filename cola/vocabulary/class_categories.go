@@ -21,7 +21,7 @@ import (
 
 // CategoryRange is the category that a range of class/type codes implies.
 type CategoryRange struct {
-	From, To int // numbers of codes, inclusive
+	From, To int // code numbers, inclusive
 	Category string
 }
 

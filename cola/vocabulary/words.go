@@ -11,7 +11,7 @@ import "strings"
 //
 // The rules are for English. They rarely merge different words in other languages, because they
 // change only the endings -s, -e and -x. Index snapshots contain keys: if the rules change,
-// snapshotMagic in package search must change, too.
+// snapshotMagic in package search must also change.
 func WordKey(word string) string {
 	if singular, ok := irregularPlurals[word]; ok {
 		word = singular
