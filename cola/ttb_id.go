@@ -13,7 +13,7 @@ const (
 	maxTTBID    = 99_999_999_999_999
 )
 
-// ParseTTBID reads exactly 14 ASCII digits; ok is false for anything else.
+// ParseTTBID reads exactly 14 ASCII digits; ok is false for anything else and for 14 zeros.
 func ParseTTBID(s string) (id TTBID, ok bool) {
 	if len(s) != ttbIDDigits {
 		return 0, false
