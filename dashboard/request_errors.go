@@ -113,7 +113,8 @@ var errorExplanations = map[cola.Code]errorExplanation{
 		Fix: link{keysPath, "API keys"},
 	},
 	cola.CodeUnavailable: {
-		Why: "The service was briefly unavailable. You weren’t charged.", Do: "Wait the number of seconds in Retry-After, then retry.",
+		Why:  "The service was briefly unavailable. You weren’t charged.",
+		Do:   "Wait the number of seconds in Retry-After, then retry.",
 		Docs: docsOutage,
 	},
 	cola.CodeInternal: {
@@ -170,7 +171,8 @@ func explainLimit(reason string, q cola.QuotaState) *errorExplanation {
 		return &errorExplanation{Why: text.Why, Do: text.Do, Docs: docsQuotas, Fix: link{text.Link, text.LinkText}}
 	}
 	return &errorExplanation{
-		Why: "A limit on requests of this kind was reached.", Do: "Wait the number of seconds in Retry-After, then retry.",
+		Why:  "A limit on requests of this kind was reached.",
+		Do:   "Wait the number of seconds in Retry-After, then retry.",
 		Docs: docsQuotas,
 	}
 }

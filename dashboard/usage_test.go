@@ -177,7 +177,9 @@ func TestNewForecast(t *testing.T) {
 		{"used up", 200, 200, 300, first, forecast{Projected: 300, Over: true, Exhausted: true}},
 		{"over the limit after a downgrade", 900, 200, 900, first, forecast{Projected: 900, Over: true, Exhausted: true}},
 	} {
-		r := registry.UsageReport{State: cola.QuotaState{Tier: cola.TierFree, Period: november}, Now: midMonth, Since: test.since}
+		r := registry.UsageReport{
+			State: cola.QuotaState{Tier: cola.TierFree, Period: november}, Now: midMonth, Since: test.since,
+		}
 		m := meter{"Detail views", test.used, test.limit}
 		test.want.Meter, test.want.Last, test.want.Upgradable = m, last, true
 		if got := newForecast(m, test.projected, r); !reflect.DeepEqual(got, test.want) {
