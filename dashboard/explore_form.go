@@ -268,7 +268,7 @@ func listContains(value, word string) bool {
 	return false
 }
 
-// ProblemList lists the problems of the form.
+// ProblemList lists the problems with the form.
 func (f exploreForm) ProblemList() []formProblem {
 	return listProblems(f.Problems, func(name string) (string, bool) {
 		_, field := cola.FilterOf(name)
