@@ -98,7 +98,7 @@ func TestRejects(t *testing.T) {
 	}
 }
 
-// TestRejectsEncoding checks that a row in an unknown encoding is kept byte by byte.
+// TestRejectsEncoding checks that a row in an unknown encoding is preserved byte for byte.
 func TestRejectsEncoding(t *testing.T) {
 	var file strings.Builder
 	_, err := Import(t.Context(), newFakeStore(), Colas, texts("ttb_id,brand_name\n1,\x81\n"), Options{Rejects: &file})
