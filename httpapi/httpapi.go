@@ -138,7 +138,7 @@ type Options struct {
 
 	// Metrics registers the API's metrics, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
-	// LogRequest records the requests of accounts; may be nil.
+	// LogRequest records accounts' requests; may be nil.
 	LogRequest web.LogRequest
 }
 
