@@ -139,8 +139,8 @@ var feedEntrySource string
 // HTML. encoding/xml escapes the result for XML, and replaces characters that XML can't represent.
 var feedEntry = template.Must(template.New("entry").Parse(feedEntrySource))
 
-// renderFeed renders a feed whose author is the service. A run's entry keeps its ID and dates, but shows the current records of
-// its labels.
+// renderFeed renders a feed whose author is the service. A run's entry keeps its ID and dates, but
+// shows the current records of its labels.
 func renderFeed(feed registry.Feed, siteName string) ([]byte, error) {
 	page := atomLink{Rel: "alternate", Type: "text/html", Href: feed.Search.ManageURL}
 	out := atomFeed{

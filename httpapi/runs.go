@@ -25,8 +25,8 @@ func runOperations(svc Service) []operation {
 			Summary: "List runs",
 			Description: "A search's runs, newest first, with the number of labels each one found. A run covers " +
 				"approval dates from the day of the previous run, or the day the search was created, " +
-				"through the day of the run. It also covers labels approved up to 90 days earlier that reached the " +
-				"registry since; these are marked late. Each label is found once.",
+				"through the day of the run. It also covers labels approved up to 90 days earlier that have reached " +
+				"the registry since; these are marked late. Each label is found once.",
 			PathParam: search,
 			Params:    reflect.TypeFor[cola.SavedSearchListParams](),
 			Response:  reflect.TypeFor[pageOf[cola.SavedSearchRun]](),
