@@ -18,10 +18,10 @@ const (
 // The states of a destination.
 const (
 	DestinationActive      = "active"      // messages are sent
-	DestinationUnconfirmed = "unconfirmed" // an email address whose owner has not agreed; it gets only the request to agree
+	DestinationUnconfirmed = "unconfirmed" // an email address whose owner has not confirmed; it gets only the confirmation request
 	DestinationPending     = "pending"     // an endpoint that has not confirmed; it gets only challenges
 	DestinationPaused      = "paused"      // no messages are sent; Reason says why
-	DestinationDisabled    = "disabled"    // the receiver returned 410 Gone; no messages are sent until it is made active again
+	DestinationDisabled    = "disabled"    // the receiver returned 410 Gone; no messages are sent until it is reactivated
 )
 
 // DestinationStates lists every state of a destination.
@@ -203,7 +203,7 @@ func inactive(d Destination, message string) *Error {
 }
 
 // CheckActive returns nil if the destination is active, otherwise a CodeNotActive error that says
-// how to activate it. own is as for Apply.
+// how to activate it. own is as in Apply.
 func (d Destination) CheckActive(own bool) error {
 	switch {
 	case d.State == DestinationActive:
