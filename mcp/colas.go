@@ -37,8 +37,10 @@ func colaTools() []tool {
 				"Permittee: get_permittee. Labels with a barcode: lookup_barcode.",
 			cost: "1 list record per label returned.", meter: cola.MeterListRecords,
 			docs: map[string]string{
-				"date_range": "all searches all dates, including undated labels. Don't combine with approval_date_from or approval_date_to.",
-				"sort":       "-approval_date: newest first. approval_date: oldest first. brand: A to Z. Undated labels come last.",
+				"approval_date_from": "Earliest approval date, known or estimated.",
+				"cursor":             "next_cursor of the previous page.",
+				"date_range":         "all searches all dates, including undated labels. Don't combine with approval_date_from or approval_date_to.",
+				"sort":               "-approval_date: newest first. approval_date: oldest first. brand: A to Z. Undated labels come last.",
 			},
 			undescribed: []string{
 				"product_type", "domestic_or_imported", "approval_date_to", "abv_max", "volume_max", "container_type", "per_page",

@@ -180,7 +180,7 @@ type Missing string
 
 // The kinds of missing data.
 const (
-	MissingDetail       Missing = "detail"        // no status; only TTB's detail pages have it
+	MissingDetail       Missing = "detail"        // no status; TTB's search export lacks it
 	MissingApprovalDate Missing = "approval-date" // no approval date
 	MissingImages       Missing = "images"        // no images, or an unknown number
 	MissingImageFiles   Missing = "image-files"   // an image has no URL
