@@ -49,7 +49,7 @@ func (t *timeline) add(what string, start time.Time) {
 	t.events = append(t.events, event{what, start, time.Since(start)})
 }
 
-// The names of possible causes. The first three show the stalls of the machine.
+// The names of possible causes. The first three reveal stalls of the whole machine.
 const (
 	bareRequest  = "request to the bare handler"
 	latePause    = "overrun of a 20 ms sleep"
@@ -61,9 +61,9 @@ const (
 	slowCommit   = "commit of 100 ms or more"
 )
 
-// findStalls sends requests of all kinds to a server at a fixed rate while labels are imported, and a
-// tenth as many to the bare handler. It prints the slow requests with what else was slow at that
-// moment.
+// findStalls sends requests of all kinds to a server at a fixed rate while labels are imported, and
+// a tenth as many to the bare handler. It prints the slow requests along with whatever else was
+// slow at the time.
 func findStalls(ctx context.Context, o options, bare, t *target) error {
 	ctx = measure.Timeout(ctx, o.stalls)
 	probe, err := os.Create(filepath.Join(t.dir, "probe"))
@@ -107,8 +107,8 @@ func findStalls(ctx context.Context, o options, bare, t *target) error {
 	return nil
 }
 
-// sendAtRate sends requests until the context ends, and reports each when it ends. Clients time it
-// from when it was due.
+// sendAtRate sends requests until the context ends, and reports each one when it ends, with the
+// time at which it was due.
 func sendAtRate(
 	ctx context.Context, t *target, rate int, path func(*rand.Rand) string, report func(path string, status int, due time.Time),
 ) {
@@ -135,7 +135,7 @@ func sendAtRate(
 	clients.Wait()
 }
 
-// importRepeatedly imports other labels again and again.
+// importRepeatedly imports different labels every importInterval until the context ends.
 func importRepeatedly(ctx context.Context, t *target, to *timeline) {
 	for seed := 2; ctx.Err() == nil; seed++ {
 		start := time.Now()
