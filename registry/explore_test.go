@@ -114,7 +114,8 @@ func (w *world) checkImages(t *testing.T, got registry.ExploreResult) {
 	}
 }
 
-// TestExportColas checks that only the dashboard exports labels, with up to MaxExport in one charge.
+// TestExportColas checks that only the dashboard can export labels, up to MaxExport of them in one
+// charge.
 func TestExportColas(t *testing.T) {
 	w := mustWorld(t, 1_200)
 	c := w.mustHolder(t, "export@example.com", cola.TierFree)
@@ -266,7 +267,7 @@ func TestLabelPage(t *testing.T) {
 func TestFreeDashboardRequests(t *testing.T) {
 	w, b := mustBlind(t, 100)
 	holder := w.mustHolder(t, "window@example.com", cola.TierFree)
-	program := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: "program"}).ID)
+	client := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: "client"}).ID)
 	id := w.index.View().Search(cola.ColaSearch{PerPage: 1}).Rows[0].TTBID.String()
 	free, metered := freeRequests(t, w, holder, id), meteredRequests(t, w, id)
 	try := func(when string) {
@@ -287,10 +288,10 @@ func TestFreeDashboardRequests(t *testing.T) {
 			}
 		}
 	}
-	if _, err := w.Admit(t.Context(), program); err != nil {
+	if _, err := w.Admit(t.Context(), client); err != nil {
 		t.Fatalf("API request after nine dashboard requests: error = %v", err)
 	}
-	try("with a full window") // even if no request has been rejected yet
+	try("at the rate limit") // even if no request has been rejected yet
 	reads := b.reads.Load()
 	for range 2 {
 		for name, do := range metered {
@@ -303,11 +304,11 @@ func TestFreeDashboardRequests(t *testing.T) {
 		t.Errorf("rejected requests read resubmissions %d times, want at most 1", more)
 	}
 	for name, do := range free {
-		if _, err := do(program); code(err) != cola.CodeQuotaExceeded {
+		if _, err := do(client); code(err) != cola.CodeQuotaExceeded {
 			t.Errorf("%s from the API: error = %v, want quota_exceeded", name, err)
 		}
 	}
-	try("after refusals")
+	try("after rejections")
 }
 
 // request makes one request as a caller.
@@ -356,7 +357,7 @@ func freeRequests(t *testing.T, w *world, holder cola.Caller, id string) map[str
 func meteredRequests(t *testing.T, w *world, id string) map[string]request {
 	t.Helper()
 	return map[string]request{
-		"a search that finds nothing": func(c cola.Caller) (cola.QuotaState, error) {
+		"a search without results": func(c cola.Caller) (cola.QuotaState, error) {
 			_, state, err := w.Explore(t.Context(), c, cola.SearchParams{Q: "nothinglikethis"})
 			return state, err
 		},

@@ -49,7 +49,8 @@ func TestProjected(t *testing.T) {
 	}
 }
 
-// TestSpans checks that the steps of a span are consecutive and end today or with the current month.
+// TestSpans checks that the steps of a span are consecutive and end today or with the current
+// month.
 func TestSpans(t *testing.T) {
 	for span, want := range map[UsageSpan]struct {
 		steps       int
