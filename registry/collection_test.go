@@ -130,7 +130,7 @@ func TestCollectionOutage(t *testing.T) {
 	}
 }
 
-// TestCollectionState checks the state of the collectors at the time limits.
+// TestCollectionState checks the state of the collectors around the time limits.
 func TestCollectionState(t *testing.T) {
 	w := mustWorldOf(t, 0, func(o *registry.Options) { o.Operators = []string{operator} })
 	ops := w.mustHolder(t, operator, cola.TierFree)

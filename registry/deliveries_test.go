@@ -171,7 +171,7 @@ func TestSecretRotation(t *testing.T) {
 		before = got.Secret.V
 	}
 	if _, _, err := w.RotateSecret(t.Context(), c, w.mustOwn(t, c).UUID); code(err) != cola.CodeValidation {
-		t.Errorf("RotateSecret of an email destination: error = %v, want validation_error", err)
+		t.Errorf("RotateSecret for an email destination: error = %v, want validation_error", err)
 	}
 }
 

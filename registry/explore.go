@@ -142,7 +142,7 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 }
 
 // brandLabels counts the labels of a brand across all dates, like a search for it. It returns 0 for
-// a brand that no search can express. The count isn't charged separately, because free suggestions
+// a brand that a search can't express. The count isn't charged separately, because free suggestions
 // also include it.
 func (s *Service) brandLabels(view *search.View, brand string) int {
 	value, ok := cola.QuoteBrand(brand)
@@ -225,7 +225,7 @@ func (s *Service) neighbors(
 	return before, after, err
 }
 
-// chainLinks returns labels as links of a chain, oldest first.
+// chainLinks returns labels as links in a chain, oldest first.
 func chainLinks(view *search.View, ids []cola.TTBID) []ChainLink {
 	slices.SortFunc(ids, func(a, b cola.TTBID) int { return cmp.Compare(chronological(a), chronological(b)) })
 	chain := make([]ChainLink, len(ids))

@@ -48,7 +48,7 @@ func mustBlind(t *testing.T, labels int) (*world, blind) {
 }
 
 // TestExploreSearch checks that the page and charge match those of a search, that each facet count
-// matches a search with that value, and that the images are those of the labels.
+// matches a search with that value, and that the images belong to the labels.
 func TestExploreSearch(t *testing.T) {
 	w := mustWorld(t, 2_000)
 	c, same := w.mustHolder(t, "explore@example.com", cola.TierPro), w.mustHolder(t, "search@example.com", cola.TierPro)
@@ -243,7 +243,7 @@ func TestLabelPage(t *testing.T) {
 		BrandName: `"` + page.Label.BrandName + `"`, DateRange: cola.AllDates, PerPage: cola.Some(1),
 	})
 	if err != nil || page.BrandLabels < 1 || page.BrandLabels != ofBrand.Pagination.Total {
-		t.Errorf("%d labels of the brand, %v, want %d, as in a search", page.BrandLabels, err, ofBrand.Pagination.Total)
+		t.Errorf("BrandLabels = %d, %v, want %d, as in a search", page.BrandLabels, err, ofBrand.Pagination.Total)
 	}
 	for _, missing := range []string{"", "99999999999999", "x", "<script>", "\x00", strings.Repeat("9", 5_000)} {
 		page, state, err := w.LabelPage(t.Context(), c, missing)

@@ -273,7 +273,7 @@ func TestRejectedRotations(t *testing.T) {
 	holder := w.mustHolder(t, "no@example.com", cola.TierFree)
 	expired := w.mustCreateKey(t, holder, registry.KeyParams{Name: "expired", Expires: cola.NewDate(2026, 11, 21)})
 	w.advance(48 * time.Hour)
-	revoked, valid := w.mustCreateKey(t, holder, registry.KeyParams{Name: "revoked"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "holds"})
+	revoked, valid := w.mustCreateKey(t, holder, registry.KeyParams{Name: "revoked"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "valid"})
 	if _, err := w.RevokeKey(t.Context(), holder, revoked.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestRejectedRotations(t *testing.T) {
 		{"revoked", revoked.ID, "1 day", cola.CodeNotActive, "new key"},
 		{"no overlap", valid.ID, "", cola.CodeValidation, "overlap"},
 		{"another overlap", valid.ID, "2 days", cola.CodeValidation, "overlap"},
-		{"no key", valid.ID + 1, "none", cola.CodeNotFound, "API key"},
+		{"unknown key", valid.ID + 1, "none", cola.CodeNotFound, "API key"},
 	} {
 		created, _, err := w.RotateKey(t.Context(), holder, tt.id, registry.KeyRotationParams{Overlap: tt.overlap})
 		if code(err) != tt.want || !strings.Contains(err.Error(), tt.message) || created.Secret != "" {

@@ -308,7 +308,7 @@ func unknownFieldNotes(view *search.View, q *cola.Query) (notes []string) {
 	return notes
 }
 
-// unknownFields yields the filters of a field that is unknown for some labels.
+// unknownFields yields the filters on a field that is unknown for some labels.
 func unknownFields(noun string) iter.Seq[*cola.Filter] {
 	return func(yield func(*cola.Filter) bool) {
 		for f := range cola.Filters() {

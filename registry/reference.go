@@ -182,7 +182,7 @@ func (s *Service) ProductionReports(
 	return list, state, nil
 }
 
-// otherValues returns a note on each filter without which some rows would match. The note lists the
+// otherValues returns a note on each filter whose removal would let rows match. The note lists the
 // values in those rows.
 func otherValues(rows []cola.ProductionReport, q cola.ProductionReportSearch) (notes []string) {
 	for _, f := range []struct {

@@ -269,7 +269,7 @@ func TestSamplesHang(t *testing.T) {
 	}
 }
 
-// TestSamplesWithoutLabels checks that the samples of an empty registry are computed again after a
+// TestSamplesWithoutLabels checks that the samples of an empty registry are recomputed after a
 // minute, and that there are none before the index is built.
 func TestSamplesWithoutLabels(t *testing.T) {
 	w := mustWorld(t, 0)

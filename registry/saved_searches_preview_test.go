@@ -179,7 +179,7 @@ func TestSavedSearchNames(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "roll@example.com", cola.TierPro)
 	other := w.mustWriter(t, "other@example.com", cola.TierPro)
-	w.mustSave(t, other, alert("Of another account"))
+	w.mustSave(t, other, alert("Another account's"))
 	var names []string
 	for i := range 3 {
 		created := w.mustSave(t, c, alert(fmt.Sprint("Search ", i))).Search

@@ -105,5 +105,5 @@ func countGroups(view *search.View, q cola.CountSearch) (found search.GroupCount
 	return found, tied
 }
 
-// recordsOf returns the list records that a number of groups costs.
+// recordsOf returns the number of list records that groups cost.
 func recordsOf(groups int) int { return (groups + cola.GroupsPerRecord - 1) / cola.GroupsPerRecord }

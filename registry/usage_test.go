@@ -55,7 +55,7 @@ func checkSums(t *testing.T, r registry.UsageReport) {
 	}
 }
 
-// mustSpend searches for a number of labels and reads one.
+// mustSpend searches for the given number of labels and reads one.
 func (w *world) mustSpend(t *testing.T, c cola.Caller, labels int) {
 	t.Helper()
 	found := w.newest(t, c, cola.SearchParams{PerPage: cola.Some(labels), ApprovalDateFrom: cola.NewDate(2005, 1, 1)})

@@ -408,7 +408,7 @@ func suggestClasses(g *synthetic) []class {
 	}
 	for _, field := range []string{cola.SuggestCategory, cola.SuggestOrigin, cola.SuggestClass, cola.SuggestAppellation} {
 		first := suggest(field, letters(1)...)
-		all = append(all, class{"suggest: " + field + ", first of a view", func(v *View, i int) int {
+		all = append(all, class{"suggest: " + field + ", first in a view", func(v *View, i int) int {
 			v.suggestions = &suggestionCache{}
 			return first(v, i)
 		}}, class{"suggest: " + field, first})
