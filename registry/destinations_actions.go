@@ -113,12 +113,11 @@ func (s *Service) unserved(kind, address string) error {
 	return nil
 }
 
-// ResendConfirmation asks the recipient of a destination again to confirm it. It sends another
-// challenge to an endpoint, or another email to the owner of an address who has not agreed or has
-// unsubscribed. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
-// CodeNotFound if the destination is missing or belongs to another account, with CodeValidation if
-// the destination needs no confirmation, and with CodeQuotaExceeded if a limit on confirmation
-// requests is reached.
+// ResendConfirmation sends another request to confirm a destination: a new challenge to an
+// endpoint, or an email to the owner of an address who has not agreed or has unsubscribed. It is
+// free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
+// destination is missing or belongs to another account, with CodeValidation if the destination
+// needs no confirmation, and with CodeQuotaExceeded if a limit on confirmation requests is reached.
 func (s *Service) ResendConfirmation(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.Delivery, cola.QuotaState, error) {

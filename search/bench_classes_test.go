@@ -43,9 +43,9 @@ func letters(n int) (all []string) {
 	return all
 }
 
-// edged returns the strings with a prefix and a suffix.
-func edged(before string, of []string, after string) []string {
-	out := slices.Clone(of)
+// surround adds a prefix and a suffix to each string.
+func surround(before string, words []string, after string) []string {
+	out := slices.Clone(words)
 	for i := range out {
 		out[i] = before + out[i] + after
 	}
@@ -53,8 +53,8 @@ func edged(before string, of []string, after string) []string {
 }
 
 // hyphenated returns the strings with hyphens in place of spaces.
-func hyphenated(of []string) []string {
-	out := slices.Clone(of)
+func hyphenated(words []string) []string {
+	out := slices.Clone(words)
 	for i := range out {
 		out[i] = strings.ReplaceAll(out[i], " ", "-")
 	}
@@ -130,17 +130,17 @@ func (a *samples) texts() []class {
 		{"text: three words, default window", search(func(s *cola.ColaSearch, i int) {
 			s.Text, s.From = a.pairs[i%len(a.pairs)]+" wine", a.today.AddDays(-365)
 		})},
-		{"text: phrase of common words", searchText(edged(`"`, a.pairs, `"`)...)},
-		{"text: plurals of common words", searchText(edged("", a.common, "s")...)},
+		{"text: phrase of common words", searchText(surround(`"`, a.pairs, `"`)...)},
+		{"text: plurals of common words", searchText(surround("", a.common, "s")...)},
 		{"text: hyphenated common words", searchText(hyphenated(a.pairs)...)},
 		{"text: long chain of hyphens", searchText(strings.Join(a.common[:20], "-"), "table-red-wine-"+a.common[0])},
-		{"text: space for an apostrophe", searchText(slices.Concat(edged("d ", a.common, ""), edged("", a.common, " s"))...)},
+		{"text: space for an apostrophe", searchText(slices.Concat(surround("d ", a.common, ""), surround("", a.common, " s"))...)},
 		{"text: misspelled word", func(v *View, i int) int { return len(v.NearestWord(a.common[i%len(a.common)] + "x")) }},
 		{"text: dense phrases", searchText(`"table red"`, `"red wine"`, `"table red wine"`, `"cabernet sauvignon"`, `"wine red"`,
 			`"straight bourbon"`, `"red w*"`, `"cabernet s*"`)},
-		{"text: 1-character prefix", searchText(edged("", letters(1), "*")...)},
-		{"text: 2-character prefix", searchText(edged("", letters(2), "*")...)},
-		{"text: 3-character prefix", searchText(edged("", letters(3), "*")...)},
+		{"text: 1-character prefix", searchText(surround("", letters(1), "*")...)},
+		{"text: 2-character prefix", searchText(surround("", letters(2), "*")...)},
+		{"text: 3-character prefix", searchText(surround("", letters(3), "*")...)},
 		{
 			"text: prefixes of common words, digits",
 			searchText("vine*", "brew*", "cabe*", "chat*", "1*", "2*", "19*", "20*", "201*", "2015*", "0500*", "15*"),
@@ -168,8 +168,8 @@ func (a *samples) brands() []class {
 		{"brand: random word", brand(a.g.words...)},
 		{"brand: with a space", brand(a.spaced...)},
 		{"brand: words with a space", brand(a.pairs...)},
-		{"brand: plurals", brand(edged("", a.pairs, "s")...)},
-		{"brand: plurals of one word", brand(edged("", a.common, "s")...)},
+		{"brand: plurals", brand(surround("", a.pairs, "s")...)},
+		{"brand: plurals of one word", brand(surround("", a.common, "s")...)},
 		{"brand: whole", search(func(s *cola.ColaSearch, i int) { s.BrandName = `"` + a.label(i).BrandName + `"` })},
 		{"brand: punctuation", brand("o'", "d'or", "st.", "a.b", "é", "&", "/")},
 	}
@@ -398,7 +398,7 @@ func suggestClasses(g *synthetic) []class {
 		{"suggest: brand, a common word", suggest(cola.SuggestBrand, common...)},
 		{"suggest: brand, two words", suggest(cola.SuggestBrand, ends...)},
 		{"suggest: brand, random word", suggest(cola.SuggestBrand, g.words...)},
-		{"suggest: brand, connector", suggest(cola.SuggestBrand, edged("", common, " a")...)},
+		{"suggest: brand, connector", suggest(cola.SuggestBrand, surround("", common, " a")...)},
 		{"suggest: company, 1 letter", suggest(cola.SuggestCompany, letters(1)...)},
 		{"suggest: company, a common word", suggest(cola.SuggestCompany, append(common, "llc", "inc", "company")...)},
 		{"suggest: company, random word", suggest(cola.SuggestCompany, g.words...)},
@@ -408,7 +408,7 @@ func suggestClasses(g *synthetic) []class {
 	}
 	for _, field := range []string{cola.SuggestCategory, cola.SuggestOrigin, cola.SuggestClass, cola.SuggestAppellation} {
 		first := suggest(field, letters(1)...)
-		all = append(all, class{"suggest: " + field + ", first of a view", func(v *View, i int) int {
+		all = append(all, class{"suggest: " + field + ", first in a view", func(v *View, i int) int {
 			v.suggestions = &suggestionCache{}
 			return first(v, i)
 		}}, class{"suggest: " + field, first})
