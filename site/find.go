@@ -154,7 +154,7 @@ func hits(list []word, terms []term) (n int) {
 	return n
 }
 
-// cut returns the text from a word on, at most maxExcerpt bytes long without the ellipses.
+// cut returns the text starting at start, at most maxExcerpt bytes long without the ellipses.
 func cut(text string, start int) string {
 	if start < maxExcerpt/3 {
 		start = 0

@@ -39,8 +39,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestQuestions checks what developers find first. Results in the first three suffice if several pages
-// answer a question.
+// TestQuestions checks what developers find first. A result in the top three suffices if several
+// pages answer a question.
 func TestQuestions(t *testing.T) {
 	s := newTestServer()
 	const first, top = 1, 3
@@ -105,7 +105,7 @@ func TestRanking(t *testing.T) {
 		{Area: areaReference, Page: "Labels", Title: "brand_first_seen_from", Path: "param", text: "Date of the first label."},
 		{Area: areaOperators, Page: "Operations", Title: "Backup", Path: "backup", text: "Copy the SQLite file; see signature."},
 		{Area: areaGuides, Page: "Keys", Title: "Backup", Path: "keys", text: "Keep a copy."},
-		{Area: areaGuides, Page: "Search", Title: "Corrected names", Path: "corrected", text: "A typeface is corrected, too."},
+		{Area: areaGuides, Page: "Search", Title: "Corrected names", Path: "corrected", text: "A typeface is corrected too."},
 		{Area: areaReference, Page: "Objects", Title: "ColaSummary", Path: "object", text: "A label in a list."},
 		{Area: areaGuides, Page: "Data", Title: "Cola summary", Path: "summary", text: "The cola summary of a label."},
 		{Area: areaOperators, Page: "Operations", Title: "Browsers", Path: "cors", text: "Any origin is allowed (CORS) for each type."},
@@ -236,8 +236,8 @@ func TestLongSearch(t *testing.T) {
 	}
 }
 
-// TestSearchLimit checks that a client can send only a few searches at once, and always open the empty
-// search.
+// TestSearchLimit checks that a client can send only a few searches at once, but can always open
+// the empty search.
 func TestSearchLimit(t *testing.T) {
 	h := newTestServer().routes()
 	for range sampleBurst {

@@ -27,7 +27,7 @@ const (
 	areaAccount   = "Account" // pages outside the documentation
 )
 
-// areaWeight puts results for users of the service above those for assistants, and these above those
+// areaWeight ranks results for users of the service first, then those for assistants, then those
 // for the service's operators.
 func areaWeight(area string) float64 {
 	switch area {
@@ -56,8 +56,9 @@ const (
 	minStem   = 4 // characters that all forms of a word share
 )
 
-// isSmall reports whether a word says little about the subject of a question. Searches ignore it.
-func isSmall(key string) bool {
+// isStopWord reports whether a word says little about the subject of a question. Searches ignore
+// stop words.
+func isStopWord(key string) bool {
 	switch key {
 	case "a", "an", "and", "any", "are", "at", "be", "by", "can", "do", "doe", "for", "from", "get", "have", "how", "i", "if",
 		"in", "is", "it", "many", "me", "mean", "much", "my", "of", "on", "or", "should", "that", "the", "there", "thi", "this", "to",
@@ -67,7 +68,8 @@ func isSmall(key string) bool {
 	return false
 }
 
-// isEnding reports whether words that differ only in such endings are forms of the same word.
+// isEnding reports whether s is a word ending, or empty. Words that differ only in their endings
+// are forms of the same word.
 func isEnding(s string) bool {
 	switch s {
 	case "", "able", "al", "ation", "e", "ed", "er", "ication", "ied", "ing", "ion", "or", "y", "ying":
@@ -87,7 +89,7 @@ type index struct {
 	pairs   map[string]counts // by the key of a pair
 }
 
-// counts are the weights of a word in entries, by their number.
+// counts are the weights of a word, by entry number.
 type counts map[int]float64
 
 // add adds an entry.
@@ -137,7 +139,7 @@ type word struct {
 	from, to int // in the text
 }
 
-// synonym returns the word that stands for all words for the same thing, by key.
+// synonym returns the key that a group of synonyms shares.
 func synonym(key string) string {
 	switch key {
 	case "tier":
@@ -192,7 +194,7 @@ func words(text string) (list []word) {
 // pairMark starts the key of two adjacent words, which match a single one: "look up" for lookup.
 const pairMark = "+"
 
-// withPairs inserts a word for each two adjacent words, before the first.
+// withPairs inserts a word for each pair of adjacent words, before the first of them.
 func withPairs(list []word) (all []word) {
 	for i, w := range list {
 		if i+1 < len(list) && list[i+1].from > w.to {
@@ -236,11 +238,11 @@ type match struct {
 	weight float64 // of these terms in the entry
 }
 
-// terms returns the words of a query, without small ones unless there are no others.
+// terms returns the words of a query, without stop words unless there are no others.
 func (x *index) terms(query string) (terms []term) {
 	list := x.withCompounds(words(query))
-	if slices.ContainsFunc(list, func(w word) bool { return !isSmall(w.key) }) {
-		list = slices.DeleteFunc(list, func(w word) bool { return isSmall(w.key) })
+	if slices.ContainsFunc(list, func(w word) bool { return !isStopWord(w.key) }) {
+		list = slices.DeleteFunc(list, func(w word) bool { return isStopWord(w.key) })
 	}
 	for _, w := range list[:min(len(list), maxWords)] {
 		terms = append(terms, term{text: query[w.from:w.to], key: w.key})
@@ -248,11 +250,11 @@ func (x *index) terms(query string) (terms []term) {
 	return terms
 }
 
-// withCompounds joins a word with a small one after it if the documentation writes them as one: "back up"
-// for backup.
+// withCompounds joins a word with the stop word after it if the documentation writes them as one:
+// "back up" for backup.
 func (x *index) withCompounds(list []word) []word {
 	for i := 1; i < len(list); i++ {
-		if key := list[i-1].key + list[i].key; isSmall(list[i].key) && x.words[key] != nil {
+		if key := list[i-1].key + list[i].key; isStopWord(list[i].key) && x.words[key] != nil {
 			list = slices.Replace(list, i-1, i+1, word{key, list[i-1].from, list[i].to})
 		}
 	}
@@ -295,7 +297,7 @@ func (x *index) idf(n int) float64 {
 	return math.Log(1 + float64(len(x.entries))/float64(1+n))
 }
 
-// coverage returns the share of a query that an entry contains, by the rarity of the words.
+// coverage returns the share of a query that an entry contains, weighting words by rarity.
 func (m match) coverage(terms []term) float64 {
 	covered, total := 0.0, 0.0
 	for i, t := range terms {
@@ -317,8 +319,8 @@ func (m match) missing(terms []term) (words []string) {
 	return words
 }
 
-// score returns the rank of an entry: by the words that it contains, its title and its area. phrase
-// is what phraseOf returns for the query.
+// score returns the score of an entry, based on the words it contains, its title and its area.
+// phrase is the query as phraseOf returns it.
 func (x *index) score(n int, m match, terms []term, phrase string) float64 {
 	score := m.weight * m.coverage(terms) * (1 + x.titleMatch(n, terms)) * areaWeight(x.entries[n].Area)
 	if m.whole == 0 {
@@ -333,8 +335,8 @@ func (x *index) score(n int, m match, terms []term, phrase string) float64 {
 	return score
 }
 
-// titleMatch returns how similar a title is to a query, from 0 to 1: the Dice coefficient of their words
-// by rarity.
+// titleMatch returns how similar a title is to a query, from 0 to 1: the Dice coefficient of their
+// words, weighted by rarity.
 func (x *index) titleMatch(n int, terms []term) float64 {
 	title := withPairs(x.titles[n])
 	shared, total := 0.0, 0.0
@@ -345,7 +347,7 @@ func (x *index) titleMatch(n int, terms []term) float64 {
 		}
 	}
 	for _, w := range x.titles[n] {
-		if !isSmall(w.key) {
+		if !isStopWord(w.key) {
 			total += x.idf(len(x.words[w.key]))
 		}
 	}
