@@ -179,11 +179,11 @@ func confirmLongestWait(t *testing.T, st store.Store, _ *clock) {
 		MaxPerAddress: noLimit,
 	}
 	mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)))
-	checkConfirmLimit(t, "account limit waits longer",
+	checkConfirmLimit(t, "longer wait for the account limit",
 		confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)), store.LimitPerAccount,
 		24*time.Hour)
 	limits.RepeatWindow = 25 * time.Hour
-	checkConfirmLimit(t, "repeat window waits longer",
+	checkConfirmLimit(t, "longer wait for the repeat window",
 		confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)), store.LimitRepeats,
 		25*time.Hour)
 }
