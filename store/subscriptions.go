@@ -49,7 +49,7 @@ func (s SubscriptionState) Renews() bool { return s.Live() && s.EndsAt.IsZero() 
 // Subscriptions stores the Stripe customers of accounts.
 type Subscriptions interface {
 	// AddCustomer records an account's customer, and returns the account's record. If the account
-	// has a customer already, AddCustomer changes nothing. It fails with ErrNotFound if the account
+	// already has a customer, AddCustomer changes nothing. It fails with ErrNotFound if the account
 	// does not exist, and with ErrExists if another account has the customer.
 	AddCustomer(ctx context.Context, account cola.AccountID, customer string) (Subscription, error)
 	// RemoveCustomer removes a customer that was deleted in Stripe. If its subscription granted a

@@ -17,7 +17,7 @@ func testEmailedLinks(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"account", emailedLinkToAccount},
 		{"sign-up", emailedLinkSignUp},
-		{"account created in between", emailedLinkAccountCreated},
+		{"account created after the link", emailedLinkAccountCreated},
 		{"expiry", emailedLinkExpiry},
 		{"limits", emailedLinkLimits},
 		{"limits with concurrent requests", concurrentEmailedLinks},

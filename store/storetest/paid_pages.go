@@ -126,7 +126,7 @@ func voidPaidPage(t *testing.T, st store.Store, _ *clock) {
 }
 
 // voidReloadedPage checks that rows shown in a reload stay charged when the batch that charged for
-// them is voided, because they would be free otherwise.
+// them is voided, because otherwise they would be free.
 func voidReloadedPage(t *testing.T, st store.Store, _ *clock) {
 	p := mustPayer(t, st, "a@example.com")
 	id, entries, _ := p.load("one", 20)
@@ -173,7 +173,8 @@ func voidPageAndReload(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// concurrentVoidAndReload checks that every shown row is charged once, whichever comes first.
+// concurrentVoidAndReload checks that every shown row is charged once, whether the void or the
+// reload comes first.
 func concurrentVoidAndReload(t *testing.T, st store.Store, _ *clock) {
 	p := mustPayer(t, st, "a@example.com")
 	for range 20 { // each page is distinct: usage grows
