@@ -253,8 +253,8 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// TestCancelAnotherClientsCall checks that a cancellation does not affect another client's call with
-// the same ID. IDs are unique only within a client.
+// TestCancelAnotherClientsCall checks that a cancellation does not affect another client's call
+// with the same ID. IDs are unique only within a client.
 func TestCancelAnotherClientsCall(t *testing.T) {
 	f := newFake()
 	f.wait = true
@@ -357,8 +357,8 @@ func TestClientDisconnect(t *testing.T) {
 	}
 }
 
-// TestLogLines checks the log line of each kind of message. Its labels come from fixed lists, and it
-// never contains the arguments.
+// TestLogLines checks the log line of each kind of message. Its labels come from fixed lists, and
+// it never contains the arguments.
 func TestLogLines(t *testing.T) {
 	tests := []struct {
 		body string

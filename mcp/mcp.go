@@ -3,8 +3,8 @@
 //
 // One table defines the tools and their documentation. A tool decodes its arguments into the same
 // parameters as the REST API and calls the same method of package registry, so the two behave the
-// same. mcp-go implements the protocol itself. This package implements the parts that must not depend
-// on mcp-go: authentication, strict parsing, charging and error messages.
+// same. mcp-go implements the protocol itself. This package implements the parts that must not
+// depend on mcp-go: authentication, strict parsing, charging and error messages.
 //
 // The server is stateless: no sessions, no streams, and no per-process state except the message
 // limits. Results are small, because an assistant reads the whole result. Label text is untrusted
@@ -46,8 +46,8 @@ var endpoints = []string{Path, ReadOnlyPath, ChatGPTPath}
 // implements it. Every method except Standing, Suggest, Rows and Vocabulary counts toward the
 // caller's rate limit. Methods return the quota state even with an error, if it is known.
 type Service interface {
-	// Standing returns the quota state for messages that don't count toward any limit, and checks the
-	// credential.
+	// Standing returns the quota state for messages that don't count toward any limit, and checks
+	// the credential.
 	Standing(context.Context, cola.Caller) (cola.QuotaState, error)
 	// Admit counts a free request toward the rate limit.
 	Admit(context.Context, cola.Caller) (cola.QuotaState, error)

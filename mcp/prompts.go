@@ -109,8 +109,8 @@ func addPrompt[P any](
 // maxPromptText is the maximum length of a prompt's argument in characters, as in a search.
 const maxPromptText = 200
 
-// checkPromptTexts trims arguments and reports those that can't be used in a search. Arguments become
-// part of the text for a model, so they must be one line of visible text.
+// checkPromptTexts trims arguments and reports those that can't be used in a search. Arguments
+// become part of the text for a model, so they must be one line of visible text.
 func checkPromptTexts(values []params.Value, required []string, problems *cola.Problems) {
 	for i := range values {
 		values[i].Text = strings.TrimSpace(values[i].Text)

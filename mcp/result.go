@@ -155,8 +155,8 @@ func (f *rowLimiter[T]) noteTruncation(a *toolResult, given int, state cola.Quot
 	}
 }
 
-// putPage writes a page of a list without a cursor. rows is the plural of the records' name, and call
-// describes the call for the next page, without the page number.
+// putPage writes a page of a list without a cursor. rows is the plural of the records' name, and
+// call describes the call for the next page, without the page number.
 func (f *rowLimiter[T]) putPage(
 	a *toolResult, page []T, at cola.Pagination, state cola.QuotaState, rows, call string,
 ) {

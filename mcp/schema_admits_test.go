@@ -106,8 +106,8 @@ func TestSchemaAcceptedValues(t *testing.T) {
 	}
 }
 
-// drawn is an argument's value in two forms: one that the schema allows, and another that the server
-// also accepts.
+// drawn is an argument's value in two forms: one that the schema allows, and another that the
+// server also accepts.
 type drawn struct{ strict, lenient any }
 
 type absent struct{}

@@ -96,8 +96,8 @@ func TestToolDescriptions(t *testing.T) {
 }
 
 // checkStrict checks that an object and its nested objects accept only described properties. It
-// skips the filters of update_saved_search, which only create_saved_search describes. The properties
-// in undescribed, and no others, lack a description.
+// skips the filters of update_saved_search, which only create_saved_search describes. The
+// properties in undescribed, and no others, lack a description.
 func checkStrict(t *testing.T, name string, input map[string]any, undescribed []string) {
 	t.Helper()
 	if input["additionalProperties"] != false || input["type"] == nil {

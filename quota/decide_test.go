@@ -333,7 +333,8 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// TestDeletionRequested checks that requests of an account that will be deleted fail with the time.
+// TestDeletionRequested checks that requests of an account that will be deleted fail, and that the
+// error has the deletion time.
 func TestDeletionRequested(t *testing.T) {
 	state := account(cola.TierStarter, cola.Used{})
 	state.Suspended, state.DeletesAt = "It will be deleted.", noon.Add(time.Hour)
@@ -341,7 +342,7 @@ func TestDeletionRequested(t *testing.T) {
 	var rejection *cola.Error
 	if !errors.As(outcomes[0].err, &rejection) || !cola.IsDeletionRequested(rejection) ||
 		rejection.Details[cola.DetailDeletesAt] != state.DeletesAt.Format(time.RFC3339) || rejection.Details["reason"] == nil {
-		t.Errorf("error = %#v, want account_suspended with the time of the deletion", outcomes[0].err)
+		t.Errorf("error = %#v, want account_suspended with the deletion time", outcomes[0].err)
 	}
 	if diff := cmp.Diff(store.Entry{Account: 7}, entry); diff != "" {
 		t.Errorf("entry (-want +got):\n%s", diff)

@@ -10,8 +10,8 @@ type PlanLink struct {
 }
 
 // NewPlanLink returns the button of a plan. If account holders can change their own plan (billing),
-// the button of a paid plan returns to the plans page after sign-in. Otherwise, only the operator can
-// assign paid plans, and the button leads to the operator's contact.
+// the button of a paid plan returns to the plans page after sign-in. Otherwise, only the operator
+// can assign paid plans, and the button leads to the operator's contact.
 func NewPlanLink(t cola.Tier, billing bool, o Operator) PlanLink {
 	switch {
 	case t == cola.TierFree:
