@@ -54,7 +54,7 @@ func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.Acc
 		}
 	}
 	out.WriteString(`,"complete":true}` + "\n")
-	return out.Flush() // reports earlier errors, too
+	return out.Flush() // also reports earlier errors
 }
 
 // ExportAccount exports the data of the caller's account, even if its deletion was requested; see the
@@ -92,8 +92,8 @@ func exportRead[T any](e *export, read func(ctx context.Context) ([]T, error)) (
 	return rows, err
 }
 
-// section writes the rows of pages as an array. next returns a page; the section ends with an empty
-// one.
+// section writes the rows of all pages as an array. next returns the next page, which is empty
+// after the last one.
 func section[T, R any](e *export, name string, next func(ctx context.Context) ([]T, error), row func(T) R) error {
 	e.out.WriteString(`,"` + name + `":[`)
 	for n := 0; ; {
@@ -129,7 +129,7 @@ func once[T any](read func(ctx context.Context) ([]T, error)) func(context.Conte
 	}
 }
 
-// pages returns the pages of a list with offsets.
+// pages returns the pages of a list that is read by offset.
 func pages[T any](read func(ctx context.Context, offset int) ([]T, int, error)) func(context.Context) ([]T, error) {
 	offset := 0
 	return func(ctx context.Context) ([]T, error) {
@@ -163,7 +163,7 @@ func (e *export) account() error {
 	})
 }
 
-// subscription writes the account's customer and subscription at Stripe, or null.
+// subscription writes the account's Stripe customer and subscription, or null.
 func (e *export) subscription() error {
 	found, err := exportRead(e, func(ctx context.Context) ([]store.Subscription, error) {
 		s, err := e.st.SubscriptionOf(ctx, e.id)
