@@ -36,11 +36,11 @@ type ExportStore interface {
 // exportPage is the number of records that are read at once.
 const exportPage = 500
 
-// ExportAccount writes everything that is stored about an account as one JSON object, except
-// secrets, the labels that its searches found, because reading those is charged, and the messages
-// that it was sent, because they contain labels. It reads a page of records at a time, so it needs
-// little memory and holds no transaction open. The last field, complete, is true; an export that
-// failed lacks it and is not valid JSON.
+// ExportAccount writes all stored data about an account as one JSON object, except secrets, the
+// labels that its searches found (reading those is charged), and the messages sent to it (they
+// contain labels). It reads a page of records at a time, so it needs little memory and holds no
+// transaction open. The last field, complete, is true; a failed export lacks it and is not valid
+// JSON.
 func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.AccountID, now time.Time) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	e := &export{ctx: ctx, st: st, id: id, now: now.UTC(), out: out, json: json.NewEncoder(out)}

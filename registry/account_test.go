@@ -182,7 +182,7 @@ func TestManagementAccess(t *testing.T) {
 	if _, err := w.EndSignIn(t.Context(), ended, ended.Credential.ID); err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]cola.Caller{"signed out": ended, "another's sign-in": foreign} {
+	for name, c := range map[string]cola.Caller{"signed out": ended, "another account's sign-in": foreign} {
 		for call, result := range managing(t.Context(), w.Service, c, on) {
 			if code(result.err) != cola.CodeUnauthorized {
 				t.Errorf("%s: %s = %v, want unauthorized", name, call, result.err)

@@ -84,8 +84,9 @@ func RequestID(next http.Handler) http.Handler {
 	})
 }
 
-// Begin returns the context of a request with an event, and sets the headers of every response. It is
-// RequestID for middleware that also changes the context, because each change copies the request.
+// Begin returns the request's context with an event, and sets the headers that every response has.
+// Middleware that also changes the context calls Begin instead of using RequestID, because each
+// change copies the request.
 func Begin(w http.ResponseWriter, r *http.Request) context.Context {
 	id := r.Header.Get("X-Request-Id")
 	if !validRequestID(id) {

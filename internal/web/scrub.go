@@ -30,8 +30,8 @@ func mayHoldCredential(text string) bool {
 	return slices.ContainsFunc(credentialMarks, func(mark string) bool { return strings.Contains(text, mark) })
 }
 
-// secretNames are parts of the names of parameters that clients use to send credentials, in lower
-// case and without separators.
+// secretNames are substrings of parameter names that clients use to send credentials, in lower case
+// and without separators.
 var secretNames = []string{"apikey", "token", "secret", "password", "passwd", "authorization", "credential", "bearer", "jwt"}
 
 // isSecretName reports whether a parameter is meant for a credential.
