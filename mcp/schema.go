@@ -71,9 +71,8 @@ func argumentsOf(set *schemas.Set, t reflect.Type) (all []argument) {
 var shortened = strings.NewReplacer("; the example is a placeholder", "", " The example is a placeholder.", "",
 	" With multiple values, a label needs to match only one.", "")
 
-// inputSchema returns the schema of the arguments. It is strict, so that a client that validates
-// reports misspelled names itself, and short, because assistants pay for the tool list with every
-// call.
+// inputSchema returns the schema of the arguments. It is strict, so that validating clients catch
+// misspelled names, and short, because assistants pay for the tool list with every call.
 func (t *tool) inputSchema() json.RawMessage {
 	return mustJSON(append(object{{"type", "object"}}, closedObject(t.input)...))
 }
@@ -177,16 +176,16 @@ func mustJSON(v any) []byte {
 }
 
 // outputSchema describes the structured content of a tool: data, which is a record of one of the
-// types or a list of such records, and the members beside it. It names the fields of the records
-// but not their types, nor the fields of the other members. Assistants pay for the tool list with
-// every call, and the OpenAPI document has the rest.
-func outputSchema(list bool, beside []string, types ...reflect.Type) object {
+// types or a list of such records, and the other members. It names the fields of the records but
+// not their types, nor the fields of the other members. Assistants pay for the tool list with every
+// call, and the OpenAPI document has the rest.
+func outputSchema(list bool, others []string, types ...reflect.Type) object {
 	data := namedFields(types...)
 	if list {
 		data = object{{"type", "array"}, {"items", data}}
 	}
 	properties := object{{"notes", object{}}, {"data", data}}
-	for _, name := range beside {
+	for _, name := range others {
 		properties = append(properties, field{name, object{}})
 	}
 	return object{{"type", "object"}, {"properties", properties}, {"required", []string{"data"}}}

@@ -106,9 +106,9 @@ func TestSchemaAcceptedValues(t *testing.T) {
 	}
 }
 
-// drawn is an argument's value, once as the schema allows it and once in another form that the server
-// accepts.
-type drawn struct{ own, other any }
+// drawn is an argument's value in two forms: one that the schema allows, and another that the
+// server also accepts.
+type drawn struct{ strict, lenient any }
 
 type absent struct{}
 
@@ -120,8 +120,8 @@ func drawValue(t *rapid.T, a argument) drawn {
 	}
 	switch s.Type {
 	case huma.TypeObject:
-		own, other := drawObject(t, a.members)
-		return drawn{own, other}
+		strict, lenient := drawObject(t, a.members)
+		return drawn{strict, lenient}
 	case huma.TypeArray:
 		words := rapid.SliceOfNDistinct(rapid.SampledFrom(s.Items.Enum), 1, 3, rapid.ID[any]).Draw(t, a.name)
 		var list []string
@@ -165,23 +165,23 @@ func bound(given *float64, otherwise float64) float64 {
 }
 
 // drawObject draws arguments in both forms.
-func drawObject(t *rapid.T, members []argument) (own, other map[string]any) {
-	own, other = map[string]any{}, map[string]any{}
+func drawObject(t *rapid.T, members []argument) (strict, lenient map[string]any) {
+	strict, lenient = map[string]any{}, map[string]any{}
 	for _, a := range members {
 		if !a.required && rapid.Bool().Draw(t, "without "+a.name) {
 			continue
 		}
 		v := drawValue(t, a)
-		own[a.name] = v.own
-		if v.other != (any)(absent{}) {
-			other[a.name] = v.other
+		strict[a.name] = v.strict
+		if v.lenient != (any)(absent{}) {
+			lenient[a.name] = v.lenient
 		}
 	}
-	return own, other
+	return strict, lenient
 }
 
 // TestSchemaTypes checks that the schema allows arguments of its types, and that the server treats
-// their other forms in the same way.
+// their other forms the same way.
 func TestSchemaTypes(t *testing.T) {
 	validators := inputValidators(t)
 	for _, one := range toolsAt(ChatGPTPath) {
@@ -193,12 +193,12 @@ func TestSchemaTypes(t *testing.T) {
 		}
 		rapid.Check(t, func(rt *rapid.T) {
 			a, b := drawObject(rt, one.input)
-			own, other := encoded(t, a), encoded(t, b)
-			if err := validators[one.name].Validate(parsed(t, own)); err != nil {
-				rt.Fatalf("%s: schema rejects %s: %v", one.name, own, err)
+			strict, lenient := encoded(t, a), encoded(t, b)
+			if err := validators[one.name].Validate(parsed(t, strict)); err != nil {
+				rt.Fatalf("%s: schema rejects %s: %v", one.name, strict, err)
 			}
-			if got, want := ask(other), ask(own); got != want {
-				rt.Fatalf("%s %s returns\n%s\nbut %s returns\n%s", one.name, other, got, own, want)
+			if got, want := ask(lenient), ask(strict); got != want {
+				rt.Fatalf("%s %s returns\n%s\nbut %s returns\n%s", one.name, lenient, got, strict, want)
 			}
 		})
 	}

@@ -96,8 +96,8 @@ func TestToolDescriptions(t *testing.T) {
 }
 
 // checkStrict checks that an object and its nested objects accept only described properties. It
-// skips the filters of update_saved_search, which only create_saved_search describes. Exactly the
-// undescribed properties lack a description.
+// skips the filters of update_saved_search, which only create_saved_search describes. The
+// properties in undescribed, and no others, lack a description.
 func checkStrict(t *testing.T, name string, input map[string]any, undescribed []string) {
 	t.Helper()
 	if input["additionalProperties"] != false || input["type"] == nil {
@@ -121,7 +121,7 @@ func TestToolListSize(t *testing.T) {
 	for path, limit := range map[string]int{Path: 30 << 10, ReadOnlyPath: 24 << 10, ChatGPTPath: 32 << 10} {
 		n := len(rpc(t, at(path, mustServe(t, newFake(), io.Discard)), "tools/list", "{}").body)
 		if each := n / len(toolsAt(path)); n > limit || each > average {
-			t.Errorf("tools/list at %s has %d bytes, %d a tool; limits %d, %d", path, n, each, limit, average)
+			t.Errorf("tools/list at %s has %d bytes, %d per tool; limits %d, %d", path, n, each, limit, average)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestArgumentParity(t *testing.T) {
 		"get_usage":      {}, "get_cola": {}, "lookup_barcode": {}, "get_permittee": {}, "get_ava": {}, "delete_saved_search": {},
 		"search": {}, "fetch": {},
 	}
-	beside := map[string]bool{
+	extra := map[string]bool{
 		"response_format": true, "kind": true, "ttb_id": true, "barcode_value": true, "permit_number": true, "ava_id": true,
 		"uuid": true, "remove_schedule": true, "query": true, "id": true,
 	}
@@ -177,7 +177,7 @@ func TestArgumentParity(t *testing.T) {
 			}
 		}
 		for name := range got {
-			if !used[name] && !beside[name] {
+			if !used[name] && !extra[name] {
 				t.Errorf("%s accepts %s, which REST does not have", one.name, name)
 			}
 		}

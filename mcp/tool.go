@@ -61,7 +61,7 @@ func newTool[P any](
 			}
 		}
 		caller := req.caller
-		caller.Needs = t.scope // also for a call with invalid arguments
+		caller.Needs = t.scope // even if the arguments are invalid
 		ans, state, err := handle(ctx, svc, caller, reader.Read(values, problems))
 		ans.setCharge(t.meter, state)
 		return ans, state, err
@@ -81,7 +81,7 @@ func isGiven(values []params.Value, name string) bool {
 // describe returns the tool's entry in the list of tools.
 func (t *tool) describe() protocol.Tool {
 	no, onlyReads, destroys := false, t.effect == reads, t.effect == changes
-	var repeatable *bool // has no meaning for a tool that only reads
+	var repeatable *bool // meaningless for a read-only tool
 	if !onlyReads {
 		repeatable = &destroys
 	}
