@@ -60,7 +60,7 @@ func (id TTBID) MarshalJSON() ([]byte, error) {
 	return append(id.AppendTo(b), '"'), nil
 }
 
-// UnmarshalText reads 14 digits; empty text is unknown.
+// UnmarshalText reads 14 digits; empty text means unknown.
 func (id *TTBID) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		*id = 0

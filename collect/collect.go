@@ -106,8 +106,8 @@ const (
 	// trailingDays is how many past days Follow queries again, so that each is queried once after
 	// TTB has added its last labels.
 	trailingDays = store.SettleDays + 1
-	// refreshAfter is the age at which the result for a trailing day counts as outdated. A run that
-	// is started again soon doesn't repeat requests.
+	// refreshAfter is the age at which the result for a trailing day counts as outdated. A run
+	// restarted within this time doesn't repeat requests.
 	refreshAfter = 12 * time.Hour
 	planEvery    = 24 * time.Hour
 	// stopTimeout limits how long a stopped run waits for the request in flight.

@@ -61,7 +61,8 @@ func (l *LabelImages) HasImage(ctx context.Context, image *cola.Image) (bool, er
 
 // LostImages implements Images. It compares the records with a list of all files. For a bucket, that
 // takes one request per thousand files, rather than one per image. The list may lack files that
-// other processes store while it is made, so LostImages ignores records made after it started.
+// other processes store while it is being made, so LostImages ignores records made after it
+// started.
 func (l *LabelImages) LostImages(ctx context.Context) (labels []cola.TTBID, err error) {
 	started := l.Now()
 	names, err := l.Files.Names(ctx)

@@ -32,7 +32,7 @@ func feedOperations(svc Service) []operation {
 			ID: "createFeed", Method: http.MethodPost, Path: oneSavedSearchPath + "/feed", Tag: tagRuns,
 			Summary: "Create a feed",
 			Description: "Creates a private Atom feed of the search's latest runs with matches, and returns its URL, " +
-				"once. Anyone with the URL can read the feed for free, without a key. " +
+				"which is shown only once. Anyone with the URL can read the feed for free, without a key. " +
 				"The feed shows at most 25 labels across all runs and links to the rest. For manual runs, it shows " +
 				"only the count. The search's previous feed URL stops working." + needsScope,
 			PathParam: savedSearchID(), Creates: true,

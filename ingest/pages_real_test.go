@@ -289,8 +289,8 @@ func column(t *testing.T, db *sql.DB, query string) (values []string) {
 	return values
 }
 
-// TestNoContacts checks that the database has none of the contacts on the real pages, except names
-// that are part of the business name.
+// TestNoContacts checks that the database contains no contact information from the real pages,
+// except names that are part of the business name.
 func TestNoContacts(t *testing.T) {
 	folder := pagesFolder(t)
 	st, path := mustOpenAt(t)

@@ -100,7 +100,7 @@ func (w *productionWork) finish(ctx context.Context) error {
 			err = fmt.Errorf("the store returned %d outcomes for %d rows", len(outcomes), len(rows))
 		}
 		if err != nil {
-			return fmt.Errorf("store the %s %s report of %s: %w", key.ReportType, key.Commodity, key.ReportDate, err)
+			return fmt.Errorf("store the %s %s report for %s: %w", key.ReportType, key.Commodity, key.ReportDate, err)
 		}
 		for i, outcome := range outcomes {
 			if !kept[i] {

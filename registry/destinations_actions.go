@@ -196,11 +196,11 @@ const (
 	maxConfirmations    = 10              // requests per account, to any recipient
 	reasonConfirmations = "confirmations" // value of details.reason
 
-	// An email address gets at most one request an hour from an account, and three a day from all.
+	// An email address gets at most one request an hour per account, and three a day in total.
 	addressRepeatWindow     = time.Hour
 	maxAddressConfirmations = 3
 
-	// A host gets at most five challenges an hour from an account, and fifty a day from all; see
+	// A host gets at most five challenges an hour per account, and fifty a day in total; see
 	// store.ConfirmationLimits for the exceptions.
 	hostRepeatWindow     = time.Hour
 	maxHostRepeats       = 5
@@ -334,7 +334,7 @@ const (
 	maxTestLimits  = 20_000 // destinations remembered
 )
 
-// ReasonTests is details.reason of the error for too many test messages.
+// ReasonTests is the details.reason of the error for too many test messages.
 const ReasonTests = "tests"
 
 // testMessageLimit limits the test messages to each destination, by its UUID. Replays of test

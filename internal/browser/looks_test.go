@@ -179,7 +179,7 @@ func colorDistance(a, b color.Color) (most int) {
 }
 
 // TestDifference checks that an image equals itself, that its inverse differs entirely, that a
-// longer image differs by its extra part, and that a slight shade does not count.
+// longer image differs by its extra part, and that a slight difference in shade does not count.
 func TestDifference(t *testing.T) {
 	plain := func(w, h int, c color.Color) *image.NRGBA {
 		i := image.NewNRGBA(image.Rect(0, 0, w, h))
