@@ -205,10 +205,14 @@ func (a *samples) filters() []class {
 			s.Status, s.Domestic = vocabulary.Statuses()[i%4], vocabulary.Imported
 		})},
 		{"main barcode", search(func(s *cola.ColaSearch, i int) { s.Barcode = a.code(i) })},
-		{"brand new in a week", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-7 - i%7) })},
-		{"brand new in a year", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-365 + i%30) })},
-		{"permittee new in a year", search(func(s *cola.ColaSearch, i int) { s.PermitteeFirstSeen = a.today.AddDays(-365 + i%30) })},
-		{"brand new in twenty years", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-7300 + i%30) })},
+		{"brand first seen in the last week", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-7 - i%7) })},
+		{"brand first seen in the last year", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-365 + i%30) })},
+		{"permittee first seen in the last year", search(func(s *cola.ColaSearch, i int) {
+			s.PermitteeFirstSeen = a.today.AddDays(-365 + i%30)
+		})},
+		{"brand first seen in the last twenty years", search(func(s *cola.ColaSearch, i int) {
+			s.BrandFirstSeen = a.today.AddDays(-7300 + i%30)
+		})},
 	}
 }
 
@@ -317,7 +321,7 @@ func countClasses(a *samples) (all []class) {
 		all = append(all, class{"counts: " + strings.Join(by, ", "), counts(1000, every, by...)})
 	}
 	return append(all,
-		class{"counts: brand of a common word", counts(30, func(q *cola.Query, i int) {
+		class{"counts: brand, a common word", counts(30, func(q *cola.Query, i int) {
 			q.Text = a.common[i%len(a.common)]
 		}, cola.ByBrand)},
 		class{"counts: brand, permit, default window", counts(1000, func(q *cola.Query, _ int) {
@@ -444,7 +448,7 @@ func brandClasses(g *synthetic, a *samples) []class {
 		{"similar: product type", similarBrands(func(s *cola.BrandSearch, i int) {
 			s.Name, s.ProductTypes = a.common[i%len(a.common)], vocabulary.ProductTypes()[i%3:i%3+1]
 		})},
-		{"similar: labels of brands", search(func(s *cola.ColaSearch, i int) { s.SimilarTo = misspelled(i) })},
+		{"similar: labels for similar brands", search(func(s *cola.ColaSearch, i int) { s.SimilarTo = misspelled(i) })},
 		{"similar: lowest score, page 10", similarBrands(func(s *cola.BrandSearch, i int) {
 			s.Name, s.MinScore, s.Page, s.PerPage = misspelled(i), 1, 10, 100
 		})},
