@@ -123,7 +123,7 @@ func errorTitle(status int, waits bool) string {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
 		return "Invalid request"
 	case http.StatusConflict:
-		return "Action not possible"
+		return "Can’t complete this action"
 	case http.StatusTooManyRequests:
 		if waits {
 			return "Too many requests"

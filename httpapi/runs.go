@@ -18,7 +18,7 @@ const matchesCost = "One list record per match returned. If your quota has fewer
 // whether and why a search finds a label.
 func runOperations(svc Service) []operation {
 	search := pathParam{Name: "uuid", Doc: "UUID of the search.", Example: exampleUUID, Placeholder: true}
-	run := pathParam{Name: "run", Doc: "Number of the run.", Example: "1841", Placeholder: true}
+	run := pathParam{Name: "run", Doc: "Run ID.", Example: "1841", Placeholder: true}
 	return []operation{
 		{
 			ID: "listSavedSearchRuns", Path: savedSearchesPath + "/{uuid}/runs", Tag: tagRuns,

@@ -59,8 +59,8 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	}
 	check, err := target.KeyCheck(env, "")
 	if err == nil && check != "" {
-		fmt.Fprintf(env.stderr, "Secrets stay encrypted. Run the copy with the key file of the original, "+
-			"which contains key %s (--secret-key-file).\n",
+		fmt.Fprintf(env.stderr, "Secrets stay encrypted. Use the original's key file with the copy "+
+			"(--secret-key-file); it contains key %s.\n",
 			vault.KeyOf(check))
 	}
 	return err

@@ -14,7 +14,7 @@ import (
 
 // referenceFlags set the addresses of sources. In serve, they have the prefix fetch-.
 type referenceFlags struct {
-	SourceURL []string `env:"COLAREGISTRY_FETCH_SOURCE_URL" name:"source-url" sep:" " placeholder:"NAME=URL" help:"Address of a source of reference data; repeatable. An empty URL disables the source."`
+	SourceURL []string `env:"COLAREGISTRY_FETCH_SOURCE_URL" name:"source-url" sep:" " placeholder:"NAME=URL" help:"URL of a reference data source; repeatable. An empty URL disables the source."`
 }
 
 type fetchReference struct {
