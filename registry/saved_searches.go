@@ -248,14 +248,14 @@ func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id strin
 	return state, nil
 }
 
-// authorizeSearchWrite admits a caller who changes a search, and returns its normalized UUID.
+// authorizeSearchWrite admits a caller to change a search, and returns its normalized UUID.
 func (s *Service) authorizeSearchWrite(
 	ctx context.Context, c cola.Caller, id string,
 ) (key string, state cola.QuotaState, err error) {
 	return authorizeWrite(ctx, s, c, id, parseSearchID)
 }
 
-// authorizeWrite admits a caller who changes a record, and returns the parsed ID of the record.
+// authorizeWrite admits a caller to change a record, and returns the parsed ID of the record.
 func authorizeWrite[K any](
 	ctx context.Context, s *Service, c cola.Caller, id string, parse func(id string) (K, error),
 ) (found K, state cola.QuotaState, err error) {

@@ -74,8 +74,8 @@ func (q *query) asText() *query {
 	return &text
 }
 
-// lookup returns, for each segment, the live document whose ID is the text or, if there is none,
-// the live documents whose barcode it is. It returns nil if there are none either.
+// lookup returns each segment's live document with the text as its ID or, if no segment has one, the
+// live documents with the text as a barcode. It returns nil if neither exists.
 func (v *View) lookup(text string) (found [][]uint32, barcode bool) {
 	found = make([][]uint32, len(v.segments))
 	if id, ok := cola.ParseTTBID(text); ok {
