@@ -80,7 +80,7 @@ func ParseLinkPolicies(list, issuers []string) (LinkPolicies, error) {
 		_, again := all.byIssuer[issuer]
 		switch {
 		case at < 0 && fallback:
-			return LinkPolicies{}, errors.New("two policies without an issuer; keep one, for all other issuers")
+			return LinkPolicies{}, errors.New("two policies without an issuer; keep one, which applies to all other issuers")
 		case at < 0:
 			all.fallback, fallback = p, true
 			continue

@@ -83,7 +83,7 @@ var filters = indexed([]Filter{
 	},
 	{
 		Section: "Product", Param: "derived_subcategory", Saved: []string{"derived_category"}, Noun: "category", Phrase: "category %s",
-		Label: "Category path", Hint: "Such as Wine > Red Wine. Includes subcategories.", Unknown: true,
+		Label: "Category path", Hint: "For example, Wine > Red Wine. Includes subcategories.", Unknown: true,
 		field: "CategoryPath", normalize: (*Problems).path, fold: vocabulary.FoldPath,
 	},
 	{
@@ -130,7 +130,7 @@ var filters = indexed([]Filter{
 	},
 	{
 		Section: "Identifiers and status", Saved: []string{"permit_number_text"}, Noun: "permit number", Phrase: "permit contains “%s”",
-		Label: "Permit number contains", Hint: "Such as CA-W.", field: "PermitPart",
+		Label: "Permit number contains", Hint: "For example, CA-W.", field: "PermitPart",
 	},
 	{
 		Section: "Place", Param: "applicant_state", Saved: []string{"applicant_us_state"}, Noun: "applicant state", Phrase: "applicant in %s",
@@ -190,11 +190,11 @@ var filters = indexed([]Filter{
 	},
 	{
 		Section: "Product", Param: "grape", Saved: []string{"grape"}, Noun: "grape variety", Phrase: "grape %s",
-		Label: "Grape", Hint: "Such as Zinfandel.", Unknown: true, field: "Grape", fold: vocabulary.FoldText,
+		Label: "Grape", Hint: "For example, Zinfandel.", Unknown: true, field: "Grape", fold: vocabulary.FoldText,
 	},
 	{
 		Section: "Place", Param: "appellation", Saved: []string{"appellation"}, Noun: "appellation", Phrase: "appellation %s",
-		Label: "Appellation", Hint: "Such as Napa Valley; includes areas inside it.", Unknown: true, field: "Appellation", fold: vocabulary.FoldText,
+		Label: "Appellation", Hint: "For example, Napa Valley; includes areas inside it.", Unknown: true, field: "Appellation", fold: vocabulary.FoldText,
 	},
 })
 

@@ -157,8 +157,8 @@ type SavedSearch struct {
 	Filters      SavedSearchFilters `json:"filters" doc:"Filters of the search; only those that are set."`
 	Schedule     *Schedule          `json:"schedule" ornull:"true" doc:"Schedule; null for a search without one."`
 	CreatedAt    Timestamp          `json:"created_at" format:"date-time" doc:"Creation time (UTC)." example:"2026-11-20T13:14:15Z"`
-	ManageURL    string             `json:"manage_url" format:"uri" doc:"Dashboard page of the search." example:"https://example.com/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
-	DashboardURL string             `json:"dashboard_url" format:"uri" doc:"Dashboard page of all saved searches." example:"https://example.com/saved-searches"`
+	ManageURL    string             `json:"manage_url" format:"uri" doc:"Dashboard page for the search." example:"https://example.com/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
+	DashboardURL string             `json:"dashboard_url" format:"uri" doc:"Dashboard page for all saved searches." example:"https://example.com/saved-searches"`
 
 	RunRequested bool `json:"-"` // a manual run of a search without a schedule is due
 }

@@ -245,7 +245,7 @@ func (f countForm) dimensions(i int, preset string) (options []option) {
 // Top returns the field for the number of groups.
 func (f countForm) Top() exploreField {
 	return exploreField{
-		Name: "top", Label: "Ranking size", Kind: "number", Problems: f.Problems["top"],
+		Name: "top", Label: "Number of groups", Kind: "number", Problems: f.Problems["top"],
 		Hint:  fmt.Sprintf("How many permittees, brands or other groups to list. Default: %d. Maximum: %d.", defaultRanking, maxRanking),
 		Value: strings.ToValidUTF8(f.values.Get("top"), "\uFFFD"),
 	}

@@ -82,9 +82,9 @@ func window(r cola.SavedSearchRun) string {
 // late describes the late labels of a run.
 func late(n int) string {
 	if n == 1 {
-		return "1 of these labels is late: it was approved earlier but added since the previous run."
+		return "1 label is late: it was approved earlier but added since the previous run."
 	}
-	return withCommas(n) + " of these labels are late: they were approved earlier but added since the previous run."
+	return withCommas(n) + " labels are late: they were approved earlier but added since the previous run."
 }
 
 // labelOf formats a label for the templates.

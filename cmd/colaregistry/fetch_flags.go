@@ -31,7 +31,7 @@ type collectorFlags struct {
 
 // quietFlags set the quiet hours.
 type quietFlags struct {
-	QuietHours collect.QuietHours `env:"COLAREGISTRY_FETCH_QUIET_HOURS" placeholder:"HH:MM-HH:MM" help:"Time of day (UTC) when no process sends requests, such as 13:00-21:00 (default: none)."`
+	QuietHours collect.QuietHours `env:"COLAREGISTRY_FETCH_QUIET_HOURS" placeholder:"HH:MM-HH:MM" help:"Daily time range (UTC) when no process sends requests, such as 13:00-21:00 (default: none)."`
 }
 
 // Rates in requests per second.
