@@ -125,8 +125,8 @@ func TestSessionFixation(t *testing.T) {
 	}
 }
 
-// TestSignInExpiry checks that sign-ins end after a day of inactivity, and after fourteen days in
-// any case.
+// TestSignInExpiry checks that sign-ins expire after a day of inactivity, and after fourteen days
+// regardless of activity.
 func TestSignInExpiry(t *testing.T) {
 	for _, c := range []struct {
 		name        string

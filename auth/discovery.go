@@ -279,8 +279,8 @@ func (d *cachedDocument[T]) fetch() *pendingFetch[T] {
 	return d.startFetch()
 }
 
-// startFetch returns the running fetch, or starts one. The fetch continues after its callers have
-// left, for at most requestTimeout.
+// startFetch returns the running fetch, or starts one. The fetch continues even if its callers
+// stop waiting, for at most requestTimeout.
 func (d *cachedDocument[T]) startFetch() *pendingFetch[T] {
 	if d.running != nil {
 		return d.running

@@ -135,7 +135,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// TestDaysOfPeriod checks the first and the last day of periods.
+// TestDaysOfPeriod checks the first and last day of each period.
 func TestDaysOfPeriod(t *testing.T) {
 	for period, want := range map[string]string{
 		"2024": "2024-01-01 2024-12-31", "2024-Q1": "2024-01-01 2024-03-31", "2024-Q4": "2024-10-01 2024-12-31",

@@ -131,7 +131,7 @@ func TestFollowerBlocked(t *testing.T) {
 	s.checkRequests(t, 2)
 }
 
-// TestFollowerKeepsPause checks that a follower doesn't end a pause.
+// TestFollowerKeepsPause checks that a follower doesn't cut a pause short.
 func TestFollowerKeepsPause(t *testing.T) {
 	t.Parallel()
 	s, o := recentSite(t, ttbsite.Options{Labels: 5})

@@ -17,8 +17,8 @@ type deletionService interface {
 
 const deletionPath = accountPath + "/delete"
 
-// deletionRoutes are the routes that remain available after the deletion of the account was
-// requested. All others redirect to deletionPath.
+// deletionRoutes are the routes that remain available after account deletion has been requested.
+// All others redirect to deletionPath.
 func deletionRoutes() []route {
 	routes := []route{
 		get(deletionPath, (*request).deletionPage),
@@ -57,8 +57,8 @@ type deletionForm struct {
 	Problems     []string
 }
 
-// deletionPage shows the form, or, once the deletion was requested, the page that offers to keep the
-// account.
+// deletionPage shows the form, or, once deletion has been requested, the page that offers to keep
+// the account.
 func (req *request) deletionPage() error {
 	if !req.account.DeletesAt.IsZero() {
 		return req.show(http.StatusOK, "account_leaving", page{Title: "Your account will be deleted"})

@@ -7,11 +7,11 @@ import (
 )
 
 // jsonRows splits JSON text into records: JSON lines, consecutive objects, an array of objects, or
-// one of these under "data" (API responses) or "features" (GeoJSON) of an object. It only looks at
-// brackets and strings; decoding finds errors inside records.
+// one of these under the "data" (API responses) or "features" (GeoJSON) key of an object. It only
+// looks at brackets and strings; decoding finds errors inside records.
 //
 // A malformed record is rejected, and reading continues with the next line that starts an object.
-// Inside an array that line is ambiguous, so there a malformed record breaks the source.
+// Inside an array, such a line is ambiguous, so a malformed record there breaks the source.
 type jsonRows struct {
 	scan  jsonScanner
 	state jsonState
@@ -20,7 +20,7 @@ type jsonRows struct {
 	begun bool // a record outside arrays has been read
 	lines bool // the first record is a whole line, so split the rest at line breaks
 	fast  bool // lines may become true
-	// table is the form of records as arrays of cells, or nil if all records are objects.
+	// table describes records that are arrays of cells; nil if all records are objects.
 	table *jsonTable
 }
 

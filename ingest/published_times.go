@@ -72,7 +72,7 @@ func (s *colaStats) next(dst []byte) ([]byte, rawRow, error) {
 	}
 }
 
-// broken returns the error about a document that cannot be read further.
+// broken returns the error for a document that cannot be read any further.
 func (s *colaStats) broken(line int, err error) error {
 	if failure := s.in.failure(); failure != nil {
 		err = failure
@@ -147,7 +147,7 @@ type formStatsRow struct {
 	ApplicationType string        `json:"application_type"`
 	ProcessingTime  cola.Opt[int] `json:"processing_time"` // median days
 	ProcessingNew   string        `json:"processing_new"`  // receipt date of the applications being processed
-	CreationDate    string        `json:"creation_date"`   // may have a time
+	CreationDate    string        `json:"creation_date"`   // may include a time
 }
 
 var formStatsSchema = newSchema[formStatsRow]()

@@ -15,7 +15,7 @@ import (
 
 func withRequestLog(o *registry.Options) { o.RequestLogDays = 7 }
 
-// mustLog records requests of a caller, one second apart, with the IDs 1, 2, ….
+// mustLog records requests by a caller, one second apart, with the IDs 1, 2, ….
 func (w *world) mustLog(t *testing.T, c cola.Caller, statuses ...int) {
 	t.Helper()
 	for i, status := range statuses {

@@ -52,8 +52,8 @@ func TestCountColas(t *testing.T) {
 // isTie reports whether a note says that other groups are tied with the last one.
 func isTie(note string) bool { return strings.Contains(note, "the same number of labels") }
 
-// TestCountColasCharge checks the charge for groups, and that groups beyond the quota or the size of
-// the response are neither returned nor charged but counted among the others.
+// TestCountColasCharge checks the charge for groups, and that groups beyond the quota or the
+// response size limit are neither returned nor charged but counted among the others.
 func TestCountColasCharge(t *testing.T) {
 	w := mustWorld(t, 0)
 	var labels []cola.Cola

@@ -134,7 +134,7 @@ func (a *samples) texts() []class {
 		{"text: plurals of common words", searchText(surround("", a.common, "s")...)},
 		{"text: hyphenated common words", searchText(hyphenated(a.pairs)...)},
 		{"text: long chain of hyphens", searchText(strings.Join(a.common[:20], "-"), "table-red-wine-"+a.common[0])},
-		{"text: space for an apostrophe", searchText(slices.Concat(surround("d ", a.common, ""), surround("", a.common, " s"))...)},
+		{"text: space instead of an apostrophe", searchText(slices.Concat(surround("d ", a.common, ""), surround("", a.common, " s"))...)},
 		{"text: misspelled word", func(v *View, i int) int { return len(v.NearestWord(a.common[i%len(a.common)] + "x")) }},
 		{"text: dense phrases", searchText(`"table red"`, `"red wine"`, `"table red wine"`, `"cabernet sauvignon"`, `"wine red"`,
 			`"straight bourbon"`, `"red w*"`, `"cabernet s*"`)},
@@ -306,8 +306,8 @@ func counts(top int, edit func(q *cola.Query, i int), by ...string) func(*View, 
 	}
 }
 
-// countClasses returns the counts that are measured: of all labels, by each dimension and by pairs
-// of dimensions, and of the labels that some searches find.
+// countClasses returns the counts that are measured: all labels by each dimension and by pairs of
+// dimensions, and the labels found by some searches.
 func countClasses(a *samples) (all []class) {
 	every := func(*cola.Query, int) {}
 	for _, dimension := range cola.Dimensions() {
@@ -330,7 +330,7 @@ func countClasses(a *samples) (all []class) {
 	)
 }
 
-// facetClasses returns the searches with measured facets.
+// facetClasses returns the searches whose facets are measured.
 func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 	common := strings.Fields(commonWords)
 	return []class{

@@ -42,8 +42,9 @@ type Identities interface {
 	// with ErrMalformed if Identity.Check does.
 	AddIdentity(ctx context.Context, account cola.AccountID, id Identity) error
 	// RemoveIdentity unlinks an identity from an account and ends the account's sign-ins through its
-	// issuer, except one, in one transaction that locks the account. It fails with ErrNotFound if the
-	// account has no such identity, and with ErrLastIdentity if nobody could sign in afterward.
+	// issuer, apart from the one with the ID except, all in one transaction that locks the account.
+	// It fails with ErrNotFound if the account has no such identity, and with ErrLastIdentity if
+	// nobody could sign in afterward.
 	RemoveIdentity(ctx context.Context, account cola.AccountID, id Identity, except int64) error
 	// IdentitiesOf returns the identities of an account, or of all accounts if account is zero,
 	// ordered by account, issuer and subject.

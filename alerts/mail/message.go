@@ -90,7 +90,7 @@ func outlook(markup string) html.HTML { return html.HTML("<!--[if mso]>" + marku
 // contents is the rendered content of an email.
 type contents struct {
 	subject, text, html string
-	public              string // text without the token in its links, which is for the recipient only
+	public              string // text with the token removed from its links; only the recipient may see the token
 	unsubscribe         string // URL, if any
 }
 

@@ -28,7 +28,7 @@ const (
 type security int
 
 const (
-	startTLS security = iota // by STARTTLS, which is required
+	startTLS security = iota // via STARTTLS, which is required
 	implicitTLS
 	plaintext
 )
@@ -43,7 +43,7 @@ type server struct {
 
 const serverExamples = "smtp://user:password@mail.example.com:587, smtps://… or smtp+insecure://…"
 
-// parseServer parses the URL of a relay. Its errors don't contain the URL, which may have a
+// parseServer parses the URL of a relay. Its errors don't contain the URL, which may include a
 // password.
 func parseServer(text string) (s server, err error) {
 	u, err := url.Parse(text)

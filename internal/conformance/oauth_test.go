@@ -146,6 +146,6 @@ func TestRegisteredOnce(t *testing.T) {
 	one := exchange{path: "/reg"}
 	if registeredOnce([]exchange{one}) != nil || registeredOnce(nil) == nil ||
 		registeredOnce([]exchange{one, one}) == nil {
-		t.Error("registeredOnce accepts a wrong number of registrations")
+		t.Error("registeredOnce accepts the wrong number of registrations")
 	}
 }

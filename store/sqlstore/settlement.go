@@ -37,11 +37,11 @@ type AccountRow struct {
 	Grants  []store.Grant // in the window, oldest first; may include expired ones
 }
 
-// State returns the ledger's state of an account at the given time, and the number of requests
-// granted after that time. Such grants exist if the clock was set back, or after a failover to a
-// server whose clock is behind. They count as granted now: if their times were kept, they would
-// fill the window until the clock catches up, which may take hours; if they were dropped, the
-// account could exceed its limit.
+// State returns an account's ledger state at the given time, and the number of requests granted
+// after that time. Such grants exist if the clock was set back, or after a failover to a server
+// whose clock is behind. They count as granted now: if their times were kept, they would fill the
+// window until the clock catches up, which may take hours; if they were dropped, the account could
+// exceed its limit.
 //
 // The state's grants share memory with the row.
 func (r *AccountRow) State(now time.Time) (state store.AccountState, ahead int) {
@@ -160,7 +160,7 @@ func NewSettlement(
 		Stored: make([]int, n),
 		place:  make(map[cola.AccountID]int, n),
 
-		// Most accounts of a batch are charged, for one row of daily usage.
+		// Most accounts in a batch are charged, and each affects one row of daily usage.
 		Months: newSums[cola.AccountID, cola.Used](n), Days: newSums[DayKey, DayCount](n),
 		Requests: newSums[cola.AccountID, int](n),
 	}

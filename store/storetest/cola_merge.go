@@ -38,7 +38,7 @@ func patchKeepsOtherFields(t *testing.T, st store.Store, _ *clock) {
 	mustUpsert(t, st, []store.Outcome{store.Changed},
 		only(patch, "ttb_id", "application_status", "wine_vintage_year", "grape_varietals"))
 	want.ApplicationStatus, want.WineVintageYear, want.GrapeVarietals = "expired", cola.Opt[int]{}, []string{}
-	checkEqual(t, "Cola after a clearing patch", want, mustCola(t, st, want.TTBID))
+	checkEqual(t, "Cola after a patch that clears fields", want, mustCola(t, st, want.TTBID))
 }
 
 func rejectIncompleteLabels(t *testing.T, st store.Store, _ *clock) {
