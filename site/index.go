@@ -53,15 +53,16 @@ type index struct {
 
 func (x *index) add(e entry) { x.entries = append(x.entries, e) }
 
-// columns are those of the index. The keywords include the parts of names such as RateLimit, and pairs
-// of words of the title written as one: lookup for "look up".
-const columns = "title, page, keywords, body, weight UNINDEXED"
+// createTable creates the index. The keywords include the parts of names such as RateLimit, and pairs of
+// words of the title written as one: lookup for "look up".
+const createTable = `CREATE VIRTUAL TABLE docs USING fts5(title, page, keywords, body, weight UNINDEXED,
+	tokenize = 'porter unicode61 remove_diacritics 2')`
 
 func (x *index) build() {
 	db, err := sql.Open("sqlite", ":memory:")
 	must(err)
 	db.SetMaxOpenConns(1) // every connection has its own database
-	_, err = db.Exec("CREATE VIRTUAL TABLE docs USING fts5(" + columns + ", tokenize = 'porter unicode61 remove_diacritics 2')")
+	_, err = db.Exec(createTable)
 	must(err)
 	tx, err := db.Begin()
 	must(err)
@@ -99,9 +100,10 @@ func joinedPairs(text string) (pairs string) {
 // isSmall reports whether a word says little about the subject of a question. Searches ignore it.
 func isSmall(word string) bool {
 	switch word {
-	case "a", "an", "and", "any", "are", "at", "be", "by", "can", "do", "does", "for", "from", "get", "happens", "has", "have", "how",
-		"i", "if", "in", "is", "it", "many", "me", "mean", "much", "my", "of", "on", "or", "should", "that", "the", "there", "this", "to",
-		"up", "use", "was", "we", "what", "when", "where", "which", "who", "why", "will", "with", "you", "your":
+	case "a", "an", "and", "any", "are", "at", "be", "by", "can", "do", "does", "for", "from", "get", "happens", "has",
+		"have", "how", "i", "if", "in", "is", "it", "many", "me", "mean", "much", "my", "of", "on", "or", "should", "that",
+		"the", "there", "this", "to", "up", "use", "was", "we", "what", "when", "where", "which", "who", "why", "will",
+		"with", "you", "your":
 		return true
 	}
 	return false
@@ -199,7 +201,8 @@ func (x *index) rows(match string) map[int]bool {
 // bestQuery returns the entries that match best, with marks around the matching words. A word in the title
 // counts as six in the text. The plus sign keeps SQLite from running the MATCH once per row.
 const bestQuery = `SELECT rowid, highlight(docs, 0, ?3, ?4), snippet(docs, 3, ?3, ?4, '…', ?5) FROM docs
-WHERE docs MATCH ?1 AND +rowid IN (SELECT rowid FROM docs WHERE docs MATCH ?1 ORDER BY bm25(docs, 6, 2, 3) * weight, rowid LIMIT ?2)
+WHERE docs MATCH ?1 AND +rowid IN (
+	SELECT rowid FROM docs WHERE docs MATCH ?1 ORDER BY bm25(docs, 6, 2, 3) * weight, rowid LIMIT ?2)
 ORDER BY bm25(docs, 6, 2, 3) * weight, rowid`
 
 // find returns the entries that match a query, best first, up to a number. Queries take no context,
@@ -220,7 +223,7 @@ func (x *index) find(query string, limit int) found {
 		var n int
 		var heading, excerpt string
 		must(rows.Scan(&n, &heading, &excerpt))
-		f.Results = append(f.Results, result{entry: x.entries[n], Heading: spans(heading), Excerpt: spans(excerpt), Missing: missing(n, terms)})
+		f.Results = append(f.Results, result{x.entries[n], spans(heading), spans(excerpt), missing(n, terms)})
 	}
 	must(rows.Err())
 	f.Partial = true
