@@ -97,8 +97,9 @@ func joinedPairs(text string) (pairs string) {
 	return pairs
 }
 
-// isSmall reports whether a word says little about the subject of a question. Searches ignore it.
-func isSmall(word string) bool {
+// isStopWord reports whether a word says little about the subject of a question. Searches ignore
+// stop words.
+func isStopWord(word string) bool {
 	switch word {
 	case "a", "an", "and", "any", "are", "at", "be", "by", "can", "do", "does", "for", "from", "get", "happens", "has",
 		"have", "how", "i", "if", "in", "is", "it", "many", "me", "mean", "much", "my", "of", "on", "or", "should", "that",
@@ -130,7 +131,7 @@ type term struct {
 	rows  map[int]bool // the entries that match
 }
 
-// terms returns the words of a query, without small ones unless there are no others. If a word doesn't
+// terms returns the words of a query, without stop words unless there are no others. If a word doesn't
 // occur, such as one that is still being typed, its term matches the words that begin with it.
 func (x *index) terms(query string) (terms []term) {
 	words := x.words(query)
@@ -155,8 +156,8 @@ func (x *index) terms(query string) (terms []term) {
 	return terms
 }
 
-// words returns the words of a query to search for. It joins a word with a small one after it if the
-// documentation writes them as one, such as "back up" for backup. It splits a name such as per_page only
+// words returns the words of a query to search for. It joins a word with the stop word after it if the
+// documentation writes them as one: "back up" for backup. It splits a name such as per_page only
 // if the documentation lacks it.
 func (x *index) words(query string) (words []string) {
 	all := queryWord.FindAllString(strings.ToLower(query), -1)
@@ -164,10 +165,10 @@ func (x *index) words(query string) (words []string) {
 		word := all[i]
 		parts := plainWord.FindAllString(word, -1)
 		switch {
-		case isSmall(word):
+		case isStopWord(word):
 		case len(parts) > 1 && len(x.rows(quote(word))) == 0:
 			words = append(words, parts...)
-		case i+1 < len(all) && isSmall(all[i+1]) && len(x.rows(quote(word+all[i+1]))) > 0:
+		case i+1 < len(all) && isStopWord(all[i+1]) && len(x.rows(quote(word+all[i+1]))) > 0:
 			words = append(words, word+all[i+1])
 			i++
 		default:
