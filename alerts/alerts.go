@@ -98,8 +98,8 @@ func New(o Options) *Runner {
 type Report struct {
 	Runs      int       // runs recorded
 	Matches   int       // new matches
-	Late      int       // late ones among them
-	Missed    int       // searches changed, paused, deleted or claimed elsewhere meanwhile; they run later if still due
+	Late      int       // of those, late
+	Missed    int       // searches since changed, paused, deleted or claimed elsewhere; they run later if still due
 	Released  int       // searches released because the tick was interrupted
 	Failed    int       // searches that failed; they are retried with increasing pauses
 	Labels    int       // labels in the index

@@ -18,7 +18,7 @@ var retryGaps = [...]time.Duration{
 const challengeRetries = 4
 
 const (
-	// maxAge is how long after its due time a message is still sent. Messages get that old if no
+	// maxAge is how long after its due time a message may still be sent. Messages get that old if no
 	// process sends to their kind of destination, or if their account is suspended.
 	maxAge = 3 * 24 * time.Hour
 	// maxRetryAfter limits the pause that a receiver may request.
@@ -28,8 +28,9 @@ const (
 // retryDelay returns the pause between a failed attempt and the next one, or false if there is no
 // next one. tried is the time from the first attempt to this one. The gaps are retryGaps[:retries].
 //
-// Each retry has a fixed time after the first attempt, plus or minus a fifth of its gap; random, in
-// [0, 1), selects the time within that range. Times don't drift, and missed retries are skipped.
+// Each retry is scheduled a fixed time after the first attempt, plus or minus a fifth of its gap;
+// random, in [0, 1), selects the time within that range. Times don't drift, and missed retries are
+// skipped.
 //
 // For example, after a first attempt at 06:00:00:
 //

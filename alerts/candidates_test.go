@@ -108,7 +108,7 @@ func TestReadFrom(t *testing.T) {
 	})
 }
 
-// bottled returns a label of a product type with a container type.
+// bottled returns a label with the given product and container types.
 func bottled(number int, kind vocabulary.ProductType, container string) cola.IndexRecord {
 	label := oak(number, date(11, 9))
 	label.Summary.ProductType, label.ContainerType = kind, container

@@ -127,8 +127,8 @@ func (r *round) dispatch(ctx context.Context, work chan<- store.DueDelivery) err
 	}
 }
 
-// release releases abandoned deliveries, even if the context has ended. If that fails, their claims
-// expire.
+// release releases abandoned deliveries, even if the context is canceled. If that fails, their
+// claims expire.
 func (r *round) release(ctx context.Context) {
 	if len(r.abandoned) == 0 {
 		return
@@ -160,7 +160,7 @@ func withGrace(ctx context.Context, timeout time.Duration) (context.Context, fun
 }
 
 // isFatal reports whether other deliveries would fail as well: the database is unavailable or the
-// context has ended.
+// context is canceled.
 func isFatal(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, store.ErrUnavailable)
 }
@@ -261,7 +261,7 @@ func (r *round) composeFailed(d store.DueDelivery, err error) Result {
 	return Result{Fault: faultCompose, OurFault: true}
 }
 
-// record records an attempt, even if the context has ended. It retries while the database is
+// record records an attempt, even if the context is canceled. It retries while the database is
 // unavailable, because an unrecorded message is sent again. Recording is idempotent.
 func (r *round) record(ctx context.Context, a store.Attempt) error {
 	ctx, end := withGrace(ctx, recordTimeout)

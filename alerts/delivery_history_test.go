@@ -16,8 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// deliverySim simulates deliveries with concurrent dispatchers under random events: messages become due
-// and are replayed, receivers are slow or fail, the database is unavailable, and processes are
+// deliverySim simulates deliveries with concurrent dispatchers under random events: messages become
+// due and are replayed, receivers are slow or fail, the database is unavailable, and processes are
 // killed between any two steps.
 type deliverySim struct {
 	*rapid.T
@@ -60,7 +60,7 @@ func TestDeliveryGuarantee(t *testing.T) {
 			simulateDeliveries(r)
 		})
 		if stopped != nil {
-			panic(stopped) // on the goroutine on which rapid recovers
+			panic(stopped) // on the goroutine where rapid recovers
 		}
 	})
 }
@@ -205,7 +205,7 @@ func (s *deliverySim) Send(ctx context.Context, m Message) Result {
 	case m.ID%11 == 6:
 		return Result{Status: 410, Fault: "The receiver responded with status 410.", Gone: true}
 	case m.ID%11 == 7:
-		return Result{Status: 550, Fault: "It was refused.", Final: true}
+		return Result{Status: 550, Fault: "The receiver refused the message.", Final: true}
 	case s.chance(20):
 		return Result{Status: 503, Fault: "The receiver responded with status 503.", RetryAfter: time.Minute}
 	case s.chance(10):

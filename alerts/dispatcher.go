@@ -52,7 +52,7 @@ type DispatcherOptions struct {
 	Store   DispatcherStore
 	Senders map[string]Sender // by kind of destination
 	// Rules describe the destinations that the server sends to; messages to others are skipped. If
-	// nil, the dispatcher leaves only kinds without a sender to other processes.
+	// nil, messages of kinds without a sender are left to other processes.
 	Rules  *cola.DestinationRules
 	Now    func() time.Time // default time.Now
 	Hold   time.Duration    // how long claims last; must be well over a minute; default DefaultHold

@@ -13,8 +13,8 @@ import (
 // An account may have many slow receivers and many waiting messages. The following limits keep it
 // from delaying other accounts' messages:
 //
-//   - The number of an account's messages in flight is limited, more strictly while its receivers are
-//     slow.
+//   - The number of an account's messages in flight is limited, more strictly while its receivers
+//     are slow.
 //   - After a slow attempt, other messages to the same receiver are postponed for a while. If the
 //     delay was ours, for example because our mail server was slow, all messages to that kind of
 //     destination are postponed.

@@ -248,7 +248,7 @@ func (w *world) checkNoneMissed() {
 	}
 }
 
-// always reports whether the label has met the filters ever since its arrival.
+// always reports whether the label has matched the filters ever since its arrival.
 func (l *fakeLabel) always(f cola.SavedSearchFilters) bool {
 	return !slices.ContainsFunc(l.states, func(s fakeState) bool { return s.arrived != 0 && !meets(&s, f) })
 }

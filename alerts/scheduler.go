@@ -278,8 +278,8 @@ func (r *Runner) postponement(failures int) time.Duration {
 	return wait
 }
 
-// record records runs. If that fails although the database is available, it records the remaining
-// runs one by one.
+// record records runs. If that fails even though the database is available, it records the
+// remaining runs one by one.
 func (t *tick) record(ctx context.Context, records []store.RunRecord) error {
 	if len(records) == 0 {
 		return nil
@@ -318,7 +318,7 @@ func (t *tick) count(outcomes []store.RunOutcome) {
 	}
 }
 
-// release releases claimed searches, even if the context has ended. If that fails, the claims
+// release releases claimed searches, even if the context is canceled. If that fails, the claims
 // expire. held is how many of them are still claimed.
 func (t *tick) release(ctx context.Context, claimed []store.DueSearch, held int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)

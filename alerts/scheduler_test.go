@@ -69,8 +69,9 @@ func TestScheduler(t *testing.T) {
 	})
 }
 
-// TestSchedulerPoll checks that a requested run starts within five seconds, also when another search
-// keeps failing, and that searches that fail or are claimed by another process don't cause ticks.
+// TestSchedulerPoll checks that a requested run starts within five seconds, even when another
+// search keeps failing, and that searches that fail or are claimed by another process don't cause
+// ticks.
 func TestSchedulerPoll(t *testing.T) {
 	for _, state := range []string{"no other due search", "failing", "claimed"} {
 		t.Run(state, func(t *testing.T) {

@@ -122,7 +122,7 @@ func checkEachOnce(t *testing.T, f *fakeStore, searches int) {
 	}
 }
 
-// TestTickCanceled checks that a tick whose context ends releases all claims.
+// TestTickCanceled checks that a tick whose context is canceled releases all claims.
 func TestTickCanceled(t *testing.T) {
 	f := withSearches(1200)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -34,7 +34,7 @@ func invalidCredentialf(format string, args ...any) error {
 // storeTimeout is how long a request waits for the store.
 const storeTimeout = 3 * time.Second
 
-// withStoreTimeout runs store calls with a common time limit. It fails with CodeUnavailable if the
+// withStoreTimeout runs store calls with a shared timeout. It fails with CodeUnavailable if the
 // store doesn't answer in time and the caller is still waiting.
 func withStoreTimeout(ctx context.Context, operation string, do func(context.Context) error) error {
 	calling, cancel := context.WithTimeout(ctx, storeTimeout)
@@ -122,7 +122,7 @@ func (a *Authenticator) keyHolder(ctx context.Context, key string, ch cola.Chann
 		Account:    id.account,
 		Credential: cola.Credential{Kind: cola.CredentialKey, ID: id.key},
 		Channel:    ch,
-		Scopes:     cola.Scopes(), // at most; the ledger checks those of the key
+		Scopes:     cola.Scopes(), // upper bound; the ledger checks the key's own scopes
 		Client:     cola.ClientFrom(ctx),
 	}, nil
 }
@@ -177,7 +177,7 @@ func (a *Authenticator) credential(h http.Header) (secret string, bearer bool, e
 	return found[0], bearer, nil
 }
 
-// accepted describes the credentials that the Authorization header may have.
+// accepted describes the credentials that the Authorization header may contain.
 func (a *Authenticator) accepted() string {
 	if a.tokens == nil {
 		return "the key"
@@ -242,8 +242,8 @@ func (r Resource) Challenge(h http.Header, rejection *cola.Error) string {
 	return strings.Join(parts, ", ")
 }
 
-// parameter replaces characters that are not allowed in a challenge parameter (RFC 6750, section 3):
-// quotes and backslashes become apostrophes, and non-printable and non-ASCII characters become
+// parameter replaces characters that are not allowed in a challenge parameter (RFC 6750, section
+// 3): quotes and backslashes become apostrophes, and non-printable and non-ASCII characters become
 // question marks.
 func parameter(value string) string {
 	return strings.Map(func(c rune) rune {

@@ -108,7 +108,7 @@ func (o claims) timestamp(name string) (at time.Time, ok bool, err error) {
 }
 
 const (
-	// leeway is the accepted difference between the clocks of an issuer and of this service.
+	// leeway is the accepted difference between an issuer's clock and ours.
 	leeway = 30 * time.Second
 	// maxName is the maximum length of subjects (as in OpenID Connect) and client IDs, in bytes.
 	maxName = 255

@@ -80,7 +80,8 @@ func truncateError(s string) string {
 	return s
 }
 
-// isTrustedURL reports whether responses from a URL are authentic: over https, or from this machine.
+// isTrustedURL reports whether responses from a URL are authentic: over https, or from this
+// machine.
 func isTrustedURL(u *url.URL) bool {
 	switch u.Scheme {
 	case "https":
@@ -159,9 +160,9 @@ const (
 	retryInterval    = 5 * time.Second
 )
 
-// cachedDocument caches a document that an issuer publishes: its keys or its endpoints. The document
-// is fetched on demand, by one request for all waiting callers. While the issuer is unavailable,
-// the cached document stays in use. It is safe for concurrent use.
+// cachedDocument caches a document that an issuer publishes: its keys or its endpoints. The
+// document is fetched on demand, by one request for all waiting callers. While the issuer is
+// unavailable, the cached document stays in use. It is safe for concurrent use.
 type cachedDocument[T any] struct {
 	name   string // for the log
 	issuer string

@@ -20,9 +20,9 @@ import (
 )
 
 // Anyone can request a sign-in link for any email address, but the response must not reveal whether
-// the address has an account. So a request only checks the form of the address and the client's
-// limit, and adds the address to a queue in memory; it does not use the store. Workers then look
-// for the account, apply the limits of the mailbox, store the link and send it:
+// the address has an account. So a request only checks the format of the address and the client's
+// limit, and adds the address to a queue in memory; it does not use the store. Workers then look up
+// the account, apply the limits of the mailbox, store the link and send it:
 //
 //	request ──► valid address? ──► client's limit ──► queue ──► same page for everyone
 //	                │ no               │ reached        │ full
@@ -38,11 +38,13 @@ import (
 
 // Limits of emailed links.
 const (
-	// mailboxLinksPerHour and mailboxLinksPerDay limit the links to one mailbox, in all processes.
+	// mailboxLinksPerHour and mailboxLinksPerDay limit the links to one mailbox, across all
+	// processes.
 	mailboxLinksPerHour = 3
 	mailboxLinksPerDay  = 10
-	// signUpLinksPerHour limits the links to addresses without an account, in all processes. It does
-	// not apply to accounts, so that a flood of made-up addresses can't lock account holders out.
+	// signUpLinksPerHour limits the links to addresses without an account, across all processes. It
+	// does not apply to accounts, so that a flood of made-up addresses can't lock account holders
+	// out.
 	signUpLinksPerHour = 300
 	// linkRequests and linkRequestRefill limit the requests of one client address, per process.
 	linkRequests         = 10
@@ -50,7 +52,7 @@ const (
 	linkRequestAddresses = 50_000 // in memory
 
 	queuedLinks          = 1_000 // per process; as many more may wait for the mail server
-	linkLookupsPerSecond = 100   // per process; bounds the work that a flood causes in the database
+	linkLookupsPerSecond = 100   // per process; bounds the database load that a flood causes
 	linkSenders          = 8     // first attempts at once
 	linkRetrySenders     = 2     // retries at once
 	linkSendTimeout      = 10 * time.Second
@@ -59,8 +61,8 @@ const (
 	linkCleanupInterval  = time.Hour
 )
 
-// linkRetryDelays are the times between attempts to send a link. Together, they outlast a restart of
-// the mail server and most greylisting, and end well within the link's lifetime.
+// linkRetryDelays are the times between attempts to send a link. Together, they outlast a restart
+// of the mail server and most greylisting, and end well within the link's lifetime.
 func linkRetryDelays() []time.Duration {
 	return []time.Duration{2 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute}
 }
@@ -111,9 +113,9 @@ type linkQueue struct {
 	lookups  *rate.Limiter
 	results  *prometheus.CounterVec
 
-	sends    sync.WaitGroup // one goroutine for each link that is being sent or waits for a retry
+	sends    sync.WaitGroup // one goroutine for each link that is being sent or waiting for a retry
 	unsent   chan struct{}  // semaphore of sends
-	dropped  atomic.Int64   // links that were not sent before the end
+	dropped  atomic.Int64   // links still unsent when the process stopped
 	senders  chan struct{}  // semaphore of first attempts
 	retriers chan struct{}  // semaphore of retries
 }
@@ -133,7 +135,7 @@ func newLinkQueue(b *Browsers, o BrowserOptions) *linkQueue {
 		q.results.WithLabelValues(result) // exported from the start
 	}
 	promauto.With(o.Metrics).NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "colaregistry_sign_in_emails_waiting", Help: "Requests for sign-in links that wait for the account lookup or the mail server.",
+		Name: "colaregistry_sign_in_emails_waiting", Help: "Requests for sign-in links waiting for the account lookup or the mail server.",
 	}, func() float64 { return float64(len(q.requests) + len(q.unsent)) })
 	return q
 }
@@ -201,7 +203,7 @@ func (q *linkQueue) run(ctx context.Context) {
 	}
 	workers.Wait()
 	q.sends.Wait()
-	for range len(q.requests) { // added after the workers ended
+	for range len(q.requests) { // added after the workers stopped
 		q.finish(linkDropped)
 	}
 	if n := q.dropped.Load(); n > 0 {
@@ -209,7 +211,8 @@ func (q *linkQueue) run(ctx context.Context) {
 	}
 }
 
-// work handles requests until ctx ends. Then it handles those still in the queue, until draining ends.
+// work handles requests until ctx ends. Then it handles those still in the queue, until draining
+// ends.
 func (q *linkQueue) work(ctx, draining context.Context) {
 	for {
 		select {
@@ -227,7 +230,7 @@ func (q *linkQueue) work(ctx, draining context.Context) {
 	}
 }
 
-// handle creates the link of a request and starts to send it.
+// handle creates the link for a request and starts to send it.
 func (q *linkQueue) handle(ctx, draining context.Context, r linkRequest) {
 	select {
 	case q.unsent <- struct{}{}:
@@ -258,7 +261,8 @@ func (q *linkQueue) finish(result string) {
 	}
 }
 
-// create creates and stores the link of a request. If there is no link to send, it returns a result.
+// create creates and stores the link for a request. If there is no link to send, it returns a
+// result.
 func (q *linkQueue) create(ctx context.Context, r linkRequest) (m LinkMail, result string) {
 	if q.lookups.Wait(ctx) != nil {
 		return m, linkDropped

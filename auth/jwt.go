@@ -215,9 +215,9 @@ func (k signingKey) fits(alg jose.SignatureAlgorithm) bool {
 	return false
 }
 
-// verify returns the payload of a token that was signed with a key of the set: the key that the
-// token names or, if it has no key ID, any that fits. It fails with errNoKey if a newer set may have
-// the key.
+// verify returns the payload of a token that was signed with a key in the set: the key that the
+// token names or, if it has no key ID, any that fits. It fails with errNoKey if a newer set may
+// have the key.
 func (s keySet) verify(ctx context.Context, t accessToken) ([]byte, error) {
 	named := false
 	var fitting []crypto.PublicKey

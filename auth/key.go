@@ -2,7 +2,8 @@
 // browser sessions into a cola.Caller.
 //
 // The ledger checks every credential again in the transaction that charges the request. So although
-// this package caches lookups, a revoked key, connection or app stops working with the next request.
+// this package caches lookups, a revoked key, connection or app stops working with the next
+// request.
 package auth
 
 import (
@@ -58,7 +59,7 @@ func checksum(body string) string {
 	return string(digits[:])
 }
 
-// ParseSecret checks the form and the checksum of an API key.
+// ParseSecret checks the format and the checksum of an API key.
 func ParseSecret(s string) (Secret, error) {
 	if !strings.HasPrefix(s, KeyPrefix) {
 		return "", fmt.Errorf("an API key starts with %q", KeyPrefix)

@@ -63,7 +63,7 @@ func countersOf(t *testing.T, metrics prometheus.Gatherer, name string) map[stri
 }
 
 // TestDuplicateAccounts checks that the log reports, at most once a minute, an account that has no
-// address although its tokens contain a verified one.
+// address even though its tokens contain a verified one.
 func TestDuplicateAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

@@ -151,29 +151,29 @@ func (p *provider) serveToken(w http.ResponseWriter, r *http.Request) {
 	}
 	p.basic, p.presented = basic, secret
 	code := r.PostForm.Get("code")
-	of, ok := p.codes[code]
+	tk, ok := p.codes[code]
 	delete(p.codes, code)
 	proof := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
 	if !ok || client != p.clientID || secret != p.secret ||
-		base64.RawURLEncoding.EncodeToString(proof[:]) != of.challenge || r.PostForm.Get("redirect_uri") != of.redirect {
+		base64.RawURLEncoding.EncodeToString(proof[:]) != tk.challenge || r.PostForm.Get("redirect_uri") != tk.redirect {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, `{"error":"invalid_grant","error_description":"<script>alert(1)</script>"}`)
 		return
 	}
-	_, _ = io.WriteString(w, toJSON(map[string]any{"access_token": "access-" + of.subject, "token_type": "Bearer", "id_token": p.token(of)}))
+	_, _ = io.WriteString(w, toJSON(map[string]any{"access_token": "access-" + tk.subject, "token_type": "Bearer", "id_token": p.token(tk)}))
 }
 
-// token returns the ID token of a ticket.
-func (p *provider) token(of ticket) string {
+// token returns the ID token for a ticket.
+func (p *provider) token(tk ticket) string {
 	if p.raw != "" {
 		return p.raw
 	}
 	head := map[string]any{"alg": p.key.alg, "kid": p.key.kid}
 	claims := map[string]any{
-		"iss": p.url, "aud": p.clientID, "sub": of.subject, "nonce": of.nonce, "iat": p.now().Unix(), "exp": p.now().Add(time.Minute).Unix(),
+		"iss": p.url, "aud": p.clientID, "sub": tk.subject, "nonce": tk.nonce, "iat": p.now().Unix(), "exp": p.now().Add(time.Minute).Unix(),
 	}
-	if of.email != "" {
-		claims["email"], claims["email_verified"] = of.email, true
+	if tk.email != "" {
+		claims["email"], claims["email_verified"] = tk.email, true
 	}
 	for _, c := range p.idToken {
 		head, claims = changed(head, c.header), changed(claims, c.claims)

@@ -28,7 +28,7 @@ type session struct {
 	data    sessionData // current data of this request
 	stored  sessionData // data as last read or written by this request
 	changed bool        // data must be stored
-	dropped bool        // the session of the browser's cookie was deleted
+	dropped bool        // the session that the browser's cookie names was deleted
 
 	sent    []*http.Cookie // from the request
 	cookies []*http.Cookie // to set with the response, besides the session's own
@@ -174,7 +174,7 @@ func (b *Browsers) writeSession(ctx context.Context, token string, data sessionD
 }
 
 // cookieName returns the name of a cookie. Browsers accept __Host- cookies only from this host over
-// https, so neither another host of the domain nor an attacker on the network can set one.
+// https, so neither another host in the domain nor an attacker on the network can set one.
 func cookieName(name string, https bool) string {
 	if https {
 		return "__Host-" + name
@@ -329,9 +329,9 @@ func (d *sessionData) pop(key string) (value string, found bool) {
 	return value, true
 }
 
-// merged returns the three-way merge of session data that this request changed from base to ours,
-// and other requests from base to theirs: the notices that either side added, without those that
-// either side removed. The sign-in of a session never changes, because signing in starts a new
+// merged returns the three-way merge of session data: this request changed base to ours, and other
+// requests changed base to theirs. The result has the notices that either side added, without those
+// that either side removed. The sign-in of a session never changes, because signing in starts a new
 // session.
 func merged(base, ours, theirs sessionData) sessionData {
 	m := sessionData{SignIn: ours.SignIn, Seen: ours.Seen}

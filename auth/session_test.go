@@ -131,8 +131,8 @@ func TestNotices(t *testing.T) {
 	})
 }
 
-// TestSessionStoreErrors checks that if a session cannot be read or saved, the response is the error
-// alone, without any part of the page.
+// TestSessionStoreErrors checks that if a session cannot be read or saved, the response contains
+// only the error and no part of the page.
 func TestSessionStoreErrors(t *testing.T) {
 	for _, c := range []struct {
 		call string

@@ -198,7 +198,7 @@ func (i *signInIssuer) redeem(
 }
 
 // notRedeemed returns the error for a failed code exchange: the issuer rejected the code or did not
-// respond. From the issuer's response it displays and logs only the status and the error code,
+// respond. It displays and logs only the status and the error code of the issuer's response,
 // because the rest may contain anything.
 func (i *signInIssuer) notRedeemed(err error) error {
 	var response *oauth2.RetrieveError
@@ -218,7 +218,7 @@ func (i *signInIssuer) notRedeemed(err error) error {
 // accountOf returns the account of a person, creating it if necessary.
 func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (store.Account, error) {
 	var account store.Account
-	if err := withStoreTimeout(ctx, "find account of sign-in", func(ctx context.Context) (err error) {
+	if err := withStoreTimeout(ctx, "find account for sign-in", func(ctx context.Context) (err error) {
 		account, err = b.store.AccountOf(ctx, store.Identity{Issuer: issuer, Subject: who.subject}, who.email)
 		return err
 	}); err != nil {
@@ -233,8 +233,8 @@ func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (st
 const maxReturnTo = 1_000
 
 // LocalPage returns an address if every browser interprets it as a page of this service, otherwise
-// the home page. Browsers interpret a backslash as a slash, skip tabs and line breaks, and interpret
-// two slashes as the start of a host, so it rejects all of these, encoded or not.
+// the home page. Browsers interpret a backslash as a slash, skip tabs and line breaks, and
+// interpret two slashes as the start of a host, so it rejects all of these, encoded or not.
 func LocalPage(address string) string {
 	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") ||
 		strings.ContainsFunc(address, needsEncoding) {

@@ -52,7 +52,7 @@ type Sealer interface {
 	Open(sealed, bound []byte) ([]byte, error)
 }
 
-// attempts stores each attempt in a cookie of its browser, encrypted under a key that all processes
+// attempts stores each attempt in a browser cookie, encrypted under a key that all processes
 // share. The server keeps no state, so strangers who start sign-ins use up neither storage nor a
 // shared limit. The callback deletes the cookie. A copy of the cookie is useless: each process
 // exchanges at most one code per attempt (see codeExchanges), and the issuer accepts the matching

@@ -191,8 +191,8 @@ func TestAttemptExpiry(t *testing.T) {
 		pass time.Duration
 		want cola.Code
 	}{
-		"in time":                 {AttemptLifetime - time.Second, ""},
-		"too late":                {AttemptLifetime, cola.CodeUnauthorized},
+		"before expiry":           {AttemptLifetime - time.Second, ""},
+		"at expiry":               {AttemptLifetime, cola.CodeUnauthorized},
 		"process slightly behind": {-20 * time.Second, ""},
 		"clock set back":          {-time.Hour, cola.CodeUnauthorized},
 		"clock set far ahead":     {24 * time.Hour, cola.CodeUnauthorized},

@@ -26,7 +26,7 @@ func newSecretText() string {
 	return base64.RawURLEncoding.EncodeToString(secret)
 }
 
-// isSecretText reports whether a string has the form of a secret.
+// isSecretText reports whether a string has the format of a secret.
 func isSecretText(s string) bool {
 	secret, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	return err == nil && len(secret) == secretBytes
@@ -63,9 +63,9 @@ func (b *Browsers) LinkAccount(ctx context.Context, token string) (LinkTarget, e
 }
 
 // UseLink signs in with a link and uses it up; browser is the User-Agent. It reports whether it
-// created the account. If several requests use a link at the same time, one of them signs in and the
-// others fail with CodeUnauthorized, as for any invalid link. Links come from operators or by email,
-// so a link verifies the account's email address.
+// created the account. If several requests use a link at the same time, one of them signs in and
+// the others fail with CodeUnauthorized, as for any invalid link. Links come from operators or by
+// email, so a link verifies the account's email address.
 func (b *Browsers) UseLink(ctx context.Context, token, browser string) (created bool, err error) {
 	defer func() { b.counts.WithLabelValues(byLink, resultOf(err, resultAccepted)).Inc() }()
 	account, err := b.byLink(ctx, token, func(ctx context.Context, hash store.SignInLinkHash) (store.Account, error) {

@@ -81,8 +81,8 @@ func TestInvalidLinks(t *testing.T) {
 	}
 }
 
-// TestInvalidLinkAdvice checks that the error for an invalid link suggests requesting a new one only if
-// the service sends links by email, and that it comes without a target.
+// TestInvalidLinkAdvice checks that the error for an invalid link suggests requesting a new one only
+// if the service sends links by email, and that it comes without a target.
 func TestInvalidLinkAdvice(t *testing.T) {
 	target, without := newBrowserFixture(t, nil).LinkAccount(t.Context(), newSecretText())
 	_, with := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.SendLink = (&outbox{}).send }).

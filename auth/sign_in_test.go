@@ -214,8 +214,8 @@ func TestSignInEmail(t *testing.T) {
 	}
 }
 
-// TestPossibleDuplicateAccount checks that the log reports a person who may have two accounts, as it
-// does for access tokens.
+// TestPossibleDuplicateAccount checks that the log reports a person who may have two accounts, as
+// it does for access tokens.
 func TestPossibleDuplicateAccount(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b := d.browser()

@@ -27,7 +27,7 @@ const (
 	cachedTokens = 20_000      // entries of the cache, under 300 bytes each
 	cachedFor    = time.Minute // how long changes to an app's scopes or an identity's account take to apply
 
-	// A valid token of a rejected app or revoked connection is looked up at most refusedAtOnce
+	// A valid token from a rejected app or revoked connection is looked up at most refusedAtOnce
 	// times in a burst, then once every refusedEvery.
 	refusedAtOnce = 10
 	refusedEvery  = time.Second
@@ -46,8 +46,8 @@ type TokenOptions struct {
 	Issuers   []string // https URLs, exactly as in their tokens; http for this machine only
 	Audiences []string // accepted audiences
 	AnyApp    bool     // accept unregistered apps: register them on first use, with every scope
-	// ScopePrefix is an optional prefix of this service's scopes in tokens, for issuers that use
-	// full names.
+	// ScopePrefix is an optional prefix of this service's scopes in tokens, for issuers that send
+	// fully qualified names.
 	ScopePrefix string
 	LinkEmail   LinkPolicies          // which verified email addresses link to accounts
 	Client      *http.Client          // for requests to issuers; optional, as are its fields
@@ -64,7 +64,7 @@ type TokenOptions struct {
 // The grant of a valid token is cached for a minute. The rejection of a valid token whose app is
 // unregistered or disabled, or whose connection is revoked, is cached for up to a second if the
 // token is sent repeatedly, which limits database reads. Other rejections are not cached: a forged
-// token costs at most five signature checks and no additional fetch of keys.
+// token costs at most five signature checks and no extra key fetch.
 type Tokens struct {
 	store        TokenStore
 	issuers      map[string]*issuer // by URL

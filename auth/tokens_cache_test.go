@@ -117,8 +117,8 @@ func TestDisabledApp(t *testing.T) {
 	})
 }
 
-// TestRejectedApp checks that repeated tokens of a rejected app cause few store calls, and that the
-// app works as soon as it is registered, or a second later if it kept trying.
+// TestRejectedApp checks that repeated tokens from a rejected app cause few store calls, and that
+// the app works as soon as it is registered, or a second later if it kept trying.
 func TestRejectedApp(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		token := b.token(claim("client_id", "new"))

@@ -41,7 +41,7 @@ func CheckEmail(text string) error {
 	return nil
 }
 
-// FoldAddress returns the form in which addresses of a kind of destination are compared: email
+// FoldAddress returns the form used to compare addresses of the given kind of destination: email
 // addresses ignore ASCII letter case, URLs are exact.
 func FoldAddress(kind, address string) string {
 	if kind == KindEmail {

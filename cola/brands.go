@@ -19,7 +19,7 @@ const (
 	SimilarContains    = "contains"
 )
 
-// Similarities lists every way in which two brand names are similar, the strongest first.
+// Similarities lists every way in which two brand names are similar, strongest first.
 func Similarities() []string {
 	return []string{
 		SimilarExact, SimilarSameWords, SimilarPlural, SimilarSoundsAlike, SimilarOneEdit, SimilarPrefix,
@@ -27,8 +27,8 @@ func Similarities() []string {
 	}
 }
 
-// SimilarityName returns the name of a way in which two brand names are similar, for people. An
-// unknown one is its own name.
+// SimilarityName returns the display name of a similarity, or the similarity itself if it is
+// unknown.
 func SimilarityName(similarity string) string {
 	switch similarity {
 	case SimilarExact:
@@ -70,7 +70,7 @@ func QuoteBrand(brand string) (value string, ok bool) {
 // MaxBrandHolders is the maximum number of permits that a BrandMatch lists.
 const MaxBrandHolders = 5
 
-// BrandMatch is a brand with a name similar to the requested one, with statistics of its labels.
+// BrandMatch is a brand with a name similar to the requested one, with statistics about its labels.
 // If the search filters by product type, the statistics cover only labels of those types.
 type BrandMatch struct {
 	BrandName     string        `json:"brand_name" doc:"Brand in its most frequent spelling." example:"RAVEN & OAK"`

@@ -57,8 +57,8 @@ type Caller struct {
 	Account    AccountID
 	Credential Credential
 	Channel    Channel
-	// Scopes are the caller's scopes. For an API key, they are all scopes; the ledger checks the key's
-	// own ones, which may change at any time.
+	// Scopes are the caller's scopes. For an API key, they are all scopes; the ledger checks the
+	// scopes of the key itself, which may change at any time.
 	Scopes   []Scope
 	Withheld []Scope // scopes of the credential that the operator has not granted the app
 	// Needs is the scope that the request requires, or empty. The ledger checks it.
@@ -71,7 +71,8 @@ type Caller struct {
 	VerifiedEmail string
 }
 
-// Sender identifies a source of requests: their credential and address are checked in the same way.
+// Sender identifies a source of requests: an account, a credential and a client address. Requests
+// from the same Sender pass or fail the same credential and network checks.
 type Sender struct {
 	Account    AccountID
 	Credential Credential

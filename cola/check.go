@@ -131,7 +131,7 @@ func (m *Image) check(f *recordErrors) {
 	f.name("file_name", string(m.FileName))
 	f.name("extension_type", string(m.ExtensionType))
 	if m.ExtensionType == "" && extensionOf(m.ImageURL) == "" {
-		f.add("extension_type", "is required, because image_url has no image file name; for example jpg")
+		f.add("extension_type", "needs a value such as jpg, because image_url has no image file name")
 	}
 	f.count("width_pixels", m.WidthPixels, math.MaxInt32)
 	f.count("height_pixels", m.HeightPixels, math.MaxInt32)
@@ -158,7 +158,7 @@ func (c *Cola) checkBarcodes(f *recordErrors) {
 func (b *Barcode) check(f *recordErrors) {
 	f.name("barcode_type", string(b.BarcodeType))
 	if b.BarcodeType == "" && b.BarcodeValue != "" && vocabulary.BarcodeType(b.BarcodeValue) == "" {
-		f.add("barcode_type", "is required, because %s is not an EAN or UPC; for example CODE-128", Quoted(b.BarcodeValue))
+		f.add("barcode_type", "needs a value such as CODE-128, because %s is not an EAN or UPC", Quoted(b.BarcodeValue))
 	}
 	f.required("barcode_value", b.BarcodeValue)
 	f.name("barcode_value", b.BarcodeValue)

@@ -95,7 +95,7 @@ type Cola struct {
 	Barcodes     []Barcode `json:"barcodes" nullable:"false" doc:"Barcodes extracted from the images."`
 }
 
-// Image is one label image. Its file, if it was fetched, is in package store/images.
+// Image is one label image. Package store/images stores its file, if it was fetched.
 type Image struct {
 	TTBImageID        string       `json:"ttb_image_id" doc:"ID of the image." example:"11054001000049-1"`
 	ImageIndex        int          `json:"image_index" doc:"Position among the label's images, from 0." example:"0"`

@@ -32,7 +32,7 @@ func TestDeriveImagesAndBarcodes(t *testing.T) {
 			label:  Cola{Images: []Image{{TTBImageID: "a", ImageURL: "/images/a"}, {TTBImageID: "b", ImageURL: "/b.exe"}}},
 			images: []Image{{TTBImageID: "a", ImageURL: "/images/a", ContainerPosition: "other", ExtensionType: "unknown"}, {TTBImageID: "b", ImageURL: "/b.exe", ContainerPosition: "other", ExtensionType: "unknown"}},
 		},
-		"placeholders give way": {
+		"placeholders are replaced": {
 			label: Cola{
 				Images:   []Image{{TTBImageID: "a", ExtensionType: "unknown", ImageURL: "/a.png"}},
 				Barcodes: []Barcode{{BarcodeValue: "036000291452", BarcodeType: "unknown", TTBImageID: Text(id.String())}},

@@ -105,7 +105,7 @@ func TestEffectiveCategory(t *testing.T) {
 		c.Derive()
 		r := c.IndexRecord()
 		if c.EffectiveCategory() != tt.want || r.EffectiveCategory() != tt.want {
-			t.Errorf("%+v: EffectiveCategory = %q, %q of the index record", tt, c.EffectiveCategory(), r.EffectiveCategory())
+			t.Errorf("%+v: EffectiveCategory = %q, %q for the index record", tt, c.EffectiveCategory(), r.EffectiveCategory())
 		}
 		if string(c.LLMCategoryPath) != tt.stored || (c.LLMCategory == "") != (tt.stored == "") {
 			t.Errorf("%+v: Derive sets path %q, category %q", tt, c.LLMCategoryPath, c.LLMCategory)

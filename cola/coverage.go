@@ -13,7 +13,7 @@ type Coverage struct {
 // CoverageCounts counts labels by their available data.
 type CoverageCounts struct {
 	Labels         int `json:"labels" doc:"Number of labels." example:"150000"`
-	WithDetail     int `json:"with_detail" doc:"Labels with a known status, which only TTB's detail pages have." example:"149000"`
+	WithDetail     int `json:"with_detail" doc:"Labels with a known status. TTB's search export lacks it; detail pages and printable forms have it." example:"149000"`
 	WithImages     int `json:"with_images" doc:"Labels with images." example:"148000"`
 	WithBarcodes   int `json:"with_barcodes" doc:"Labels with a known barcode." example:"90000"`
 	KnownDates     int `json:"known_dates" doc:"Labels with a known approval date." example:"149000"`

@@ -16,7 +16,7 @@ type Cursor struct {
 	From          Date   // first day of the default window if DefaultWindow, else zero
 	DefaultWindow bool   // the first page used the default date window
 	Page          int    // pages read, from 1
-	Fingerprint   uint64 // of the filters of the first page
+	Fingerprint   uint64 // hash of the first page's filters
 }
 
 // The encoded form, base64url without padding: version, flags, date and page as variable-length
@@ -115,7 +115,7 @@ func uvarint(b []byte, maximum uint64) (v uint64, rest []byte, ok bool) {
 	return v, b[n:], true
 }
 
-// CursorAfter returns the next_cursor of a page that ends at p.
+// CursorAfter returns the next_cursor for a page that ends at p.
 func (s ColaSearch) CursorAfter(p Position) string {
 	c := Cursor{Position: p, Page: s.Page, Fingerprint: s.Fingerprint}
 	if s.DefaultWindow {

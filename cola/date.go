@@ -68,8 +68,8 @@ func (d Date) AppendTo(b []byte) []byte {
 }
 
 // civil returns the year, month and day of a positive Date. It avoids time.Time, whose clock and
-// zone arithmetic took most of the time to write a page of results. Years start in March here, so
-// the leap day is the last of its year.
+// zone arithmetic accounted for most of the time spent writing a page of results. Years start in
+// March here, so the leap day is the last of its year.
 func (d Date) civil() (year, month, day int) {
 	const daysIn400Years, daysIn100Years, daysIn4Years = 146097, 36524, 1461
 	n := int(d) + 305 // days since 0000-03-01

@@ -18,10 +18,10 @@ const (
 // The states of a destination.
 const (
 	DestinationActive      = "active"      // messages are sent
-	DestinationUnconfirmed = "unconfirmed" // an email address whose owner has not agreed; it gets only the request to agree
+	DestinationUnconfirmed = "unconfirmed" // an email address whose owner has not confirmed; it gets only the confirmation request
 	DestinationPending     = "pending"     // an endpoint that has not confirmed; it gets only challenges
 	DestinationPaused      = "paused"      // no messages are sent; Reason says why
-	DestinationDisabled    = "disabled"    // the receiver returned 410 Gone; no messages are sent until it is made active again
+	DestinationDisabled    = "disabled"    // the receiver returned 410 Gone; no messages are sent until it is reactivated
 )
 
 // DestinationStates lists every state of a destination.
@@ -113,13 +113,13 @@ func DeliveryStates() []string {
 
 // Delivery is one message to one destination.
 type Delivery struct {
-	ID            int64          `json:"id" doc:"Number of the delivery." example:"5127"`
+	ID            int64          `json:"id" doc:"Delivery ID." example:"5127"`
 	MessageID     string         `json:"message_id" doc:"ID of the message, the same for every attempt (webhook-id)." example:"msg_9d3f1c7a52e84b60a1f4c2d07be8365a"`
 	Event         string         `json:"event" enum:"saved_search.ran,destination.test,destination.confirm,destination.paused" doc:"Event that the message reports." example:"saved_search.ran"`
 	Destination   string         `json:"destination" format:"uuid" doc:"UUID of the destination; for destination.paused, of the paused one." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
 	Kind          string         `json:"kind" enum:"email,webhook" doc:"How the message is sent." example:"webhook"`
 	SavedSearch   Opt[string]    `json:"saved_search" nullable:"true" doc:"UUID of the saved search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
-	RunID         Opt[int64]     `json:"run_id" nullable:"true" doc:"Number of the run." example:"1841"`
+	RunID         Opt[int64]     `json:"run_id" nullable:"true" doc:"Run ID." example:"1841"`
 	State         string         `json:"state" enum:"pending,delivered,failed,skipped" doc:"delivered: accepted by the receiver. failed: abandoned after the last attempt. skipped: not sent, because the destination was not active." example:"delivered"`
 	Error         Opt[string]    `json:"error" nullable:"true" doc:"Why the latest attempt failed, or why the message was skipped." example:"The receiver responded with status 503."`
 	AttemptCount  int            `json:"attempt_count" doc:"Attempts so far." example:"2"`
@@ -203,7 +203,7 @@ func inactive(d Destination, message string) *Error {
 }
 
 // CheckActive returns nil if the destination is active, otherwise a CodeNotActive error that says
-// how to activate it. own is as for Apply.
+// how to activate it. own is as in Apply.
 func (d Destination) CheckActive(own bool) error {
 	switch {
 	case d.State == DestinationActive:

@@ -190,7 +190,7 @@ func (c Challenge) AnsweredBy(body []byte) bool {
 	return c != "" && subtle.ConstantTimeCompare([]byte(token), []byte(c)) == 1
 }
 
-// Normalize returns the normalized parameters, or a validation Error with all problems at once.
+// Normalize returns the normalized parameters, or a validation Error that lists all problems.
 func (p DestinationConfirmParams) Normalize() (DestinationConfirmParams, error) {
 	const longest = 40
 	problems := p.Decoded.problems()

@@ -70,8 +70,8 @@ func TestDestinationProblems(t *testing.T) {
 	}
 }
 
-// checkProblems checks that a validation error has one message per parameter of want, which
-// contains the given substring.
+// checkProblems checks that a validation error has exactly one message for each parameter in want,
+// and that each message contains the given substring.
 func checkProblems(t *testing.T, name string, err error, want map[string]string) {
 	t.Helper()
 	refusal, ok := err.(*Error)

@@ -46,7 +46,7 @@ type Error struct {
 	Details map[string]any // may be nil; encoded as an object
 
 	RetryAfter time.Duration // how long to wait; set for rate limits and CodeUnavailable
-	UpgradeURL string        // upgrade page; only for used-up quotas that a larger plan would extend
+	UpgradeURL string        // upgrade page; set only for exhausted quotas that a larger plan would raise
 }
 
 // Error returns the code and the message.
@@ -57,12 +57,12 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// DetailDeletesAt is the detail of a CodeAccountSuspended with the time at which the account will be
-// deleted, if its deletion was requested.
+// DetailDeletesAt is the key in Details of a CodeAccountSuspended error for the time at which the
+// account will be deleted. It is present only if deletion was requested.
 const DetailDeletesAt = "deletes_at"
 
-// IsDeletionRequested reports whether a request was rejected because the deletion of its account was
-// requested.
+// IsDeletionRequested reports whether a request was rejected because its account is scheduled for
+// deletion.
 func IsDeletionRequested(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Code == CodeAccountSuspended && e.Details[DetailDeletesAt] != nil

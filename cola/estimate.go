@@ -9,15 +9,15 @@ import (
 
 // TTB's registry export has neither the approval date nor the status of a label. It has the
 // completion date, which is the date of the latest status change: usually the approval, but years
-// later for a label that was surrendered or expired. So labels without an approval date get an
+// later for a label that was surrendered or has expired. So labels without an approval date get an
 // estimate, and the effective date of a label is the approval date or else the estimate.
 
 // DefaultProcessingDays is the assumed time from receipt to approval if no processing times are
 // known.
 const DefaultProcessingDays = 20
 
-// maxProcessingDays is the number of days after receipt up to which a completion date counts as the
-// approval date.
+// maxProcessingDays limits the time from receipt to approval: a completion date more than this many
+// days after receipt is not taken as the approval date.
 const maxProcessingDays = 120
 
 // maxSnapshotAge is the number of days after publication for which a processing time is used.
@@ -30,7 +30,7 @@ const maxSnapshotAge = 365
 //
 // The estimate is the completion date if that is within 120 days of receipt. Otherwise it is the
 // receipt date plus the median processing time, but never after the completion date. The stores'
-// migrations have the same rule in SQL.
+// migrations implement the same rule in SQL.
 func EstimateApproval(id TTBID, completed, today Date, processingDays func(received Date) int) Date {
 	received := id.Received(today)
 	if received == 0 {
@@ -46,8 +46,8 @@ func EstimateApproval(id TTBID, completed, today Date, processingDays func(recei
 	return estimate
 }
 
-// Received returns the receipt date in the first five digits, YYDDD, or zero if they are not a date
-// between 1980 and today.
+// Received returns the receipt date encoded in the first five digits, YYDDD, or zero if they are
+// not a date between 1980 and today.
 func (id TTBID) Received(today Date) Date {
 	const yearUnit, dayUnit = 1_000_000_000_000, 1_000_000_000
 	year, day := 2000+int(id/yearUnit), int(id/dayUnit%1000)

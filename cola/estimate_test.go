@@ -80,7 +80,7 @@ func TestEstimateApprovalBounds(t *testing.T) {
 		days := rapid.IntRange(0, 300).Draw(t, "days")
 		got := EstimateApproval(id, completed, today, func(on Date) int {
 			if on != received {
-				t.Errorf("processing days asked for %s, want the receipt date %s", on, received)
+				t.Errorf("processing days requested for %s, want the receipt date %s", on, received)
 			}
 			return days
 		})

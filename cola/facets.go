@@ -163,8 +163,8 @@ func (p SearchParams) FacetSearch(now time.Time) (FacetSearch, error) {
 	return found, nil
 }
 
-// FixDates returns the search with the dates that it covers by default as parameters, so that
-// changing another parameter, such as the status, keeps them.
+// FixDates returns the search with its default dates as explicit parameters, so that changing
+// another parameter, such as the status, keeps them.
 func (p SearchParams) FixDates(now time.Time) SearchParams {
 	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 || p.DateRange != "" {
 		return p
@@ -178,7 +178,7 @@ func (p SearchParams) FixDates(now time.Time) SearchParams {
 	return p
 }
 
-// FreeDates is the inverse of FixDates: it removes dates that the search covers by default.
+// FreeDates is the inverse of FixDates: it removes dates that equal the defaults of the search.
 func (p SearchParams) FreeDates(now time.Time) SearchParams {
 	free := p
 	free.ApprovalDateFrom, free.ApprovalDateTo, free.DateRange = 0, 0, ""

@@ -8,7 +8,7 @@ import (
 )
 
 // FilterSet is a set of saved-search filters: bit i is the i-th of FilterNames. In JSON it is an
-// array of names. Databases store it, so FilterNames may only grow at its end.
+// array of names. Databases store it, so only append to FilterNames.
 type FilterSet uint64
 
 // filterNames is in the order of the bits of a FilterSet. Never reorder it.
@@ -45,7 +45,7 @@ func (s FilterSet) Names() []string {
 	return names
 }
 
-// Words describes the set for people: booleans by their meaning, other filters by their field.
+// Words describes the set for display: booleans by their meaning, other filters by their field.
 func (s FilterSet) Words() (words []string) {
 	for _, name := range s.Names() {
 		f, value, ok := SavedFilter(name)

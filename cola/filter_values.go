@@ -60,7 +60,7 @@ func (v filterValue) given() bool {
 	return v.text != "" || len(v.words) > 0 || v.number.OK || v.date != 0
 }
 
-// String formats the value for people: "wine or malt beverage".
+// String formats the value for display: "wine or malt beverage".
 func (v filterValue) String() string {
 	switch {
 	case len(v.words) > 1:
@@ -147,7 +147,7 @@ func (f *Filter) excludesNothing(v filterValue) bool {
 	return f.Kind == ChoiceFilter && len(v.words) == len(f.Words)
 }
 
-// set adds the filter's condition to a query. Bounds of a volume are in milliliters.
+// set adds the filter's condition to a query. Volume bounds are in milliliters.
 func (f *Filter) set(q *Query, v filterValue) {
 	switch {
 	case !v.given() || f.queryIndex == nil || f.excludesNothing(v):

@@ -23,7 +23,7 @@ type Filter struct {
 	Section string // heading of its group in long forms and in the reference
 	Label   string // of its field in forms
 	Hint    string // accepted values, if not clear from Label
-	Phrase  string // phrase for people; %s is the value
+	Phrase  string // phrase for display; %s is the value
 	Whole   string // phrase for a whole brand in quotes; %s is the brand
 	Noun    string // record field it compares
 
@@ -241,7 +241,7 @@ func (f *Filter) Describe(value string) string {
 	return strings.ReplaceAll(f.Phrase, "%s", value)
 }
 
-// Condition is a filter of a search and its value, formatted for people.
+// Condition is a search filter and its value, formatted for display.
 type Condition struct {
 	*Filter
 	Value string // with its unit: "1.5 liters"

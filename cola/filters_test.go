@@ -40,7 +40,7 @@ func setExample[T any](t *testing.T, s *T, name string) {
 }
 
 // TestEverySearchParamIsAFilter checks that each search parameter changes the query and the cursor
-// fingerprint, and has a description for people.
+// fingerprint, and has a display description.
 func TestEverySearchParamIsAFilter(t *testing.T) {
 	for _, field := range FieldsOf[SearchParams]() {
 		if slices.Contains([]string{"sort", "page", "per_page", "cursor"}, field.Name) {
@@ -67,7 +67,7 @@ func TestEverySearchParamIsAFilter(t *testing.T) {
 }
 
 // TestEverySavedFilterIsAFilter checks that each saved search filter changes the query, yields one
-// part, and has a description for people.
+// part, and has a display description.
 func TestEverySavedFilterIsAFilter(t *testing.T) {
 	var names []string
 	for f := range Filters() {

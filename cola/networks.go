@@ -62,7 +62,7 @@ func (n Networks) Strings() []string {
 func (n Networks) String() string { return strings.Join(n.Strings(), ",") }
 
 // SetString sets the networks to those that String returned. Other text becomes a block without
-// addresses, so that damaged data does not allow any address.
+// addresses, so that corrupt data never yields an empty list, which would allow every address.
 func (n *Networks) SetString(text string) {
 	*n = nil // make a new list: the caller may still use the old one
 	for item := range strings.SplitSeq(text, ",") {

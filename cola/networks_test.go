@@ -65,7 +65,7 @@ func TestAllow(t *testing.T) {
 		t.Error("an unknown address is allowed")
 	}
 	if !(Networks{}).Allow(netip.Addr{}) || !(Networks)(nil).Allow(netip.MustParseAddr("::1")) {
-		t.Error("an empty list does not allow any address")
+		t.Error("an empty list does not allow every address")
 	}
 	if mustNetworks(t, "::/0").Allow(netip.MustParseAddr("203.0.113.1")) {
 		t.Error("::/0 allows IPv4 addresses")

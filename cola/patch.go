@@ -22,7 +22,8 @@ type Patch[T any] struct {
 	Fields Fields
 }
 
-// Apply copies the patch's fields to record. Call Derive afterwards if the record has it.
+// Apply copies the patch's fields to record. Call Derive afterwards if the record type has that
+// method.
 func (p *Patch[T]) Apply(record *T) {
 	from, to := reflect.ValueOf(&p.Record).Elem(), reflect.ValueOf(record).Elem()
 	for i, f := range FieldsOf[T]() {
@@ -42,7 +43,7 @@ type Field struct {
 var fieldTables sync.Map // reflect.Type → []Field; a cache, not state
 
 // FieldsOf returns the JSON fields of a record type in declaration order, including those of
-// embedded structs and without fields named "-". There are at most 64.
+// embedded structs, except fields named "-". There are at most 64.
 func FieldsOf[T any]() []Field {
 	t := reflect.TypeFor[T]()
 	if f, ok := fieldTables.Load(t); ok {
@@ -78,7 +79,7 @@ func FieldIndex[T any](name string) int {
 //
 //   - empty images clear image_count, the has_*_image flags and main_image_url;
 //   - an empty barcode_value clears barcode_type;
-//   - any llm_category_path clears llm_category, which Derive takes from the path.
+//   - any llm_category_path clears llm_category, which Derive sets from the path.
 //
 // Fields in the patch stay as they are. CompletePatch is idempotent.
 func CompletePatch(p *Patch[Cola]) {

@@ -30,7 +30,7 @@ func TestNormalizePermittees(t *testing.T) {
 		params PermitteeParams
 		want   PermitteeSearch
 	}{
-		{"nothing", PermitteeParams{}, PermitteeSearch{Page: 1, PerPage: 20}},
+		{"no parameters", PermitteeParams{}, PermitteeSearch{Page: 1, PerPage: 20}},
 		{
 			"everything",
 			PermitteeParams{Q: " Niederhoff ", State: " nj", PermitteeType: "IMPORTER ", IsActive: Some(true), Page: Some(500), PerPage: Some(100)},

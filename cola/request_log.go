@@ -7,14 +7,14 @@ import "time"
 type LoggedRequest struct {
 	ID         int64
 	At         time.Time // of arrival
-	RequestID  string    // may be the client's, so it isn't unique
+	RequestID  string    // may be set by the client, so it may not be unique
 	Channel    Channel
 	Credential Credential
 	Method     string // HTTP method, or that of the MCP message, such as tools/call
 	Target     string // escaped path, or the tool, prompt or resource
 	Input      string // query string, or arguments as JSON
 	// Status is the HTTP status. For an error in an MCP result, whose status is 200, it is the
-	// status that the REST API has for the same error.
+	// status that the REST API returns for the same error.
 	Status   int
 	Code     Code // of the error, or empty
 	Duration time.Duration

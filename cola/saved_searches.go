@@ -30,9 +30,9 @@ type SavedSearchFilters struct {
 	TypeMaltBeverage    Opt[bool]    `json:"type_malt_beverage,omitzero" doc:"Malt beverages." example:"false"`
 	TypeWine            Opt[bool]    `json:"type_wine,omitzero" doc:"Wine." example:"true"`
 	TypeDistilledSpirit Opt[bool]    `json:"type_distilled_spirit,omitzero" doc:"Distilled spirits." example:"false"`
-	DerivedBeer         Opt[bool]    `json:"derived_beer,omitzero" doc:"Category Beer." example:"false"`
-	DerivedWine         Opt[bool]    `json:"derived_wine,omitzero" doc:"Category Wine." example:"true"`
-	DerivedLiquor       Opt[bool]    `json:"derived_liquor,omitzero" doc:"Category Liquor." example:"false"`
+	DerivedBeer         Opt[bool]    `json:"derived_beer,omitzero" doc:"Beer category." example:"false"`
+	DerivedWine         Opt[bool]    `json:"derived_wine,omitzero" doc:"Wine category." example:"true"`
+	DerivedLiquor       Opt[bool]    `json:"derived_liquor,omitzero" doc:"Liquor category." example:"false"`
 	DerivedCategory     string       `json:"derived_category,omitzero" doc:"Category path prefix, levels joined by ' > '. Renamed paths also work if an alias maps them to the current one." maxLength:"200" example:"Wine > Red Wine"`
 	OriginDomestic      Opt[bool]    `json:"origin_domestic,omitzero" doc:"Made in the United States. If origin_imported is also true, any origin matches." example:"true"`
 	OriginImported      Opt[bool]    `json:"origin_imported,omitzero" doc:"Made outside the United States. If origin_domestic is also true, any origin matches." example:"false"`
@@ -189,7 +189,7 @@ func (t *Timestamp) UnmarshalText(b []byte) error {
 
 // SavedSearchRun is one run of a saved search.
 type SavedSearchRun struct {
-	ID         int64     `json:"id" doc:"Number of the run." example:"1841"`
+	ID         int64     `json:"id" doc:"Run ID." example:"1841"`
 	RanAt      Timestamp `json:"ran_at" format:"date-time" doc:"Time of the run (UTC)." example:"2026-11-16T06:00:02Z"`
 	DateFrom   Date      `json:"date_from" format:"date" doc:"First approval date covered." example:"2026-11-09"`
 	DateTo     Date      `json:"date_to" format:"date" doc:"Last approval date covered." example:"2026-11-16"`
@@ -200,7 +200,7 @@ type SavedSearchRun struct {
 
 // SavedSearchMatch is one label that a run of a saved search found.
 type SavedSearchMatch struct {
-	RunID int64 `json:"run_id" doc:"Number of the run." example:"1841"`
+	RunID int64 `json:"run_id" doc:"Run ID." example:"1841"`
 	TTBID TTBID `json:"ttb_id" doc:"TTB ID of the label, 14 digits." example:"26282001000009"`
 	Late  bool  `json:"late" doc:"Whether it was approved before the run's dates and reached the registry after the previous run." example:"false"`
 	// Met is empty for matches recorded by versions that didn't store it.

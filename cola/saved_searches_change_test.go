@@ -224,7 +224,7 @@ func TestPreviewParams(t *testing.T) {
 	} {
 		var refusal *Error
 		if _, err := p.Normalize(); !errors.As(err, &refusal) || refusal.Code != CodeValidation || len(refusal.Details) != 1 || refusal.Details[name] == nil {
-			t.Errorf("%s: error = %v, want one problem with it", name, err)
+			t.Errorf("%s: error = %v, want one problem with this parameter", name, err)
 		}
 	}
 }

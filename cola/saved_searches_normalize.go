@@ -169,7 +169,7 @@ func (p ScheduleParams) normalize(problems *Problems, now time.Time) *Schedule {
 	return s
 }
 
-// AsQuery returns the query of normalized filters, without dates. Booleans of a group are
+// AsQuery converts normalized filters to a query without dates. Booleans in a group are
 // alternatives; groups must all match. Both origins together don't filter: they also match labels
 // of unknown origin. A country and a US state must both match, so France and California match no
 // label.
@@ -211,7 +211,7 @@ func inMilliliters(v Opt[float64], unit string) Opt[float64] {
 }
 
 // Narrow reports whether normalized filters are narrow enough for a schedule. A status,
-// estimated_dates, bounds that exclude no value, and all booleans of a group are not.
+// estimated_dates, bounds that exclude no value, and all booleans in a group are not.
 func (f SavedSearchFilters) Narrow() bool {
 	for i := range filters {
 		if c := &filters[i]; c.Saved != nil && c.narrows(c.saved(&f)) {
@@ -235,8 +235,8 @@ func (f *Filter) narrows(v filterValue) bool {
 	return true
 }
 
-// Fingerprint hashes the name, filters and schedule of a normalized search, without its times and
-// the fields that Normalize doesn't set. The value is the same in every process and, as long as
+// Fingerprint hashes the name, filters and schedule of a normalized search. It ignores run times
+// and the fields that Normalize doesn't set. The value is the same in every process and, as long as
 // filters keep their meaning, in every version.
 func (s SavedSearch) Fingerprint() (sum [32]byte) {
 	type schedule struct {

@@ -45,7 +45,7 @@ func (s *ColaSearch) windowFrom(first Date) {
 	s.From, s.To = first, first.AddDays(DefaultWindowDays)
 }
 
-// normalize brings the parameters into the form in which they are compared. It is idempotent.
+// normalize converts the parameters to the canonical form used for comparison. It is idempotent.
 func (p *SearchParams) normalize(problems *Problems) {
 	p.Cursor, p.Sort = problems.text("cursor", p.Cursor), problems.Choice("sort", p.Sort, sorts())
 	if p.Sort == sortNewest {
@@ -106,7 +106,7 @@ func (p *Problems) needUnit(name, unit string) {
 	}
 }
 
-// query returns the query of normalized parameters, without the default window.
+// query converts normalized parameters to a query without the default window.
 func (p *SearchParams) query(problems *Problems) (q Query) {
 	for i := range filters {
 		f := &filters[i]

@@ -9,9 +9,10 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Within returns the search for the labels with a value of a dimension, on the first page. ok is false
-// if no parameters select exactly these labels, as for labels without a value, for ranges, which
-// exclude their upper bound, and for places and paths that a parameter extends to those inside them.
+// Within narrows the search to the labels with a value of a dimension and goes back to the first
+// page. ok is false if no parameters select exactly these labels. This is the case for labels
+// without a value, for ranges, which exclude their upper bound, and for places and paths for which
+// the parameter also selects those inside them.
 func (p SearchParams) Within(dimension string, value Text) (narrowed SearchParams, ok bool) {
 	text := string(value)
 	if p.Cursor, p.Page = "", (Opt[int]{}); !AcceptsText(text) {
@@ -78,7 +79,7 @@ func IsPeriod(dimension string) bool {
 }
 
 // daysOfPeriod returns the first and last day of a year of up to four digits, or of a quarter or month
-// such as 2025-Q3 and 2025-07.
+// such as 2025-Q3 or 2025-07.
 func daysOfPeriod(period string) (first, last Date, ok bool) {
 	text, part, divided := strings.Cut(period, "-")
 	year, err := strconv.ParseUint(text, 10, 16)

@@ -52,8 +52,8 @@ func TestCountParamsNormalize(t *testing.T) {
 	}
 }
 
-// TestCountParamsFilters checks that counts have the filters of searches, with the same meaning,
-// and otherwise only their own parameters.
+// TestCountParamsFilters checks that counts accept the same filters as searches, with the same
+// meaning, and otherwise only their own parameters.
 func TestCountParamsFilters(t *testing.T) {
 	var want, got []string
 	for f := range Filters() {
@@ -130,7 +130,7 @@ func TestLeave(t *testing.T) {
 	for known, want := range map[Opt[int]]Opt[int]{Some(4): Some(6), {}: {}} {
 		others := OtherGroups{Groups: known, Labels: 10}
 		if kept := others.Leave(groups, 1); len(kept) != 1 || !cmp.Equal(others, OtherGroups{Groups: want, Labels: 14}) {
-			t.Errorf("others after leaving two groups = %+v, kept %v", others, kept)
+			t.Errorf("others after omitting two groups = %+v, kept %v", others, kept)
 		}
 	}
 }

@@ -13,7 +13,7 @@ const (
 	maxTTBID    = 99_999_999_999_999
 )
 
-// ParseTTBID reads exactly 14 ASCII digits; ok is false for anything else.
+// ParseTTBID reads exactly 14 ASCII digits; ok is false for anything else and for 14 zeros.
 func ParseTTBID(s string) (id TTBID, ok bool) {
 	if len(s) != ttbIDDigits {
 		return 0, false
@@ -60,7 +60,7 @@ func (id TTBID) MarshalJSON() ([]byte, error) {
 	return append(id.AppendTo(b), '"'), nil
 }
 
-// UnmarshalText reads 14 digits; empty text is unknown.
+// UnmarshalText reads 14 digits; empty text means unknown.
 func (id *TTBID) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		*id = 0

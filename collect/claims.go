@@ -32,14 +32,14 @@ func (e *permanentError) Unwrap() error { return e.error }
 // errQuiet means that a request was not sent because quiet hours have begun.
 var errQuiet = errors.New("quiet hours")
 
-// waitError means that a request was not sent because of a store error, quiet hours or the shutdown.
+// waitError means that a request was not sent because of a store error, quiet hours or a shutdown.
 type waitError struct{ err error }
 
 func (e *waitError) Error() string { return e.err.Error() }
 func (e *waitError) Unwrap() error { return e.err }
 
-// do runs work for a claim and extends the claim meanwhile. If the work fails, do releases the claim
-// or records the failure. failure is set if there are no more attempts. err ends the run.
+// do runs work for a claim and extends the claim while it runs. If the work fails, do releases the
+// claim or records the failure. failure is set if there are no more attempts. err ends the run.
 func (c *collector) do(cl claim, work func(ctx context.Context) error) (failure string, err error) {
 	ctx, end := c.keepClaim(cl)
 	err = catch(c.o.Logger, func() error { return work(ctx) })
@@ -66,7 +66,7 @@ func (c *collector) do(cl claim, work func(ctx context.Context) error) (failure 
 	return c.retry(ctx, cl, err)
 }
 
-// catch turns a panic of f into an error, so that a page that breaks the program counts as a failed
+// catch turns a panic in f into an error, so that a page that breaks the program counts as a failed
 // attempt.
 func catch(log *slog.Logger, f func() error) (err error) {
 	defer func() {
@@ -200,8 +200,8 @@ func isSiteFailure(err error) bool {
 }
 
 // probe reports whether the site answers an unrelated request: for the form that it served last or,
-// without one, a search. It extends the claim meanwhile. An error ends the run, unless quiet hours
-// have begun.
+// without one, a search. It extends the claim while it waits. An error ends the run, unless quiet
+// hours have begun.
 func (c *collector) probe(ctx context.Context, cl claim) (up bool, err error) {
 	held, end := c.keepClaim(cl)
 	defer end()

@@ -19,8 +19,8 @@ func contains(r store.ClassRange, code string) (text, number bool) {
 }
 
 // TestSplitClasses checks that every code is in exactly one part, however often a range is split
-// and whether codes are compared as text or as numbers. The comparison as numbers exempts parts
-// that were split by letter.
+// and whether codes are compared as text or as numbers. Parts that were split by letter are exempt
+// from the numeric comparison.
 func TestSplitClasses(t *testing.T) {
 	var codes []string
 	for _, class := range vocabulary.Classes() {

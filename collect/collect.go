@@ -27,8 +27,8 @@ type Images interface {
 	// HasImage reports whether an image of a stored label has a URL and, if the URL is on this
 	// server, a complete file.
 	HasImage(ctx context.Context, image *cola.Image) (bool, error)
-	// LostImages returns the labels that have an image with a URL of this server, but without a
-	// file, latest first.
+	// LostImages returns the labels that have an image with a URL on this server but no file,
+	// latest first.
 	LostImages(ctx context.Context) ([]cola.TTBID, error)
 	// SaveImage stores the file of an image of a stored label. usable is false if the content is not
 	// a usable image.
@@ -54,8 +54,8 @@ type Options struct {
 	First, Last cola.Date
 	// Follow plans the trailing days once a day until the context is canceled.
 	Follow bool
-	// Details selects the labels whose forms are fetched, and Images those whose images are
-	// fetched, too. Images requires ImageStore.
+	// Details selects the labels whose forms are fetched, and Images those whose images are also
+	// fetched. Images requires ImageStore.
 	Details, Images Choice
 	ImageStore      Images
 	// History marks the labels of all days as history, like ingest.Options.History.
@@ -106,8 +106,8 @@ const (
 	// trailingDays is how many past days Follow queries again, so that each is queried once after
 	// TTB has added its last labels.
 	trailingDays = store.SettleDays + 1
-	// refreshAfter is the age at which the result for a trailing day counts as outdated. A run that
-	// is started again soon doesn't repeat requests.
+	// refreshAfter is the age at which the result for a trailing day counts as outdated. A run
+	// restarted within this time doesn't repeat requests.
 	refreshAfter = 12 * time.Hour
 	planEvery    = 24 * time.Hour
 	// stopTimeout limits how long a stopped run waits for the request in flight.
@@ -247,7 +247,7 @@ func (c *collector) checkImages(ctx context.Context) error {
 	return nil
 }
 
-// work takes steps until no work is left.
+// work runs steps until no work is left.
 func (c *collector) work() error {
 	unavailable := 0
 	for c.stop.Err() == nil {

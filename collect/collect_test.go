@@ -53,7 +53,7 @@ func TestRun(t *testing.T) {
 }
 
 // TestDetails collects only exports, then the labels without detail. Labels whose rows can't be read
-// stay in the queue meanwhile.
+// stay in the queue in the meantime.
 func TestDetails(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 60, Ambiguous: 4})
@@ -235,7 +235,7 @@ func TestBacklogWithoutPage(t *testing.T) {
 	}
 }
 
-// mustBreak returns the URL of a server that answers like the site, except that the pages of some
+// mustBreak returns the URL of a server that responds like the site, except that the pages of some
 // labels fail until repair is called.
 func (s *site) mustBreak(t *testing.T, ids ...cola.TTBID) (url string, repair func()) {
 	t.Helper()
@@ -278,7 +278,7 @@ func TestGivingUp(t *testing.T) {
 	checkEnded(t, st)
 }
 
-// TestSiteDown checks that an outage of the site fails no day or label, and that a run ends if the
+// TestSiteDown checks that a site outage doesn't fail any day or label, and that a run ends if the
 // outage lasts.
 func TestSiteDown(t *testing.T) {
 	t.Parallel()
@@ -337,8 +337,8 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// TestBlockedWhileIdle checks that a collector that waits for the work of others stops when the site
-// blocks them.
+// TestBlockedWhileIdle checks that a collector that is waiting for others to finish stops when the
+// site blocks them.
 func TestBlockedWhileIdle(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 5, Last: cola.NewDate(2026, 1, 5), First: cola.NewDate(2026, 1, 5)})
@@ -378,7 +378,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestStopWhileWaiting checks that a stop doesn't wait for the slot of a request.
+// TestStopWhileWaiting checks that a stop doesn't wait for a request's slot.
 func TestStopWhileWaiting(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 5})
@@ -405,8 +405,8 @@ func TestStopWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestStartKeepsPause checks that a new run waits for the end of a pause, such as quiet hours of
-// another process. If the site is blocked, the run clears both the block and the pause.
+// TestStartKeepsPause checks that a new run waits for the end of a pause, such as another process's
+// quiet hours. If the site is blocked, the run clears both the block and the pause.
 func TestStartKeepsPause(t *testing.T) {
 	t.Parallel()
 	for _, blocked := range []bool{false, true} {
@@ -432,7 +432,7 @@ func TestStartKeepsPause(t *testing.T) {
 			}
 		}), nil))
 		if _, err := collect.Run(ctx, st, o); err != nil || len(s.Log()) > 0 {
-			t.Errorf("Run = %v after %d requests in a pause", err, len(s.Log()))
+			t.Errorf("Run = %v after %d requests during a pause", err, len(s.Log()))
 		}
 		if !mustStatus(t, st).PausedUntil.After(time.Now()) {
 			t.Error("the run ended the pause")
@@ -683,8 +683,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestInterruptedLoad ends an initial load after its first labels. The rest of the load is history,
-// too, including labels whose rows can't be read. A label that appears later is not.
+// TestInterruptedLoad ends an initial load after its first labels. The rest of the load is also
+// history, including labels whose rows can't be read. A label that appears later is not.
 func TestInterruptedLoad(t *testing.T) {
 	t.Parallel()
 	today := cola.DateOf(time.Now())

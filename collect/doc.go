@@ -2,11 +2,11 @@
 //
 // # Flow
 //
-// Run plans days of completion dates and works until they are collected:
+// Run plans days by completion date and works until they are collected:
 //
 //  1. It claims a day, latest first, and searches for its labels. The result page states the total.
 //  2. If the export can't list that many rows, the day is split into ranges of class/type codes, and
-//     each is searched on its own.
+//     each range is searched separately.
 //  3. It downloads the export and imports its rows with package ingest. Before a batch of rows is
 //     stored, its new labels, and those with a new completion date, are queued.
 //  4. The day is complete if the export had as many rows as the page stated.
@@ -27,7 +27,7 @@
 // Follow, the next daily plan retries all failed labels, but only recent days. Panics count as
 // failed attempts. With Follow, so do store errors, unless the store is down.
 //
-// After several failures in a row, a probe sends an unrelated request. If it fails, too, the site
+// After several failures in a row, a probe sends an unrelated request. If it also fails, the site
 // is down: attempts don't count, and if the outage lasts, a run without Follow ends.
 //
 // Any number of processes can collect. Each request reserves a slot in the database, so they share

@@ -72,7 +72,7 @@ func (f *Follower) awaitResumed(ctx context.Context) bool {
 			f.o.Logger.Warn("database unavailable", "error", err)
 			continue
 		case !logged:
-			f.o.Logger.Error("the site refuses requests; to resume, run: colaregistry fetch resume",
+			f.o.Logger.Error("the site is refusing requests; to resume, run: colaregistry fetch resume",
 				"reason", status.Blocked, "since", status.BlockedAt.UTC().Format(time.RFC3339))
 			logged = true
 		}

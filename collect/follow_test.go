@@ -38,7 +38,7 @@ func (f *following) Write(b []byte) (int, error) {
 	return f.log.Write(b)
 }
 
-// logged reports whether the log contains a text.
+// logged reports whether the log contains text.
 func (f *following) logged(text string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,7 +131,7 @@ func TestFollowerBlocked(t *testing.T) {
 	s.checkRequests(t, 2)
 }
 
-// TestFollowerKeepsPause checks that a follower doesn't end a pause of requests.
+// TestFollowerKeepsPause checks that a follower doesn't end a pause.
 func TestFollowerKeepsPause(t *testing.T) {
 	t.Parallel()
 	s, o := recentSite(t, ttbsite.Options{Labels: 5})
@@ -223,8 +223,8 @@ func (p *poisonedStore) UpsertColas(
 	return p.Store.UpsertColas(ctx, patches, m)
 }
 
-// TestFollowerPoison checks that a follower gives up on a label that always fails or causes a panic
-// after MaxAttempts, and fetches the other labels meanwhile.
+// TestFollowerPoison checks that a follower gives up after MaxAttempts on a label that always fails
+// or causes a panic, and fetches the other labels in the meantime.
 func TestFollowerPoison(t *testing.T) {
 	t.Parallel()
 	for _, panics := range []bool{false, true} {
@@ -336,7 +336,7 @@ func TestFollowerRestart(t *testing.T) {
 	await(t, "the second run has done everything", func() bool { return restarting.idle.Load() >= 2 && s.ended(t, st) })
 	f.stop()
 	if n := restarting.stored.Load(); n != collect.MaxAttempts || !f.logged("restarting") {
-		t.Errorf("%d attempts of the failed label, want %d", n, collect.MaxAttempts)
+		t.Errorf("%d attempts for the failed label, want %d", n, collect.MaxAttempts)
 	}
 	if n := restarting.retries.Load(); n != 1 {
 		t.Errorf("failed labels retried %d times, want once", n)
@@ -520,13 +520,13 @@ func TestQuietHours(t *testing.T) {
 				if steps == 10 {
 					clock.set(quiet.Add(8 * time.Hour))
 					if n := int64(len(s.Log())) - requests.Load(); n != 0 {
-						t.Errorf("%d requests in quiet hours", n)
+						t.Errorf("%d requests during quiet hours", n)
 					}
 				}
 			}
 			mustRun(t, st, o)
 			if steps < 10 {
-				t.Errorf("%d steps in quiet hours, want 10", steps)
+				t.Errorf("%d steps during quiet hours, want 10", steps)
 			}
 			s.checkLabels(t, st, true)
 			checkEnded(t, st)

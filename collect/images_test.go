@@ -134,7 +134,7 @@ func TestMissingImages(t *testing.T) {
 		requests := s.count(ttbsite.Form) + s.count(ttbsite.Image) - before
 		queued := mustStatus(t, st).Labels[store.FetchImages]
 		if requests > 0 != run.requested || report.Images != run.images || queued != run.queued {
-			t.Errorf("run %v later: %d forms and images requested, %d stored, %d labels wait; want %+v",
+			t.Errorf("run %v later: %d forms and images requested, %d stored, %d labels waiting; want %+v",
 				ahead, requests, report.Images, queued, run)
 		}
 	}
@@ -304,8 +304,8 @@ func (completeStore) ColasMissing(context.Context, store.Missing, func(cola.TTBI
 	return nil
 }
 
-// TestReturnedImages checks that labels whose lost files another collector has fetched meanwhile are
-// not fetched again. There are more of them than are checked at a time.
+// TestReturnedImages checks that labels whose lost files another collector has since fetched are
+// not fetched again. There are more such labels than are checked at a time.
 func TestReturnedImages(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 150})

@@ -60,8 +60,9 @@ func (l *LabelImages) HasImage(ctx context.Context, image *cola.Image) (bool, er
 }
 
 // LostImages implements Images. It compares the records with a list of all files. For a bucket, that
-// takes one request per thousand files, rather than one per image. The list lacks files that other
-// processes store meanwhile, so LostImages ignores records made after it started.
+// takes one request per thousand files, rather than one per image. The list may lack files that
+// other processes store while it is being made, so LostImages ignores records made after it
+// started.
 func (l *LabelImages) LostImages(ctx context.Context) (labels []cola.TTBID, err error) {
 	started := l.Now()
 	names, err := l.Files.Names(ctx)
@@ -118,8 +119,8 @@ func (l *LabelImages) fetchedSince(ctx context.Context, i store.FetchedImage, si
 // fileURL returns the URL of an image whose file is stored.
 func fileURL(image *cola.Image) cola.Text { return cola.Text("/images/" + image.TTBImageID) }
 
-// SaveImage stores the file of an image of a label, reads its barcodes and QR codes, and writes
-// size, URL and codes to the label. usable is false if the content is not a usable image; the label
+// SaveImage stores the file of a label image, reads its barcodes and QR codes, and writes the size,
+// URL and codes to the label. usable is false if the content is not a usable image; the label
 // is then unchanged.
 //
 // Saving the same image again changes nothing. Each step is durable before the next one starts, so
@@ -207,8 +208,8 @@ func setFile(image *cola.Image, file store.ImageContent) {
 	image.ImageURL = fileURL(image)
 }
 
-// setCodes replaces the codes of an image of a label. It then sets the main barcode to the label's
-// first barcode, unless the main barcode came from another source.
+// setCodes replaces the codes of one of a label's images. It then sets the main barcode to the
+// label's first barcode, unless the main barcode came from another source.
 func setCodes(label *cola.Cola, at int, codes []barcode.Code) {
 	image := &label.Images[at]
 	found, qrcodes, address := barcode.Describe(image.TTBImageID, codes)

@@ -60,7 +60,7 @@ func PlanOf(ctx context.Context, st Store, o Options) (p Plan, err error) {
 			err = st.ColasMissing(ctx, b.missing, func(cola.TTBID) error { p.Stored++; return nil })
 		}
 	}
-	if o.Details != None { // most queued labels lack data, so they are in a backlog, too
+	if o.Details != None { // most queued labels lack data, so they are also in a backlog
 		p.Stored = max(p.Stored, status.Labels[store.FetchPending]+status.Labels[store.FetchFailed])
 	}
 	if o.Images != None {

@@ -32,7 +32,7 @@ func (t target) RecordImport(_ context.Context, i cola.Import) error {
 	return nil
 }
 
-// recorder sums up imports, because the store keeps only store.KeptImports of them. It records one
+// recorder adds up imports, because the store keeps only store.KeptImports of them. It records one
 // import after the windows of a plan, then one a day and one at the end, so that operators see when
 // data was last updated.
 type recorder struct {

@@ -230,7 +230,7 @@ func (d *download) Write(p []byte) (int, error) {
 	return d.ResponseWriter.Write(p)
 }
 
-// exportAccount sends all data of the account as a file.
+// exportAccount sends all of the account's data as a file.
 func (req *request) exportAccount() error {
 	d := &download{
 		ResponseWriter: req.w, control: http.NewResponseController(req.w), kind: "application/json",
@@ -239,7 +239,7 @@ func (req *request) exportAccount() error {
 	state, err := req.svc.ExportAccount(req.ctx(), req.caller, d)
 	if err != nil && d.started {
 		web.EventOf(req.ctx()).Fault = err
-		panic(http.ErrAbortHandler) // so that the browser doesn't take the file for complete
+		panic(http.ErrAbortHandler) // so that the browser doesn't treat the file as complete
 	}
 	if !d.started {
 		req.recordQuota(state)

@@ -52,8 +52,8 @@ func (req *request) redirectLeaving() error {
 
 // deletionForm is the form that requests the deletion.
 type deletionForm struct {
-	Confirmation string // to type
-	Email        bool   // it is the email address
+	Confirmation string // what the user must type
+	Email        bool   // whether Confirmation is the email address
 	Problems     []string
 }
 

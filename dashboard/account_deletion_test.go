@@ -76,7 +76,7 @@ func TestKeepTooLate(t *testing.T) {
 func TestQuotaEmails(t *testing.T) {
 	s := mustSite(t)
 	if strings.Contains(s.get("/account").body, "/account/quota-emails") {
-		t.Error("the page has the setting although the server sends no email")
+		t.Error("the page has the setting even though the server sends no email")
 	}
 	s.handler = New(s.registry.Service, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now, SignInByEmail: true})
 	for _, on := range []string{"false", "true"} {

@@ -148,7 +148,8 @@ func TestTrustedOrigin(t *testing.T) {
 	}
 }
 
-// TestExportDownload checks the file with an account's data, for signed-in account holders only.
+// TestExportDownload checks that only signed-in account holders can download their account's data,
+// and checks the file.
 func TestExportDownload(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)

@@ -66,8 +66,8 @@ func (a appRow) LostPermissions() []string {
 	return a.permissions("see the host or email domain of each destination")
 }
 
-// permissions lists the app's permissions. masked describes what it sees of destinations if it may
-// not change them.
+// permissions lists the app's permissions. masked describes what the app can see of destinations if
+// it can't change them.
 func (a appRow) permissions(masked string) []string {
 	words := []string{
 		"read labels, permittees and reference data, using your quota",

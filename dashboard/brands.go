@@ -151,8 +151,8 @@ func (req *request) brandReport(p cola.BrandParams, found registry.BrandPage) *b
 	return r
 }
 
-// maxSoughtName is the maximum length of a brand name in a search, in characters.
-const maxSoughtName = 200
+// maxBrandLength is the maximum length of a brand name in a search, in characters.
+const maxBrandLength = 200
 
 // brandSearch returns the brand_name that finds a brand. A name that can't be in quotes is truncated
 // instead: the search also finds longer names.
@@ -161,7 +161,7 @@ func brandSearch(brand string) string {
 		return value
 	}
 	runes := []rune(brand)
-	return string(runes[:min(len(runes), maxSoughtName)])
+	return string(runes[:min(len(runes), maxBrandLength)])
 }
 
 // newBrandRow prepares a brand. types are the product types in the check's filter.
@@ -215,7 +215,7 @@ func (f brandForm) Open() bool {
 	return f.values.Has("strategies") || f.values.Has("min_score")
 }
 
-// ProblemList lists the problems of the form.
+// ProblemList lists the problems with the form.
 func (f brandForm) ProblemList() []formProblem {
 	return listProblems(f.Problems, func(name string) (string, bool) {
 		one := f.Field(name)

@@ -26,7 +26,7 @@ func (s *site) addBrands() {
 	s.registry.AddLabels(s.t, labels...)
 }
 
-// TestCheckName checks the report of a name and its price.
+// TestCheckName checks the report for a name and its charge.
 func TestCheckName(t *testing.T) {
 	s := mustSite(t)
 	s.addBrands()

@@ -363,7 +363,7 @@ func roundLevels(highest int) (top int, levels []int) {
 	return top, append(levels, top)
 }
 
-// shortCount formats a round number with few characters: 500, 20k, 1.5M.
+// shortCount formats a round number in few characters: 500, 20k, 1.5M.
 func shortCount(n int) string {
 	switch {
 	case n >= 1_000_000:

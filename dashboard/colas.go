@@ -187,8 +187,8 @@ func allHistory(name, value string) string {
 	return exploreURL(url.Values{name: {value}, "date_range": {cola.AllDates}})
 }
 
-// keyFacts returns the facts that identify a label. The brand and the permittee come with a link to
-// all their labels.
+// keyFacts returns the facts that identify a label. The brand and permittee link to all of their
+// labels.
 func keyFacts(l *registry.LabelPage) []fact {
 	c := &l.Label
 	brand := wordsFact("Brand", c.BrandName)

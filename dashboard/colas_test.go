@@ -332,7 +332,7 @@ func TestLabelActions(t *testing.T) {
 			ApprovalDate: cola.NewDate(2015, time.November, 1),
 		}}
 	}
-	const odd = `L'Été & "Fils" <b>` // stays one brand through HTML, URL and search syntax
+	const odd = `L'Été & "Fils" <b>` // must survive escaping in HTML, URLs and search syntax
 	s.registry.AddLabels(t, label(15_101_001_000_901, odd), label(15_102_001_000_902, odd), label(15_103_001_000_903, "ALONE 77"))
 	before := s.used()
 	page := s.get("/explore/15101001000901")
@@ -509,7 +509,7 @@ func TestEstimatedDates(t *testing.T) {
 	}
 	all.shows(t, http.StatusOK, "approval date unknown", `<option value="all" selected>All dates`)
 	if known := s.get("/explore?q=guesswork&date_range=all&estimated_dates=exclude"); known.total(t) != 1 {
-		t.Errorf("%d labels without estimates, want the undated one", known.total(t))
+		t.Errorf("%d labels without estimated dates, want 1, the undated one", known.total(t))
 	}
 	for _, target := range []string{"/explore/26305001000998", permitHref("ZZ-I-9")} {
 		page := s.get(target)

@@ -168,7 +168,7 @@ func (p collectionPage) ReferenceSources() (rows []sourceRow) {
 // CompleteShare returns the share of the planned days that are complete.
 func (p collectionPage) CompleteShare() share { return share{"Complete", p.DaysComplete, p.Days()} }
 
-// BlockedText and FailureText return responses of TTB's site, on one line.
+// BlockedText and FailureText return responses from TTB's site, on one line.
 func (p collectionPage) BlockedText() string { return singleLine(p.Blocked) }
 func (p collectionPage) FailureText() string { return singleLine(p.LastFailure) }
 

@@ -39,7 +39,7 @@ func (s *site) collected() registry.Collection {
 	return c
 }
 
-// collectionRequests returns the method and path of each of the operator's routes.
+// collectionRequests returns the method and path of each operator route.
 func collectionRequests() (requests [][2]string) {
 	for _, r := range collectionRoutes() {
 		requests = append(requests, [2]string{r.method, r.pattern})
@@ -56,13 +56,13 @@ func TestCollectionAccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := s.collected()
-	unproven := s.browsers.callers[registrytest.Operator]
-	unproven.VerifiedEmail = ""
-	s.browsers.callers["unproven"] = unproven
+	unverified := s.browsers.callers[registrytest.Operator]
+	unverified.VerifiedEmail = ""
+	s.browsers.callers["unverified"] = unverified
 	other := s.browsers.callers[ann]
-	other.VerifiedEmail = registrytest.Operator // but the account has another address
+	other.VerifiedEmail = registrytest.Operator // but the account has a different address
 	s.browsers.callers["other"] = other
-	for _, who := range []string{ann, "unproven", "other"} {
+	for _, who := range []string{ann, "unverified", "other"} {
 		s := s.by(who)
 		if unknown, page := s.get("/collection/unknown"), s.get("/collection"); page.body != unknown.body || page.StatusCode != unknown.StatusCode {
 			t.Errorf("%s: page differs from an unknown page:\n%s", who, page.body)
@@ -71,7 +71,7 @@ func TestCollectionAccess(t *testing.T) {
 			s.send(httptest.NewRequest(request[0], request[1], nil)).shows(t, http.StatusNotFound)
 		}
 		if strings.Contains(s.get("/coverage").body, "/collection") {
-			t.Errorf("%s: navigation has the page", who)
+			t.Errorf("%s: navigation links to the page", who)
 		}
 	}
 	signedOut := s.by("")
@@ -110,7 +110,7 @@ func TestCollection(t *testing.T) {
 	s.mustCollect(today)
 	text := page(">idle<", "Nov 19, 2026", "<b>412 of 414</b>", "500 <script>", "0 stored labels", `href="/explore/26001001000001"`, "0.5 per second")
 	if strings.Contains(text, "\u202e") || strings.Contains(s.get("/collection").body, "<b>412") {
-		t.Error("the site's answers are not shown as plain text")
+		t.Error("TTB's responses are not shown as plain text")
 	}
 
 	s.registry.QueueLabel(t, 26_001_001_000_002)

@@ -55,7 +55,7 @@ func plural(n any, one, many string) string {
 	return web.Thousands(n) + " " + many
 }
 
-// apiCall is the API call, and the tool call, that returns the data of a page.
+// apiCall is the API call and the tool call that return a page's data.
 type apiCall struct {
 	Method, Path string // below /api/v1, with its query
 	Body         any    // sent as JSON; may be nil

@@ -1,4 +1,4 @@
-// Package dashboard serves the website: the pages on which account holders search labels, see their
+// Package dashboard serves the website: the pages where account holders search labels, see their
 // usage, and manage keys, saved searches and connected apps. Pages are rendered on the server and
 // work without JavaScript. If the API returns the same data, the page shows the call.
 //
@@ -73,10 +73,10 @@ type Browsers interface {
 // Options configures the dashboard. PublicURL and Logger must be set.
 type Options struct {
 	PublicURL  string   // scheme and host of the service, without a trailing slash
-	Hosts      []string // further host names of the service, without ports
+	Hosts      []string // additional host names of the service, without ports
 	BillingURL string   // page to change the plan, unless SellsPlans; may be empty
-	SellsPlans bool     // account holders change their plan at Stripe
-	// SignInForApps is true if apps can sign in with an issuer, besides using keys.
+	SellsPlans bool     // account holders change their plan in Stripe
+	// SignInForApps is true if apps can sign in with an issuer as an alternative to keys.
 	SignInForApps bool
 	// API serves a request to the REST API on behalf of a caller; nil disables tryPath.
 	API      func(w http.ResponseWriter, r *http.Request, c cola.Caller)
@@ -161,7 +161,7 @@ type route struct {
 	method, pattern string
 	serve           func(*request) error
 	public          bool // needs no sign-in
-	leaving         bool // available after the deletion of the account was requested
+	leaving         bool // available after account deletion was requested
 	suspended       bool // available while the account is suspended
 }
 

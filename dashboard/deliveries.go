@@ -147,12 +147,12 @@ type deliveryPage struct {
 	Attempts    []attemptRow
 	Subject     string // of an email
 	Sent        copied // the latest message, formatted
-	Signed      copied // the same as it was signed, if that differs
+	Signed      copied // the exact text that was signed, if it differs from Sent
 	Truncated   bool   // the message was too long to record
 	UpdatesLeft int    // automatic updates left while the delivery is in progress
 }
 
-// attemptRow is an attempt with the response to it.
+// attemptRow is an attempt and its response.
 type attemptRow struct {
 	cola.DeliveryAttempt
 	N        int
@@ -161,7 +161,7 @@ type attemptRow struct {
 	Response string
 }
 
-// UpdateSeconds is the pause between automatic updates.
+// UpdateSeconds is the interval between automatic updates.
 func (deliveryPage) UpdateSeconds() int { return progressSeconds }
 
 // Responses returns the attempts that got a response, latest first.

@@ -31,7 +31,7 @@ func (s *site) mustDeliver(search, destination, fault string) cola.Delivery {
 	return cola.Delivery{}
 }
 
-// wideSearch matches some of the arriving labels.
+// wideSearch matches some of the new labels.
 func wideSearch() url.Values {
 	return typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99")
 }
@@ -236,8 +236,8 @@ func TestWithoutEmail(t *testing.T) {
 	}
 }
 
-// TestUnservedDestinations checks that destinations which the server doesn't send to say so on every
-// page, offer no action that would send, and that the form doesn't offer email.
+// TestUnservedDestinations checks that a destination that the server doesn't send to is marked on
+// every page and offers no action that would send, and that the form doesn't offer email.
 func TestUnservedDestinations(t *testing.T) {
 	s := mustSite(t)
 	search := s.mustSave(wideSearch())

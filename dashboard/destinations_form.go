@@ -150,7 +150,7 @@ func searchOptions(searches registry.SavedSearchNames, chosen, empty string) (op
 // maxOptionName limits the name of a search in a select, in characters.
 const maxOptionName = 60
 
-// destinationCall is the API call that creates the destination.
+// destinationCall returns the API call that creates the destination.
 func (req *request) destinationCall(form url.Values) *apiCall {
 	body := map[string]any{"kind": form.Get("kind"), "address": form.Get("address")}
 	if form.Get("address") == "" {

@@ -69,7 +69,7 @@ func TestWebhook(t *testing.T) {
 	page.shows(t, http.StatusOK, hook, "active", "All wine", `name="send_empty" value="false"`)
 	page.lacks(t, "whsec_", "/resume")
 	page.checkHTML(t)
-	s.get("/destinations").shows(t, http.StatusOK, hook, "also when there are no new labels", "2 of 20")
+	s.get("/destinations").shows(t, http.StatusOK, hook, "alerts even when there are no new labels", "2 of 20")
 	s.get(search).shows(t, http.StatusOK, hook, "this search only")
 	s.mustWebhook(typedWebhook())
 	if both := s.get(search); strings.Count(both.body, hook) != 1 {

@@ -37,7 +37,7 @@ type errorDetail struct {
 // fail shows an error page.
 func (req *request) fail(err error) { req.showError(err, errorPage{}) }
 
-// failRetryable shows the page of an error that occurred before the request had any effect. If the
+// failRetryable shows the page for an error that occurred before the request had any effect. If the
 // user is not at fault, the page offers to submit the form again.
 func (req *request) failRetryable(err error) {
 	p := errorPage{}
@@ -49,8 +49,8 @@ func (req *request) failRetryable(err error) {
 	req.showError(err, p)
 }
 
-// offersResubmit reports whether the page of an error offers to submit the form again. Page
-// fragments don't: the form is still in the page around them.
+// offersResubmit reports whether an error page offers to submit the form again. Page fragments
+// don't: the form is still in the page around them.
 func (req *request) offersResubmit(err error) bool {
 	if req.http.Method != http.MethodPost || req.http.Header.Get("Hx-Request") != "" {
 		return false
@@ -100,8 +100,8 @@ func (req *request) showError(err error, p errorPage) {
 // mentionsRetry matches messages that already say to retry, or when.
 var mentionsRetry = regexp.MustCompile(`(?i)\bagain\b|\bin (a few|\d+) (seconds|minutes)\b`)
 
-// retryURL returns the URL to retry after an error with the given status, or "". The callback of an
-// issuer works only once, so it can't be retried.
+// retryURL returns the URL to retry after an error with the given status, or "". An issuer's
+// callback works only once, so it can't be retried.
 func (req *request) retryURL(status int) string {
 	temporary := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 	if !temporary || req.http.Method != http.MethodGet || req.http.URL.Path == signInPath+"/callback" {
@@ -110,7 +110,7 @@ func (req *request) retryURL(status int) string {
 	return req.http.URL.RequestURI()
 }
 
-// errorTitle returns the title of an error page. waits says that the request can be repeated later,
+// errorTitle returns the title of an error page. waits means that the request can be retried later,
 // which distinguishes an exceeded rate limit from a used-up quota.
 func errorTitle(status int, waits bool) string {
 	switch status {
@@ -123,7 +123,7 @@ func errorTitle(status int, waits bool) string {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
 		return "Invalid request"
 	case http.StatusConflict:
-		return "Action not possible"
+		return "Can’t complete this action"
 	case http.StatusTooManyRequests:
 		if waits {
 			return "Too many requests"
@@ -199,8 +199,8 @@ func fieldProblems(err error) map[string][]string {
 	return problems
 }
 
-// problemSentence rewords the message of a problem with a field for pages, which have no cursors
-// and show labels instead of API names.
+// problemSentence rewords the message about a field for pages, which have no cursors and show
+// labels instead of API names.
 func problemSentence(field, message string) string {
 	switch field {
 	case "cursor":
@@ -216,8 +216,8 @@ func problemSentence(field, message string) string {
 // quotedOrName matches a quoted value or an API name.
 var quotedOrName = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\bfilters\.[a-z_]+|\b[a-z]+(?:_[a-z]+)+\b`)
 
-// pageName returns the name on pages of a parameter, dimension or kind of similarity. Other words
-// stay the same.
+// pageName returns the display name of a parameter, dimension or kind of similarity. It returns
+// other words unchanged.
 func pageName(word string) string {
 	switch {
 	case slices.Contains(cola.Dimensions(), word):
@@ -231,7 +231,7 @@ func pageName(word string) string {
 	return word
 }
 
-// fieldLabel returns the label of a field in forms, or its name if forms have no such field.
+// fieldLabel returns the form label of a field, or its name if no form has the field.
 func fieldLabel(name string) string {
 	if field, ok := lookupField(name); ok {
 		return field.Label

@@ -101,7 +101,7 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 		page{Title: p.Results.Title(), Data: p, Call: req.searchCall(search.params)})
 }
 
-// refusal says that a request exceeded a limit, above the form with what the user typed.
+// refusal describes an exceeded limit. It appears above the form, which keeps the input.
 type refusal struct {
 	Title, Message string
 	Seconds        int64  // until the rate limit allows a request; 0 if a quota is used up
@@ -109,8 +109,8 @@ type refusal struct {
 	Upgrade        string // upgrade page; may be empty
 }
 
-// refusalOf returns the refusal of a request that exceeded a limit. It is nil for other errors, and
-// sets the response's Retry-After.
+// refusalOf returns the refusal for an exceeded limit, or nil for any other error. It sets the
+// response's Retry-After header.
 func (req *request) refusalOf(err error) *refusal {
 	limit, ok := errors.AsType[*cola.Error](err)
 	if !ok || limit.Code != cola.CodeQuotaExceeded {
@@ -144,7 +144,7 @@ func noteLinks(notes []registry.Note, address func(url.Values) string) (links []
 	return links
 }
 
-// searchCall is the API call that returns the data of the page.
+// searchCall returns the API call that returns the data of the page.
 func (req *request) searchCall(p cola.SearchParams) *apiCall {
 	path := "/colas"
 	if q := params.Query(p).Encode(); q != "" {
@@ -174,11 +174,11 @@ type notFoundPage struct {
 }
 
 // showNotFound shows that a record does not exist, with a search for its identifier.
-func (req *request) showNotFound(err error, title, sought string) error {
+func (req *request) showNotFound(err error, title, id string) error {
 	web.EventOf(req.ctx()).Code = cola.CodeNotFound
 	public, _ := web.PublicError(err, "")
 	return req.show(http.StatusNotFound, "not_found",
-		page{Title: title, Data: notFoundPage{public.Message, singleLine(truncate(sought, 200))}})
+		page{Title: title, Data: notFoundPage{public.Message, singleLine(truncate(id, 200))}})
 }
 
 // price is the cost of opening a page.
@@ -225,7 +225,7 @@ type chargeConfirmation struct {
 //   - A link from another site, including a sibling domain, gets a confirmation page. Otherwise
 //     any website could spend the quota of a signed-in visitor.
 //
-// All other requests are charged, including those of browsers that don't send the headers above.
+// All other requests are charged, including those from browsers that don't send the headers above.
 func (req *request) guardCharge(p price) (answered bool, err error) {
 	h := req.http.Header
 	if req.http.Method == http.MethodHead {

@@ -113,7 +113,7 @@ func TestEmbeddedChargedPages(t *testing.T) {
 	for _, dest := range []string{
 		"audio", "audioworklet", "embed", "empty", "font", "frame", "iframe", "image", "json", "manifest", "object",
 		"paintworklet", "report", "script",
-		"serviceworker", "sharedworker", "style", "track", "video", "webidentity", "worker", "xslt", "of tomorrow",
+		"serviceworker", "sharedworker", "style", "track", "video", "webidentity", "worker", "xslt", "futuredest",
 	} {
 		headers = append(headers, "Sec-Fetch-Dest: "+dest)
 	}
@@ -238,7 +238,7 @@ func TestReload(t *testing.T) {
 	const search = "/explore?date_range=all&per_page=20"
 	saved := s.mustSave(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
 	runLabels := fmt.Sprint(saved, "/runs/", s.mustRun(saved).ID, "/labels")
-	s.registry.AddLabels(t, cola.Cola{ColaSummary: cola.ColaSummary{ // waits until the index has the run's labels, too
+	s.registry.AddLabels(t, cola.Cola{ColaSummary: cola.ColaSummary{ // also waits until the index has the run's labels
 		TTBID: 15_001_001_000_998, BrandName: "BYGONE", ProductType: vocabulary.Wine, PermitNumber: "ZZ-I-9",
 		ApprovalDate: cola.NewDate(2015, time.March, 1),
 	}})
@@ -289,9 +289,9 @@ func (s *site) open(target string) response {
 	return page
 }
 
-// TestReloadIsNeverMore checks that a page is charged if its number, a filter, the order, the number
-// of rows, the revision or the session differs, and that another session of the account pays, too.
-func TestReloadIsNeverMore(t *testing.T) {
+// TestChargedReloads checks that a page is charged again if the page number, a filter, the order,
+// the page size, the revision or the session differs.
+func TestChargedReloads(t *testing.T) {
 	s := mustSite(t)
 	charged := func(by *site, target string) {
 		t.Helper()
@@ -336,8 +336,8 @@ func TestReloadIsNeverMore(t *testing.T) {
 	}
 }
 
-// TestReloadAtLimits checks that a session sees the rows it paid for again after its quota is used
-// up, and that a reload counts toward the rate limit.
+// TestReloadAtLimits checks that after its quota is used up, a session can still reload rows that
+// it paid for, and that a reload counts toward the rate limit.
 func TestReloadAtLimits(t *testing.T) {
 	s := mustSite(t)
 	c := s.join("free@example.com", cola.TierFree)

@@ -8,13 +8,13 @@ import (
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
-// linkGroup is a control of a page: a row of links, one of which may be chosen.
+// linkGroup is a control on a page: a row of links, one of which may be chosen.
 type linkGroup struct {
 	Label string
 	Links []facetLink
 }
 
-// dateRange is a choice of the control for dates.
+// dateRange is an option of the date range control.
 type dateRange int
 
 const (
@@ -51,7 +51,7 @@ func isDateParam(name string) bool {
 	return name == "approval_date_from" || name == "approval_date_to" || name == "date_range"
 }
 
-// searchControls returns the controls of the results. p must be on its first page.
+// searchControls returns the controls for the results. p must select the first page.
 func searchControls(p cola.SearchParams, now time.Time, view string) []linkGroup {
 	address := searchAddress(view)
 	link := func(label string, chosen bool, change func(*cola.SearchParams)) facetLink {

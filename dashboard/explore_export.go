@@ -13,7 +13,7 @@ import (
 // exportPath serves the labels of a search as a CSV file.
 const exportPath = explorePath + "/labels.csv"
 
-// exportLink offers a CSV file of a search, with its cost.
+// exportLink is a link to a CSV file of a search, with its cost.
 type exportLink struct {
 	Labels, Total int // in the file, and found
 	Left          int // list records

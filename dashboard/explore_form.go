@@ -34,7 +34,7 @@ func readQuery[P any](reader *params.Reader[P], raw string) queryParams[P] {
 	q := queryParams[P]{raw: raw}
 	var problems cola.Problems
 	if len(raw) > maxSearch {
-		problems.Add(addressField, "The query has %d characters; the limit is %d.", len(raw), maxSearch)
+		problems.Add(addressField, "The query has %d bytes; the limit is %d.", len(raw), maxSearch)
 		raw = ""
 	}
 	values, err := url.ParseQuery(raw)
@@ -268,7 +268,7 @@ func listContains(value, word string) bool {
 	return false
 }
 
-// ProblemList lists the problems of the form.
+// ProblemList lists the problems with the form.
 func (f exploreForm) ProblemList() []formProblem {
 	return listProblems(f.Problems, func(name string) (string, bool) {
 		_, field := cola.FilterOf(name)

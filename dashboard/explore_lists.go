@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// listService contains the operations of the lists besides labels.
+// listService contains the operations for lists other than labels.
 type listService interface {
 	Vocabulary(context.Context) (registry.Vocabulary, error)
 	SearchPermittees(context.Context, cola.Caller, cola.PermitteeParams) (registry.PermitteePage, cola.QuotaState, error)
@@ -33,7 +33,7 @@ type listService interface {
 	) (registry.List[cola.RegistrationProcessingTime], cola.QuotaState, error)
 }
 
-// The lists of Explore besides labels.
+// The lists in Explore other than labels.
 const (
 	permitteeListPath = explorePath + "/permittees"
 	barcodeListPath   = explorePath + "/barcodes"
@@ -66,7 +66,7 @@ func listRoutes() []route {
 // operation that finds them.
 type list[P any] struct {
 	path, title string
-	one, many   string // names of a record
+	one, many   string // noun for a record, singular and plural
 	intro       string
 	call        string // path of the API operation
 	tool        string
@@ -80,7 +80,7 @@ type list[P any] struct {
 // listField is a field of a list's form.
 type listField struct {
 	Name, Label, Hint string
-	Words             func(registry.Vocabulary) []string // choices; nil for a text
+	Words             func(registry.Vocabulary) []string // choices; nil for a text field
 	Labels            map[string]string                  // labels of choices, if different
 }
 
@@ -119,7 +119,7 @@ type listPage struct {
 	Hints          []string
 	Refused        *refusal
 	Columns        []listColumn
-	Found          bool // a search was made
+	Found          bool // a search ran
 	Rows           [][]listCell
 	Notes          []string
 	Pager          pager
@@ -268,7 +268,7 @@ func (p *listPage) noteSentence(note string) string {
 // VariantGroup returns the variants as a control.
 func (p listPage) VariantGroup() linkGroup { return linkGroup{"For", p.Variants} }
 
-// Price is the price of a search, as a sentence.
+// Price returns the price of a search as a sentence.
 func (p listPage) Price() string {
 	if !p.Charged {
 		return "Free."
@@ -283,7 +283,7 @@ func withoutPage(values url.Values) url.Values {
 	return values
 }
 
-// rowsOf returns the cells of records.
+// rowsOf returns one row of cells per record.
 func rowsOf[T any](records []T, cells func(*T) []listCell) (rows [][]listCell) {
 	for i := range records {
 		rows = append(rows, cells(&records[i]))
@@ -318,7 +318,7 @@ func dayCell(d cola.Date) listCell { return listCell{Day: d} }
 // to adds a link to a cell.
 func (c listCell) to(href string) listCell { c.Href = href; return c }
 
-// flagField is a choice of whether a list is limited to some records.
+// flagField returns a field that limits a list to some records.
 func flagField(name, label string, words ...string) listField {
 	f := listField{Name: name, Label: label, Labels: map[string]string{}}
 	values := []string{"true", "false"}[:len(words)]

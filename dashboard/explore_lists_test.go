@@ -12,7 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// TestLists checks that every list finds records with its form, at the API's price.
+// TestLists checks that each list's form finds records, and that a search costs as much as in the
+// API.
 func TestLists(t *testing.T) {
 	s := mustSite(t)
 	barcode := s.someBarcode()
@@ -73,8 +74,8 @@ func (s *site) someBarcode() string {
 	return ""
 }
 
-// TestListForms checks that lists whose searches cost quota show only their form without a search,
-// that invalid and hostile values are shown with the form, and that both are free.
+// TestListForms checks that a list whose searches are charged shows only its form until a search is
+// entered, that invalid and hostile values are shown with the form, and that both are free.
 func TestListForms(t *testing.T) {
 	s := mustSite(t)
 	before := s.used()

@@ -21,7 +21,7 @@ type exploreResults struct {
 	Chips     []filterChip
 	Facets    []facetGroup
 	Controls  []linkGroup
-	Notes     []noteLink // why few or no labels match, and what to search instead
+	Notes     []noteLink // why few or no labels match, and what to search for instead
 	Pager     pager
 	FirstURL  string // first page, if this one is past the last
 	Cut       bool   // shortened because the month's list records are used up
@@ -69,9 +69,9 @@ type labelRow struct {
 // maxShownName limits a name in lists, in characters; the label's page shows the whole name.
 const maxShownName = 120
 
-// searchResults prepares the results for the page. Its links keep the view, and all but those of
-// the date range keep the dates, even if a changed filter would have other dates by default. Removing
-// the only filter leads to the empty form, which is free.
+// searchResults prepares the results for the page. Its links keep the view and, except for the date
+// range links, the dates, even if changing a filter would change the default dates. Removing the
+// only filter leads to the empty form, which is free.
 func (req *request) searchResults(
 	reader *params.Reader[cola.SearchParams], p cola.SearchParams, r registry.ExploreResult, view string,
 ) *exploreResults {
@@ -160,15 +160,15 @@ func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
 	return r
 }
 
-// labelPicture returns the image of a label, for a display width.
+// labelPicture returns the image of a label at a display width.
 func (req *request) labelPicture(r *labelRow, image string, width int) picture {
 	p := req.recordLinks().picture(image, width)
 	p.Alt = "Label for " + strings.TrimSpace(r.Brand+" "+r.Product)
 	return p
 }
 
-// withRemovableFilters returns the notes on a search and, if no labels match, a note on each filter whose
-// removal finds some.
+// withRemovableFilters returns the notes on a search and, if no labels match, a note on each filter
+// whose removal finds some.
 func withRemovableFilters(r registry.ExploreResult) []registry.Note {
 	notes := r.Advice
 	for _, n := range r.RemovableFilters {
@@ -179,7 +179,7 @@ func withRemovableFilters(r registry.ExploreResult) []registry.Note {
 	return notes
 }
 
-// checkURL returns the URL of a check of a brand name. It is empty without a name.
+// checkURL returns the URL that checks a brand name, or "" if there is no name.
 func checkURL(name string) string {
 	if brand, ok := cola.WholeBrand(name); ok {
 		name = brand

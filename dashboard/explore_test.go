@@ -142,7 +142,7 @@ func TestDateRange(t *testing.T) {
 	}})
 	recent := s.get("/explore?q=")
 	recent.shows(t, http.StatusOK, `href="/explore?`+first+"&"+last+`&status=expired"`, `href="/explore?date_range=all">All dates`)
-	recent.lacks(t, "<h3>Approval year</h3>") // the range is parts of two years
+	recent.lacks(t, "<h3>Approval year</h3>") // the range spans parts of two years
 	fixed := s.get("/explore?" + first + "&" + last + "&status=expired")
 	fixed.shows(t, http.StatusOK, `aria-current="true">Last 12 months`, `href="/explore?status=expired">All dates`,
 		`href="/explore"><span class="unseen">Remove </span><bdi>status expired`)
@@ -228,7 +228,7 @@ func TestRemovableFilters(t *testing.T) {
 	links := regexp.MustCompile(`filter</a>`).FindAllString(page.text, -1)
 	hrefs := regexp.MustCompile(`</bdi> <a href="(/explore\?[^"]*)">Remove the`).FindAllStringSubmatch(page.text, -1)
 	if page.total(t) != 0 || len(links) == 0 || len(hrefs) != len(links) {
-		t.Fatalf("%d labels, %d ways out, want none and some:\n%s", page.total(t), len(hrefs), page.body)
+		t.Fatalf("%d labels, %d links, want no labels and some links:\n%s", page.total(t), len(hrefs), page.body)
 	}
 	for _, href := range hrefs {
 		if to := s.get(href[1]); to.total(t) == 0 || !strings.Contains(href[1], "view=gallery") {
@@ -296,8 +296,8 @@ func TestExploreProblems(t *testing.T) {
 	s.costs(cola.Used{}, 0, 0)
 }
 
-// TestExploreUnknownParameters checks that unknown parameters, such as those of campaigns,
-// are ignored, with a hint if the name resembles a filter.
+// TestExploreUnknownParameters checks that unknown parameters, such as campaign tags, are ignored,
+// with a hint if the name resembles a filter.
 func TestExploreUnknownParameters(t *testing.T) {
 	s := mustSite(t)
 	want := s.get("/explore?q=oak").total(t)
@@ -330,7 +330,7 @@ func TestExploreUnknownParameters(t *testing.T) {
 var noteLinkPattern = regexp.MustCompile(`</bdi> <a href="(/explore[^"]*)">Did you mean`)
 
 // TestExploreNotes checks that the page says how an ambiguous origin was interpreted and why a
-// search had no results, without naming parameters of the API, and links to the searches that notes
+// search had no results, without naming API parameters, and links to the searches that notes
 // suggest.
 func TestExploreNotes(t *testing.T) {
 	s := mustSite(t)
@@ -344,10 +344,10 @@ func TestExploreNotes(t *testing.T) {
 	page := s.get("/explore?q=bygone")
 	page.shows(t, http.StatusOK, `1 older match:</bdi> <a href="/explore?date_range=all&q=bygone">show</a>`)
 	page.lacks(t, "date_range to all")
-	misspelt := s.get("/explore?q=%22ByGoen%22+bygone&date_range=all")
-	misspelt.shows(t, http.StatusOK, `<a href="/explore?date_range=all&q=%22bygone%22+bygone">`)
-	misspelt.checkHTML(t)
-	for _, link := range noteLinkPattern.FindAllStringSubmatch(misspelt.text, -1) {
+	misspelled := s.get("/explore?q=%22ByGoen%22+bygone&date_range=all")
+	misspelled.shows(t, http.StatusOK, `<a href="/explore?date_range=all&q=%22bygone%22+bygone">`)
+	misspelled.checkHTML(t)
+	for _, link := range noteLinkPattern.FindAllStringSubmatch(misspelled.text, -1) {
 		s.get(link[1]).shows(t, http.StatusOK, "1 label</h2>")
 	}
 }
@@ -408,10 +408,10 @@ func TestSearchPager(t *testing.T) {
 			pager{First: 1961, Last: 1980, Previous: "/explore?page=98&q=a", Next: "/explore?page=100&q=a"},
 		},
 		{
-			"the second", func(p *cola.Pagination) { p.Page = 2 }, false,
+			"second page", func(p *cola.Pagination) { p.Page = 2 }, false,
 			pager{First: 21, Last: 40, Previous: "/explore?q=a", Next: "/explore?page=3&q=a"},
 		},
-		{"cut", func(p *cola.Pagination) { p.Page = 2 }, true, pager{
+		{"truncated by quota", func(p *cola.Pagination) { p.Page = 2 }, true, pager{
 			First:    21,
 			Last:     40,
 			Previous: "/explore?q=a",
@@ -422,7 +422,7 @@ func TestSearchPager(t *testing.T) {
 			pager{Next: "/explore?cursor=new&q=a"},
 		},
 		{
-			"the last", func(p *cola.Pagination) { p.HasMore, p.NextCursor = false, "" }, false,
+			"last page", func(p *cola.Pagination) { p.HasMore, p.NextCursor = false, "" }, false,
 			pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a"},
 		},
 	} {
@@ -436,7 +436,7 @@ func TestSearchPager(t *testing.T) {
 	}
 }
 
-// useUp uses up the monthly quotas of an account, except some list records.
+// useUp uses up the monthly quotas of an account, except for the given number of list records.
 func (s *site) useUp(c cola.Caller, tier cola.Tier, left int) {
 	s.t.Helper()
 	limits := tier.Limits()
@@ -445,8 +445,8 @@ func (s *site) useUp(c cola.Caller, tier cola.Tier, left int) {
 	})
 }
 
-// TestUpgradeLink checks that a search and a label page rejected by a used-up quota link to the
-// plans, unless the account has the largest one.
+// TestUpgradeLink checks that a search and a label page that are rejected because a quota is used
+// up link to the plans, unless the account has the largest one.
 func TestUpgradeLink(t *testing.T) {
 	s := mustSite(t)
 	label := "/explore/" + cutOut(s.get("/explore?date_range=all").body, `<h3><a href="/explore/`, `"`)

@@ -13,7 +13,7 @@ import (
 )
 
 // Forms whose result is shown only once carry a single-use token, so that submitting them again,
-// for example by reloading the result, creates nothing more. See auth.Browsers.OpenForm.
+// for example by reloading the result, has no further effect. See auth.Browsers.OpenForm.
 
 // formUsed is the message for an invalid form token: used, expired or unknown.
 const formUsed = "This form was already submitted or has expired. "
@@ -142,7 +142,7 @@ func (f formField) DescribedBy() string {
 
 func fieldID(name string) string { return strings.ReplaceAll(name, ".", "-") }
 
-// checkbox is a checkbox of a form.
+// checkbox is a checkbox in a form.
 type checkbox struct {
 	Name, Label string
 	On          bool

@@ -120,7 +120,7 @@ func (f *fakeBrowsers) TakeForm(ctx context.Context, token string) (bool, error)
 	return f.Pop(ctx, "form "+token) == "open", nil
 }
 
-// site is a dashboard over a real registry. The default visitor is ann, who has an account in the
+// site is a dashboard over a real registry. The default visitor is ann, who has an account on the
 // pro tier.
 type site struct {
 	t        *testing.T
@@ -148,7 +148,7 @@ func mustSite(t *testing.T) *site {
 	return s
 }
 
-// mustSell makes the site sell plans through a fake of Stripe. Ann is on the free tier.
+// mustSell returns a site that sells plans through a fake Stripe. Ann is on the free tier.
 func mustSell(t *testing.T) *site {
 	t.Helper()
 	s := &site{
@@ -161,7 +161,7 @@ func mustSell(t *testing.T) *site {
 	return s
 }
 
-// join creates an account and returns its holder.
+// join creates an account and returns its holder as a caller.
 func (s *site) join(email string, tier cola.Tier) cola.Caller {
 	s.t.Helper()
 	c := s.registry.Holder(s.t, email, tier)

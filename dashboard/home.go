@@ -34,13 +34,13 @@ type homePage struct {
 	Labels   []registry.SampleLabel
 }
 
-// firstStep is a step that a new account should take. A link leads to the page where it is done.
+// firstStep is a step that a new account should take. The link leads to the page for it.
 type firstStep struct {
 	Text, Link, Href string
 	Done             bool
 }
 
-// monthChart is a forecast with the usage by day of the month.
+// monthChart is a forecast with the month's usage by day.
 type monthChart struct {
 	forecast
 	Spark chart
@@ -83,9 +83,9 @@ func (req *request) home() error {
 	})
 }
 
-// addAlerts adds failing destinations, the number of saved searches and the first steps; called is
-// whether a key or app was used in the last 7 days. On a server without email, it leaves out the
-// account's own address, because the user can't fix that.
+// addAlerts adds failing destinations, the number of saved searches and the first steps; called
+// says whether a key or app was used in the last 7 days. On a server without email, it leaves out
+// the account's own address, because the user can't fix that.
 func (req *request) addAlerts(p *homePage, called bool) error {
 	names, searches, err := req.loadNames()
 	if err != nil {

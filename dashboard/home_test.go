@@ -56,8 +56,8 @@ func TestOverviewAfterDowngrade(t *testing.T) {
 	}
 }
 
-// TestFirstSteps checks that each step is done by doing it, and that the checklist disappears with the
-// last one.
+// TestFirstSteps checks that each step's link disappears once the step is done, and the checklist
+// with the last one.
 func TestFirstSteps(t *testing.T) {
 	s := mustSite(t)
 	links := map[string]bool{`href="/keys/new"`: true, `href="/quickstart"`: true, `href="/saved-searches/new"`: true}
@@ -152,7 +152,7 @@ func TestOverviewFree(t *testing.T) {
 		a.shows(t, http.StatusOK, l.Image+"?", `href="/explore/`+l.TTBID.String()+`"`)
 	}
 	if after := s.requests(); after != before {
-		t.Errorf("the overview counted %d requests", after-before)
+		t.Errorf("the overview counted as %d requests", after-before)
 	}
 	if q, err := s.registry.Standing(t.Context(), s.browsers.callers[ann]); err != nil || q.Used != (cola.Used{}) {
 		t.Errorf("used %+v, %v; want no usage", q.Used, err)

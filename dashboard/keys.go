@@ -81,7 +81,7 @@ func keyAccessName(scope string) string {
 	return "Read and write"
 }
 
-// keyScopeOptions returns the options for the access of a key.
+// keyScopeOptions returns the options for a key's access.
 func keyScopeOptions(chosen string) []option {
 	list := optionsOf(chosen, registry.KeyScopes()...)
 	for i, o := range list {
@@ -240,7 +240,7 @@ func (req *request) changeKey() error {
 	return req.redirect(keysPath, fmt.Sprintf("Key “%s” saved.", stripHidden(form.Get("name"))))
 }
 
-// redirectFormUsed redirects to the list of keys if a form token is invalid.
+// redirectFormUsed redirects to the list of keys after an invalid form token.
 func (req *request) redirectFormUsed() error {
 	return req.redirect(keysPath, formUsed+"If it created a key, the key is listed below but can’t be shown again. "+
 		"If you didn’t copy it, revoke it and create another.")
@@ -294,7 +294,7 @@ type newKeyPage struct {
 	Client       netip.Addr // of the browser, if the key doesn't work from there; otherwise invalid
 }
 
-// Row returns the new key as in the list.
+// Row returns the new key as a row of the key list.
 func (p newKeyPage) Row() keyRow { return keyRow{Key: p.Key.Key} }
 
 // showNewKey shows a new key. The secret appears only in this response.

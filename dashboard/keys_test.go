@@ -207,7 +207,7 @@ func TestKeyProblems(t *testing.T) {
 		{"no name", "", "", "name"},
 		{"blank", " \t ", "", "name"},
 		{"NUL", "a\x00b", "", "name"},
-		{"direction", "a\u202eb", "", "name"},
+		{"bidi control", "a\u202eb", "", "name"},
 		{"not UTF-8", "a\xffb", "", "name"},
 		{"long", strings.Repeat("é", 101), "", "name"},
 		{"past", "mine", "2026-11-19", "expires"},
@@ -398,7 +398,7 @@ func TestForeignKeys(t *testing.T) {
 		fmt.Sprint(key.ID), "0", "-1", "x", "1e3", "99999999999999999999", "%00", "1%2f2",
 		"%ff",
 	} {
-		s.registry.Advance(time.Minute) // stay below the rate limit on pages
+		s.registry.Advance(time.Minute) // stays under the page rate limit
 		for _, action := range []string{"edit", "rotate", "revoke"} {
 			for _, a := range []response{
 				theirs.get("/keys/" + id + "/" + action),
@@ -531,7 +531,8 @@ func TestNewKeyNetworks(t *testing.T) {
 	}
 }
 
-// TestRotateRestrictedKey checks that a rotation keeps the access and shows it.
+// TestRotateRestrictedKey checks that a rotation keeps the key's access, and that the form shows
+// it.
 func TestRotateRestrictedKey(t *testing.T) {
 	s := mustSite(t)
 	s.post("/keys/new", url.Values{

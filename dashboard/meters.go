@@ -28,7 +28,7 @@ func percent(used, limit int) int {
 	return min(100, used*100/limit)
 }
 
-// barWidth returns the width of a bar in percent. A part other than 0 is always visible.
+// barWidth returns the width of a bar in percent. A nonzero part is always visible.
 func barWidth(part, whole int) int {
 	if part <= 0 && whole > 0 {
 		return 0

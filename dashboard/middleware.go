@@ -83,7 +83,7 @@ func isDocument(h http.Header) bool {
 }
 
 // isPrefetch reports whether a browser loads a page before the reader opens it. Purpose, X-Purpose
-// and X-Moz are older names of Sec-Purpose.
+// and X-Moz are older names for Sec-Purpose.
 func isPrefetch(h http.Header) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		purpose := strings.ToLower(strings.Join(h.Values(name), ","))
@@ -96,9 +96,10 @@ func isPrefetch(h http.Header) bool {
 	return false
 }
 
-// rejectEmbedded rejects requests for a page as an image, a frame or another part of a page, or
-// from a script of another origin, because some GETs read the session, store a form token or cost
-// quota. It runs before the session is read. Charged pages have stricter checks; see guardCharge.
+// rejectEmbedded rejects requests that embed a page as an image, a frame or another part of a page,
+// or that come from a script on another origin, because some GETs read the session, store a form
+// token or cost quota. It runs before the session is read. Charged pages have stricter checks; see
+// guardCharge.
 func (e *edge) rejectEmbedded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
@@ -140,7 +141,7 @@ func newRateLimiter(now cola.Clock) *rateLimiter {
 	return &rateLimiter{ratelimit.New[limitKey](pageBurst, time.Second/pagesPerSecond, maxLimitKeys, now)}
 }
 
-// take counts a page request of a sign-in or an account, or returns an error if it exceeds the
+// take counts a page request by a sign-in or an account, or returns an error if it exceeds the
 // limit.
 func (p *rateLimiter) take(of limitKey) error {
 	if p.keys.Take(of, 1) == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestRateLimit checks that a visitor who exceeds the page rate limit affects no one else, and that
+// TestRateLimit checks that exceeding the page rate limit affects no other visitor, and that
 // requests succeed again after a second.
 func TestRateLimit(t *testing.T) {
 	s := mustSite(t)

@@ -23,16 +23,16 @@ type page struct {
 	Call  *apiCall // the equivalent API call; may be nil
 	Away  string   // URL to redirect to; may be empty
 
-	Description string // for search engines and previews of links; only public pages have one
+	Description string // for search engines and link previews; only public pages have one
 	Indexable   bool   // search engines may list the page
 }
 
-// layoutData is a page with the data of the layout around it.
+// layoutData is a page with the data for the layout around it.
 type layoutData struct {
 	page
 	Area     string // path of the page's area, for the navigation
 	Path     string // path and query of the page
-	SignedIn bool   // and the navigation is available
+	SignedIn bool   // the visitor is signed in and the navigation is available
 	Account  registry.Account
 	Holder   cola.AccountID // the signed-in account, for accountField
 	Quota    cola.QuotaState
@@ -50,7 +50,7 @@ type layoutData struct {
 //go:embed pages
 var pageFiles embed.FS
 
-// pages are the templates of pages by file name, without its extension.
+// pages maps file names, without their extension, to page templates.
 type pages map[string]*template.Template
 
 // sharedFiles are parsed into every page: the layout and shared components.

@@ -50,7 +50,7 @@ type plan struct {
 // plansPage compares the tiers.
 type plansPage struct {
 	Plans   []plan
-	Sold    bool   // account holders change their plan at Stripe
+	Sold    bool   // account holders change their plan in Stripe
 	Billing string // page to change the plan without Stripe; if empty, only an administrator can change it
 	SignUp  bool   // the visitor can create an account; each plan has its own link
 }
@@ -79,7 +79,7 @@ func (req *request) plans() error {
 }
 
 // planAction returns the label of the button that changes an account from one plan to another. An
-// account with payments due, or whose plan is set to end, has to settle that first.
+// account that owes a payment, or whose plan is set to end, must resolve that first.
 func planAction(from, to cola.Tier, paid *registry.PaidPlan) (label string, quiet bool) {
 	larger := to.MonthlyPrice() > from.MonthlyPrice()
 	switch {
@@ -120,7 +120,7 @@ func newBillingLine(p *registry.PaidPlan) *billingLine {
 	return line
 }
 
-// changePlan sends the browser to the page at Stripe where the account changes to a plan.
+// changePlan sends the browser to the Stripe page that changes the account's plan.
 func (req *request) changePlan() error {
 	form, err := req.form()
 	if err != nil {
@@ -147,14 +147,14 @@ func (req *request) openBilling() error {
 }
 
 const (
-	// maxPlanChecks is how often the return page reloads itself.
+	// maxPlanChecks is how many times the return page reloads itself.
 	maxPlanChecks = 10
 	// planCheckSeconds is the time between reloads; the subscription is read at most every two seconds.
 	planCheckSeconds = 3
 )
 
-// planReturn is the page to which Stripe returns the browser. It reloads itself until the account has
-// the plan in the query. Without one, it only reads the subscription, which may have changed.
+// planReturn is the page that Stripe redirects the browser to. It reloads itself until the account
+// has the plan in the query. Without one, it only reads the subscription, which may have changed.
 func (req *request) planReturn() error {
 	wanted := cola.Tier(req.query().Get("plan"))
 	if wanted.Limits() == (cola.Limits{}) {
@@ -183,7 +183,7 @@ type planReturnPage struct {
 	Plan    cola.Tier
 }
 
-// planReached reports whether an account has the plan that it was to change to. A canceled plan stays
+// planReached reports whether an account has the plan that it is changing to. A canceled plan stays
 // until the end of the paid period.
 func planReached(paid *registry.PaidPlan, wanted cola.Tier) bool {
 	if wanted == cola.TierFree {

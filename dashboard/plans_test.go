@@ -99,7 +99,7 @@ func TestPlanAfterSignUp(t *testing.T) {
 
 var planButton = regexp.MustCompile(`action="(/plans(?:/billing)?)">.*?(?:name="plan" value="(\w+)">)?<button`)
 
-// buttons returns the plans that a page has a button for, and "billing".
+// buttons returns the plans that a page has buttons for, and "billing" for the billing button.
 func buttons(a response) (all []string) {
 	for _, m := range planButton.FindAllStringSubmatch(a.body, -1) {
 		if m[1] == billingPath {
@@ -112,8 +112,8 @@ func buttons(a response) (all []string) {
 
 var away = regexp.MustCompile(`<meta http-equiv="refresh" content="0;url=([^"]+)">`)
 
-// atStripe submits a form that leads to a page at Stripe, chooses an action there, and returns the
-// address to which that leads.
+// atStripe submits a form that opens a Stripe page, chooses an action there, and returns the path
+// that Stripe redirects to.
 func (s *site) atStripe(path, plan, action string) string {
 	s.t.Helper()
 	a := s.post(path, url.Values{"plan": {plan}})
@@ -189,7 +189,7 @@ func TestPlanLife(t *testing.T) {
 	}
 }
 
-// TestUpgradeLimits checks that the limits of a new plan hold on the next request of a key.
+// TestUpgradeLimits checks that the limits of a new plan apply from a key's next request.
 func TestUpgradeLimits(t *testing.T) {
 	s := mustSell(t)
 	key := s.registry.Key(t, s.browsers.callers[ann].Account, "script")
@@ -257,8 +257,9 @@ func TestPlanErrors(t *testing.T) {
 	other.get("/plans/return").shows(t, http.StatusNotFound)
 }
 
-// TestDeletionWithPlan deletes an account that subscribes on an open Checkout page, whose canceled plan
-// was resumed without an event, and that resumes it again before the deletion is due.
+// TestDeletionWithPlan requests account deletion with an open Checkout page, with an active plan,
+// with a canceled plan that was resumed without an event, and with a canceled plan that is resumed
+// before the deletion is due.
 func TestDeletionWithPlan(t *testing.T) {
 	s := mustSell(t)
 	confirmed := url.Values{"confirmation": {ann}}

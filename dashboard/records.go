@@ -44,14 +44,14 @@ func ownHosts(o Options) (hosts []string) {
 	return hosts
 }
 
-// Display widths of images, in device pixels of a screen that has two per CSS pixel.
+// Display widths of images, in device pixels on a screen with two per CSS pixel.
 const (
 	rowPicture     = 2 * 96
 	galleryPicture = 2 * 320
 	labelPicture   = 2 * 640
 )
 
-// picture returns the image at a URL, for a display width.
+// picture returns the image at a URL, sized for a display width.
 func (l recordLinks) picture(address string, width int) picture {
 	p := picture{Text: singleLine(address), Href: l.href(address)}
 	if strings.HasPrefix(p.Href, "/") || strings.HasPrefix(p.Href, "https:") {
@@ -91,7 +91,7 @@ func isImageID(id string) bool {
 	return strings.Trim(id, ".") != "" && !strings.ContainsAny(id, `/\?#%`) && len(id) <= maxURLLength
 }
 
-// plainHost returns the normalized form of a host, without its port: cookies ignore ports, too. It
+// plainHost returns the normalized form of a host, without its port: cookies also ignore ports. It
 // reports false for hosts that browsers rewrite: names with non-ASCII letters, which they map to
 // other characters, and numbers that they parse as IPv4 addresses, such as 127.1 and 0x7f000001.
 func plainHost(hostport string) (host string, ok bool) {
@@ -188,7 +188,7 @@ func listFact(name string, values []string) fact {
 	return f
 }
 
-// linesFact shows the lines of a text.
+// linesFact returns a fact with a value for each line of text.
 func linesFact(name string, text cola.Text) fact {
 	f := listFact(name, strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' }))
 	f.Lines = true
@@ -248,7 +248,7 @@ func dimensions[T int | float64](a, b cola.Opt[T], between string) string {
 	return one(a) + between + one(b)
 }
 
-// linkFact is a URL from a record, as a link if allowed.
+// linkFact returns a fact with a URL from a record, linked if allowed.
 func linkFact(name string, address cola.Text, links recordLinks) fact {
 	f := textFact(name, address)
 	f.Href = links.href(string(address))

@@ -46,7 +46,7 @@ func reportList() list[cola.ProductionReportParams] {
 	}
 }
 
-// monthField is a choice of a month.
+// monthField returns a field to choose a month.
 func monthField() listField {
 	f := listField{Name: "month", Label: "Month", Labels: map[string]string{}}
 	var numbers []string

@@ -62,20 +62,20 @@ func (req *request) redirect(path, notice string) error {
 	return nil
 }
 
-// isUpdate reports whether an open page requests the part of it that updates itself.
+// isUpdate reports whether an open page is requesting an update of its live part.
 func (req *request) isUpdate() bool { return req.http.Header.Get("Hx-Request") != "" }
 
-// updatesLeft returns how many more times an open page updates itself, at most most. Each update
+// updatesLeft returns how many more times an open page updates itself, at most limit. Each update
 // keeps the session alive, and an unattended session must expire.
-func (req *request) updatesLeft(most int) int {
+func (req *request) updatesLeft(limit int) int {
 	if !req.isUpdate() {
-		return most
+		return limit
 	}
 	left, err := strconv.Atoi(req.query().Get("updates"))
 	if err != nil {
 		return 0
 	}
-	return min(max(left-1, 0), most)
+	return min(max(left-1, 0), limit)
 }
 
 // An open page that shows a run or a delivery in progress updates itself.
@@ -87,7 +87,7 @@ const (
 // noticeKey is the session key of the notice for the next page.
 const noticeKey = "notice"
 
-// public serves a page that needs no sign-in. It identifies signed-in visitors, too.
+// public serves a page that needs no sign-in. It also identifies signed-in visitors.
 func (e *edge) public(serve func(*request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		req := &request{edge: e, w: w, http: r}

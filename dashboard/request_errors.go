@@ -8,14 +8,14 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// errorExplanation explains an error of the API and how to fix it.
+// errorExplanation explains an API error and how to fix it.
 type errorExplanation struct {
 	Why, Do string
 	Docs    link
 	Fix     link // page to fix it; may be empty
 }
 
-// refusal returns the explanation as the row of a rejection.
+// refusal returns the explanation as a row in the list of rejections.
 func (e errorExplanation) refusal() refusalRow {
 	return refusalRow{Why: e.Why, Do: e.Do, Link: e.Fix.Href, LinkText: e.Fix.Text}
 }
@@ -35,7 +35,7 @@ var (
 	docsSuspended   = link{"/docs/alerts#suspended-and-limited-accounts", "Suspended accounts"}
 )
 
-// networkExplanation explains the rejection of a key from outside its networks.
+// networkExplanation explains the rejection of a key used from outside its networks.
 var networkExplanation = errorExplanation{
 	Why: "The key was used from outside its allowed networks.",
 	Do: "Use it from an allowed address, or edit the key. If you don’t recognize the address in the response, " +
@@ -113,7 +113,8 @@ var errorExplanations = map[cola.Code]errorExplanation{
 		Fix: link{keysPath, "API keys"},
 	},
 	cola.CodeUnavailable: {
-		Why: "The service was briefly unavailable. You weren’t charged.", Do: "Wait as long as Retry-After says, then retry.",
+		Why:  "The service was briefly unavailable. You weren’t charged.",
+		Do:   "Wait the number of seconds in Retry-After, then retry.",
 		Docs: docsOutage,
 	},
 	cola.CodeInternal: {
@@ -170,7 +171,8 @@ func explainLimit(reason string, q cola.QuotaState) *errorExplanation {
 		return &errorExplanation{Why: text.Why, Do: text.Do, Docs: docsQuotas, Fix: link{text.Link, text.LinkText}}
 	}
 	return &errorExplanation{
-		Why: "A limit on requests of this kind was reached.", Do: "Wait as long as Retry-After says, then retry.",
+		Why:  "A limit on requests of this kind was reached.",
+		Do:   "Wait the number of seconds in Retry-After, then retry.",
 		Docs: docsQuotas,
 	}
 }

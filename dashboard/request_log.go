@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// requestLogService contains the operations of the pages of requests.
+// requestLogService contains the operations for the request log pages.
 type requestLogService interface {
 	RequestLog(context.Context, cola.Caller, registry.RequestLogParams) (registry.RequestLogPage, cola.QuotaState, error)
 	LoggedRequest(ctx context.Context, c cola.Caller, id string) (registry.LoggedRequest, cola.QuotaState, error)
@@ -106,7 +106,7 @@ type requestLogPage struct {
 	Filtered, Paged                 bool
 	LeftOut                         string // what is missing from the list; may be empty
 	Older, Newer                    string // URLs; may be empty
-	First                           copied // command of a first call
+	First                           copied // command for a first call
 }
 
 // link is a link with its text.
@@ -156,7 +156,7 @@ func (req *request) requestLog() error {
 	return req.show(http.StatusOK, "requests", page{Title: "Requests", Data: p})
 }
 
-// readTime parses a time of a form, or returns the zero time and adds a problem.
+// readTime parses a time in a form, or returns the zero time and adds a problem.
 func readTime(problems *cola.Problems, form url.Values, name string) time.Time {
 	value := form.Get(name)
 	for _, layout := range []string{inputTime, "2006-01-02T15:04:05", time.DateOnly} {
@@ -178,7 +178,7 @@ func cursorURL(filters url.Values, name, cursor string) string {
 	return withQuery(requestsPath, changed(filters, name, cursor))
 }
 
-// changed returns a copy of some parameters with another value for one.
+// changed returns a copy of the parameters with one value replaced.
 func changed(values url.Values, name, value string) url.Values {
 	other := url.Values{}
 	for n := range values {
@@ -226,8 +226,8 @@ func namedOptions(chosen string, values []string, name func(string) string) []op
 	return list
 }
 
-// credentialOptions returns the options for keys and apps, and one for browsers. A chosen one that is
-// no longer in use is added.
+// credentialOptions returns the options for keys and apps, and one for browsers. It also includes
+// the chosen one if it is no longer in use.
 func credentialOptions(sources []registry.RequestSource, chosen string) []option {
 	list := []option{{Label: "Any"}}
 	for _, s := range sources {

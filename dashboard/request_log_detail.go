@@ -79,7 +79,7 @@ func withInput(path, query string) string {
 	return path + "?" + query
 }
 
-// queryFacts returns the parameters of a query string, in their order.
+// queryFacts returns the parameters of a query string, in order.
 func queryFacts(query string) (facts []fact) {
 	if query == "" {
 		return nil
@@ -154,7 +154,7 @@ func parseErrorAnswer(text string) (a errorAnswer) {
 			a.problems = append(a.problems, errorDetail{singleLine(name), messages})
 		}
 		if name == "reason" {
-			_ = json.Unmarshal(detail, &a.reason) // other types are no reasons
+			_ = json.Unmarshal(detail, &a.reason) // a reason of another type is ignored
 		}
 	}
 	sortErrorDetails(a.problems)

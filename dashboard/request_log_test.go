@@ -29,7 +29,7 @@ func mustLogSite(t *testing.T) *site {
 	return s
 }
 
-// mustLog stores requests of a caller, a second apart, and returns the paths of their pages.
+// mustLog stores requests by a caller, a second apart, and returns the paths of their pages.
 func (s *site) mustLog(c cola.Caller, requests ...cola.LoggedRequest) (paths []string) {
 	s.t.Helper()
 	for _, r := range requests {
@@ -137,7 +137,7 @@ func TestRequestPages(t *testing.T) {
 	second := s.get(next)
 	second.checkHTML(t)
 	if n, m := strings.Count(first.body, "<th scope=\"row\""), strings.Count(second.body, "<th scope=\"row\""); n != 50 || m != 20 {
-		t.Errorf("%d and %d rows", n, m)
+		t.Errorf("%d and %d rows, want 50 and 20", n, m)
 	}
 	if !strings.Contains(next, "q=usage") || !strings.Contains(next, "status=success") {
 		t.Errorf("next page: %s", next)
@@ -155,7 +155,7 @@ func TestRequestsLeftOut(t *testing.T) {
 	s.get("/requests?to=2026-11-20T11:00").lacks(t, "12,345")
 }
 
-// TestRequestDetail checks the page of a request, on which errors are explained.
+// TestRequestDetail checks the page of a request, including its explanation of errors.
 func TestRequestDetail(t *testing.T) {
 	s := mustSite(t)
 	key := s.registry.Key(t, s.browsers.callers[ann].Account, "nightly")
@@ -216,7 +216,7 @@ func TestHostileRequests(t *testing.T) {
 	paths := append(s.mustLog(key, all...), "/requests")
 	for i, path := range paths {
 		if i%30 == 0 {
-			s.registry.Advance(time.Minute) // page limit
+			s.registry.Advance(time.Minute) // stays under the page rate limit
 		}
 		a := s.get(path)
 		a.checkHTML(t)
@@ -229,8 +229,8 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// TestChargedPagesLogged checks that charged pages are recorded with their cost, even if they are
-// refused, and that other pages are not.
+// TestChargedPagesLogged checks that charged pages are recorded with their cost, even if they fail,
+// and that free pages and prefetched ones are not.
 func TestChargedPagesLogged(t *testing.T) {
 	s := mustLogSite(t)
 	for _, path := range []string{"/", "/keys", "/explore", "/requests", "/usage"} {
@@ -263,7 +263,7 @@ func TestErrorExplanations(t *testing.T) {
 	var all []*errorExplanation
 	for _, code := range codes {
 		if _, ok := errorExplanations[cola.Code(code)]; !ok && code != string(cola.CodeQuotaExceeded) {
-			t.Errorf("no explanation of %s", code)
+			t.Errorf("no explanation for %s", code)
 		}
 		all = append(all, explainError(cola.Code(code), 400, "", "", cola.QuotaState{}))
 	}
@@ -285,8 +285,8 @@ func TestErrorExplanations(t *testing.T) {
 	}
 }
 
-// TestScopeExplanations checks that a missing permission is fixed with the app if an app lacked it,
-// and otherwise with the key.
+// TestScopeExplanations checks that the fix for a missing permission links to the connected apps if
+// an app lacked it, and otherwise to the keys.
 func TestScopeExplanations(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account

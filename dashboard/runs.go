@@ -36,7 +36,7 @@ func (req *request) searchRun() error {
 	})
 }
 
-// runLabelsPage is a page of the labels of a run.
+// runLabelsPage is a page of a run's labels.
 type runLabelsPage struct {
 	Search cola.SavedSearch
 	Run    string

@@ -101,7 +101,7 @@ func (req *request) listParams() cola.SavedSearchListParams {
 	return listReader.Read(listReader.Fields(url.Values{"page": req.query()["page"]}), nil)
 }
 
-// listCall is the API call for a page of a list.
+// listCall returns the API call for a page of a list.
 func (req *request) listCall(path string) *apiCall {
 	if page := req.query().Get("page"); page != "" {
 		path += "?page=" + url.QueryEscape(page)

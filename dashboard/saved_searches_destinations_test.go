@@ -12,7 +12,7 @@ import (
 )
 
 // TestSaveSearchWithDestination checks that a search and a destination are created together, that a
-// webhook's secret is shown once, and that repeating the form creates nothing more.
+// webhook's secret is shown once, and that resubmitting the form creates nothing new.
 func TestSaveSearchWithDestination(t *testing.T) {
 	for _, tt := range []struct {
 		address, all string
@@ -32,7 +32,7 @@ func TestSaveSearchWithDestination(t *testing.T) {
 			path = saved.redirects(t)
 		}
 		if again := s.post("/saved-searches/new", form).redirects(t); again != path {
-			t.Errorf("%s: repeating redirects to %s, want %s", tt.address, again, path)
+			t.Errorf("%s: resubmitting redirects to %s, want %s", tt.address, again, path)
 		}
 		destinations := s.destinationsOf(ann)
 		if len(destinations) != 2 {
@@ -75,9 +75,9 @@ func TestSharedDestination(t *testing.T) {
 		secrets[secret] = err == nil
 	}
 	if len(secrets) != 1 {
-		t.Error("the shared destination has another secret")
+		t.Error("the shared destination has a different secret")
 	}
-	// The recipient of email confirms for each search, which the form and the notice say.
+	// The form and the notice say that an email recipient must confirm for each search.
 	const recipient = "buyer@example.org"
 	email := s.registry.Destination(t, account, cola.KindEmail, recipient, first[16:])
 	choices := cutOut(s.get("/saved-searches/new").body, `<fieldset id="destinations"`, "</form>")
@@ -89,15 +89,15 @@ func TestSharedDestination(t *testing.T) {
 	third := s.mustSave(both)
 	s.get(third).shows(t, http.StatusOK, `class="notice"`, "Alerts to "+recipient+" start once")
 	s.get(third).shows(t, http.StatusOK, recipient, cola.DestinationUnconfirmed)
-	s.registry.Advance(25 * time.Hour) // limit on confirmations of an address
+	s.registry.Advance(25 * time.Hour) // limit on confirmations per address
 	added := s.mustSave(typedSearch("name", "Fourth", "destinations", email, "destination.address", "other@example.org"))
 	s.get(added).shows(t, http.StatusOK, `class="notice"`, "Alerts to 2 addresses")
 	again := s.mustSave(typedSearch("name", "Fifth", "destinations", pending[14:]))
 	s.get(again).lacks(t, "start once")
 }
 
-// TestEditedDestinations checks that the form for an existing search links to its destinations, also
-// after an error, and to the form for another, but not to those of other searches.
+// TestEditedDestinations checks that the form for an existing search links to its destinations and
+// to the form to add one, even after an error, but not to the destinations of other searches.
 func TestEditedDestinations(t *testing.T) {
 	s := mustSite(t)
 	search, other := s.mustSave(typedSearch()), s.mustSave(typedSearch("name", "Other"))
@@ -116,8 +116,8 @@ func TestEditedDestinations(t *testing.T) {
 	}
 }
 
-// TestSharedChoices checks that an address which gets the alerts of all searches isn't offered again
-// as that of another search, whichever was added first.
+// TestSharedChoices checks that an address that gets the alerts of all searches isn't offered again
+// as another search's destination, whichever was added first.
 func TestSharedChoices(t *testing.T) {
 	for _, forAllFirst := range []bool{false, true} {
 		s := mustSite(t)

@@ -155,7 +155,7 @@ func (req *request) runSearch() error {
 	return req.redirect(searchPath(run.UUID), "")
 }
 
-// UpdateSeconds is the pause between automatic updates.
+// UpdateSeconds is the interval between automatic updates.
 func (searchPage) UpdateSeconds() int { return progressSeconds }
 
 // searchConfirmation asks the user to confirm an action.
@@ -282,7 +282,7 @@ func filterValue(f cola.FilterFinding) string {
 }
 
 // withFieldLabels replaces the API names in the list of filters at the end of a verdict with their
-// names on pages.
+// display names.
 func withFieldLabels(verdict string) string {
 	const list = " these filters: "
 	sentence, names, ok := strings.Cut(verdict, list)

@@ -219,7 +219,7 @@ func apiFields(form url.Values) url.Values {
 	return fields
 }
 
-// formValues fills the form with a search.
+// formValues returns the form values for a search.
 func formValues(s cola.SavedSearch) url.Values {
 	form := url.Values{"name": {s.Name}}
 	fillFilters(form, s.Filters)

@@ -27,8 +27,8 @@ const (
 	alertSharedField  = "destinations"
 )
 
-// linkedFields are the form fields that links from other pages fill in, besides the parameters of a
-// search.
+// linkedFields returns the form fields that links from other pages fill in, in addition to search
+// parameters.
 func linkedFields() []string { return []string{"name", "filters.permit_number_text"} }
 
 // newSearchURL returns the URL of the form, filled in.
@@ -283,7 +283,7 @@ func limitWords(words []string) []string {
 	return words
 }
 
-// formCall is the API call equivalent to the form, or an example if no filter is set.
+// formCall returns the API call equivalent to the form, or an example if no filter is set.
 func (req *request) formCall(f *searchForm, filters cola.SavedSearchFilters) *apiCall {
 	if filters == (cola.SavedSearchFilters{}) {
 		filters.BrandName = "oak"

@@ -98,7 +98,8 @@ func (req *request) preview(
 	return *p.Filters, shown, nil
 }
 
-// firstProblem returns the first problem with invalid filters, after the label of its field.
+// firstProblem returns the first problem with invalid filters, prefixed with the label of its
+// field.
 func firstProblem(err error) string {
 	problems := (&searchForm{Problems: fieldProblems(err)}).ProblemList()
 	if len(problems) == 0 {

@@ -148,7 +148,7 @@ func TestPreviewMatchesRun(t *testing.T) {
 	path := s.mustSave(form)
 	before := s.mustPreview(form)
 	found := s.mustFind(path, s.mustRun(path))
-	s.registry.Advance(-24 * time.Hour) // a preview ends at the current day
+	s.registry.Advance(-24 * time.Hour) // a preview ends on the current day
 	after := s.mustPreview(form)
 	counted, first := 0, cola.DateOf(s.registry.Now()).AddDays(1-cola.PreviewDays)
 	for _, l := range found {

@@ -31,7 +31,7 @@ func typedSearch(fields ...string) url.Values {
 // addFilter is the summary of an empty preview.
 const addFilter = "Add a filter"
 
-// due is the link shown while a search is due or requested.
+// due is the link shown while a run is due or requested.
 const due = `id="refresh"`
 
 // mustSave creates a saved search and returns its page's path.
@@ -437,7 +437,7 @@ func TestFeedURL(t *testing.T) {
 func TestForeignSearches(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
-	path := s.mustSave(typedSearch("name", "Of Ann"))
+	path := s.mustSave(typedSearch("name", "Ann's"))
 	bob := s.by("bob@example.com")
 	for _, id := range []string{
 		path, "/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/saved-searches/x",
@@ -450,17 +450,17 @@ func TestForeignSearches(t *testing.T) {
 		} {
 			a := bob.get(id + page)
 			a.shows(t, http.StatusNotFound)
-			a.lacks(t, "Of Ann")
+			a.lacks(t, "Ann's")
 			if strings.Contains(a.body, "<script>") {
 				t.Errorf("an ID was not escaped:\n%s", a.body)
 			}
 		}
 		for _, form := range []string{"/edit", "/pause", "/resume", "/run", "/delete", "/feed", "/feed/end"} {
-			bob.post(id+form, typedSearch("name", "Of Bob")).shows(t, http.StatusNotFound)
+			bob.post(id+form, typedSearch("name", "Bob's")).shows(t, http.StatusNotFound)
 		}
 		bob.post(id+"/edit", typedSearch("preview", "true")).shows(t, http.StatusNotFound)
 	}
-	s.get(path).shows(t, http.StatusOK, "Of Ann", "active")
+	s.get(path).shows(t, http.StatusOK, "Ann's", "active")
 	for _, page := range []string{"/saved-searches", path, "/destinations", "/deliveries"} {
 		if to := s.by("").get(page).redirects(t); !strings.HasPrefix(to, "/sign-in") {
 			t.Errorf("%s redirects a signed-out visitor to %s", page, to)

@@ -77,7 +77,7 @@ func (req *request) beginSignIn() error {
 	return req.redirectExternal(redirect, "Redirecting you to sign in")
 }
 
-// reopenSignIn shows the sign-in page to a browser that opens the target of the email form again.
+// reopenSignIn shows the sign-in page to a browser that reopens the email form's URL.
 func (req *request) reopenSignIn() error { return req.redirect(signInPath, "") }
 
 // linkSentPage says that a link was sent, if there is an account.
@@ -124,7 +124,7 @@ func (req *request) finishSignIn() error {
 }
 
 // linkPage asks for confirmation before signing in with a sign-in link. Opening the link must have
-// no effect, because mail scanners and previews open links, too.
+// no effect, because email scanners and link previews also open links.
 type linkPage struct {
 	Email  string
 	New    bool // signing in creates the account

@@ -80,8 +80,8 @@ func TestSignInByEmailErrors(t *testing.T) {
 	}
 }
 
-// TestReturnCookie checks that the page requested before a sign-in is forgotten with that sign-in, and
-// when the sign-in page is opened without one.
+// TestReturnCookie checks that the page requested before a sign-in is forgotten after that sign-in,
+// and when the sign-in page is opened without a return path.
 func TestReturnCookie(t *testing.T) {
 	s := mustSite(t).by("")
 	cookie := s.get("/sign-in?return=%2Fusage").Cookies()

@@ -200,7 +200,7 @@ func newCountForm(values url.Values, problems map[string][]string) countForm {
 // Filters returns the form without the fields that only counts have.
 func (f countForm) Filters() exploreForm { return f.exploreForm }
 
-// ProblemList lists the problems of the form.
+// ProblemList lists the problems with the form.
 func (f countForm) ProblemList() []formProblem {
 	return listProblems(f.Problems, func(name string) (string, bool) {
 		switch name {
@@ -214,10 +214,10 @@ func (f countForm) ProblemList() []formProblem {
 	})
 }
 
-// First returns the choices of the first dimension.
+// First returns the choices for the first dimension.
 func (f countForm) First() []option { return f.dimensions(0, cola.ByYear) }
 
-// Second returns the choices of the second dimension.
+// Second returns the choices for the second dimension.
 func (f countForm) Second() []option { return f.dimensions(1, "") }
 
 // dimensions returns the dimensions as choices.
@@ -251,7 +251,7 @@ func (f countForm) Top() exploreField {
 	}
 }
 
-// dimensionName returns the display name of a dimension, as part of a sentence.
+// dimensionName returns the display name of a dimension, for use in a sentence.
 func dimensionName(dimension string) string {
 	return cmp.Or(map[string]string{
 		cola.ByClass: "class/type", cola.ByPermit: "permittee", cola.ByState: "applicant’s state",

@@ -114,7 +114,7 @@ func newTrend(groups []cola.LabelGroup, dimensions []string, rows int, others co
 	return t
 }
 
-// dimensionNames returns the display names of dimensions, as part of a sentence.
+// dimensionNames returns the display names of dimensions, for use in a sentence.
 func dimensionNames(dimensions []string) string {
 	names := make([]string, len(dimensions))
 	for i, d := range dimensions {
@@ -148,7 +148,7 @@ func (c *labelCounts) rowOf(g *cola.LabelGroup) string {
 
 // add adds groups and the labels in no group. Rows and columns are in the order of their first group.
 func (c *labelCounts) add(groups []cola.LabelGroup, others []cola.OtherLabels) {
-	rows, names := map[string]int{}, map[string]bool{} // place of each row from 1
+	rows, names := map[string]int{}, map[string]bool{} // position of each row, from 1
 	addRow := func(g cola.LabelGroup) (row string) {
 		if row = c.rowOf(&g); rows[row] == 0 {
 			c.rows = append(c.rows, g)
@@ -213,7 +213,7 @@ func lowerBound(text string) float64 {
 	return n
 }
 
-// periodsBetween returns all years, quarters or months from one to another, in the API's format.
+// periodsBetween returns all years, quarters or months from first to last, in the API's format.
 func periodsBetween(dimension, first, last string) (all []string) {
 	months, name := 12, func(at time.Time) string { return at.Format("2006") }
 	switch dimension {

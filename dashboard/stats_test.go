@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// TestTrends checks the form, the charts of the examples and the price of a chart.
+// TestTrends checks the form, the charts of the examples and the cost of a chart.
 func TestTrends(t *testing.T) {
 	s := mustSite(t)
 	form := s.get("/trends?q=gin&product_type=wine")
@@ -180,7 +180,7 @@ func TestNewTrend(t *testing.T) {
 			[]string{"quarter"}, none,
 			[]string{"Quarter,Labels", "2024 Q4,3", "2025 Q1,0", "2025 Q2,4", "Unknown,2"}, 9, true,
 		},
-		"months across the turn of the year": {
+		"months across a year boundary": {
 			[]cola.LabelGroup{group("month", "2025-01", "", "", 4), group("month", "2024-11", "", "", 3)},
 			[]string{"month"}, none, []string{"Month,Labels", "Nov 2024,3", "Dec 2024,0", "Jan 2025,4"}, 7, true,
 		},
@@ -197,7 +197,7 @@ func TestNewTrend(t *testing.T) {
 			many, []string{"year", "status"}, none,
 			[]string{"Year,A,B,C,D,E,Other,Labels", "2024,70,69,68,67,66,129,469"}, 469, true,
 		},
-		"seven values and more": {
+		"seven values and others": {
 			many, []string{"year", "status"},
 			cola.OtherGroups{Labels: 5, Breakdown: []cola.OtherLabels{{Value: "2024", Count: 3}, {Value: "2022", Count: 2}}},
 			[]string{"Year,A,B,C,D,E,Other,Labels", "2022,0,0,0,0,0,2,2", "2023,0,0,0,0,0,0,0", "2024,70,69,68,67,66,132,472"}, 474, true,

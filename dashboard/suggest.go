@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// suggestionsPath serves the suggestions of form fields to assets/suggest.js.
+// suggestionsPath serves the suggestions for form fields to assets/suggest.js.
 const suggestionsPath = explorePath + "/suggestions"
 
 // suggestFields maps the parameters of a search to the kinds of values that their fields suggest,

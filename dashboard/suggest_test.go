@@ -54,7 +54,7 @@ func TestRejectedSuggestions(t *testing.T) {
 	r.Header.Set("Sec-Fetch-Dest", "empty")
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
 	if got := s.send(r); got.StatusCode != http.StatusForbidden {
-		t.Errorf("script of another site: status = %d, want 403", got.StatusCode)
+		t.Errorf("script on another site: status = %d, want 403", got.StatusCode)
 	}
 	if to := s.by("").get(suggestionsPath + "?field=origin").redirects(t); !strings.HasPrefix(to, signInPath) {
 		t.Errorf("signed out: redirect to %s, want the sign-in page", to)

@@ -36,8 +36,8 @@ func timeOf(t any) time.Time {
 const neverHTML template.HTML = `<span class="soft">Never</span>`
 
 // relativeTimeHTML shows how far a time is from now, such as "3 min ago". The style sheet shows the
-// exact time on hover, focus and tap; a script adds the reader's local time to it. In sentences such
-// as "until" or "since" a time, use exactTimeHTML.
+// exact time on hover, focus and tap; a script adds the reader's local time to it. After "until" or
+// "since", use exactTimeHTML.
 func relativeTimeHTML(t any, now time.Time) template.HTML {
 	at := timeOf(t)
 	if at.IsZero() {

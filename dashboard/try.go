@@ -9,13 +9,13 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// tryPath sends a read request to the API in the name of the signed-in account, for “Try it” in the API
-// reference. Only a form on this site can do so, because the request can use quota: see
+// tryPath sends a read request to the API on behalf of the signed-in account, for “Try it” in the
+// API reference. Only a form on this site can do so, because the request can use quota: see
 // rejectCrossOrigin.
 const tryPath = requestsPath + "/try"
 
-// tryCall responds like the API, also with errors. The call is charged, limited and logged like one
-// with an API key, but its credential is the session.
+// tryCall responds like the API, including with errors. The call is charged, limited and logged
+// like one with an API key, but its credential is the session.
 func (req *request) tryCall() error {
 	if req.opts.API == nil {
 		return req.notFoundPage()
@@ -45,9 +45,9 @@ func (req *request) tryCall() error {
 	return nil
 }
 
-// checkSession returns the error for a session that can't send requests. Unlike authenticated
-// pages, scripts need its code. As on those pages, the limit of the sign-in applies before the
-// account is loaded, and that of the account afterwards.
+// checkSession returns the error for a session that can't send requests, because scripts need its
+// code rather than a page. As on authenticated pages, the sign-in's limit applies before the
+// account is loaded, and the account's limit afterwards.
 func (req *request) checkSession() error {
 	if req.caller.Account == 0 {
 		return cola.Errorf(cola.CodeUnauthorized, "You’re signed out. Sign in to make calls, or use an API key.")

@@ -14,13 +14,13 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// trySite is a site that counts loads of accounts.
+// trySite is a site that counts account loads.
 type trySite struct {
 	*site
 	loads *accountLoads
 }
 
-// mustTry returns a site with an API that lists its calls.
+// mustTry returns a site with an API that records its calls.
 func mustTry(t *testing.T) (s *trySite, calls *[]string) {
 	t.Helper()
 	s, calls = &trySite{site: mustSite(t)}, new([]string)
@@ -35,11 +35,11 @@ func mustTry(t *testing.T) (s *trySite, calls *[]string) {
 	return s, calls
 }
 
-// TestTryCall checks that only paths of the API are sent, as GET and as the signed-in account.
+// TestTryCall checks that only API paths are called, with GET and as the signed-in account.
 func TestTryCall(t *testing.T) {
 	s, calls := mustTry(t)
 	if a := s.post(tryPath, url.Values{"url": {"/api/v1/colas?q=a+b&page=2"}}); a.StatusCode != http.StatusTeapot {
-		t.Errorf("status %d, want that of the API: %s", a.StatusCode, a.body)
+		t.Errorf("status %d, want the API's: %s", a.StatusCode, a.body)
 	}
 	if want := "GET /api/v1/colas?q=a+b&page=2 true 0 0"; len(*calls) != 1 || (*calls)[0] != want {
 		t.Errorf("calls = %q, want %q", *calls, want)
@@ -96,7 +96,7 @@ func TestTryCallRefused(t *testing.T) {
 	}
 }
 
-// accountLoads counts the loads of accounts.
+// accountLoads counts account loads.
 type accountLoads struct {
 	Service
 	n int
@@ -107,8 +107,8 @@ func (a *accountLoads) Account(ctx context.Context, c cola.Caller) (registry.Acc
 	return a.Service.Account(ctx, c)
 }
 
-// TestTryCallLimits checks that calls of one session, and of two sessions of an account together, are
-// limited, and that limited calls of a session load no account.
+// TestTryCallLimits checks that calls from one session, and from two sessions of an account
+// together, are rate-limited, and that rate-limited calls from one session don't load the account.
 func TestTryCallLimits(t *testing.T) {
 	const other = "ann's other browser"
 	for name, sessions := range map[string][]string{"one session": {ann}, "two sessions": {ann, other}} {

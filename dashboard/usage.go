@@ -121,7 +121,7 @@ func refusalRows(r registry.UsageReport, limit int) []refusalRow {
 	return rows
 }
 
-// refusalText explains the rejection of a kind of credential and its fix.
+// refusalText explains a rejection, and how to fix it, for a kind of credential.
 func refusalText(reason string, by cola.CredentialKind, q cola.QuotaState) refusalRow {
 	plans := refusalRow{Link: plansPath, LinkText: "Compare plans"}
 	switch reason {

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// usageView is what the usage chart shows: a unit, grouped by channel or source, in a span.
+// usageView is what the usage chart shows: a unit, grouped by channel or source, over a span.
 type usageView struct {
 	unit measure
 	by   string
@@ -43,7 +43,7 @@ const (
 	bySource  = "source"
 )
 
-// spanName returns the display name of a span, after "last".
+// spanName returns the display name of a span, to follow "last".
 func spanName(s registry.UsageSpan) string {
 	switch s {
 	case registry.Last7Days:
@@ -73,7 +73,8 @@ func newUsageView(q url.Values) usageView {
 	return v
 }
 
-// href returns the URL of the view, at the chart so that the page doesn't seem to jump.
+// href returns the URL of the view, with the chart as the fragment so that the page doesn't seem to
+// jump.
 func (v usageView) href() string {
 	return usagePath + "?unit=" + v.unit.id + "&group_by=" + v.by + "&range=" + string(v.span) + "#chart"
 }
@@ -95,8 +96,8 @@ func (v usageView) switches() []linkGroup {
 	return []linkGroup{unit, by, span}
 }
 
-// chart draws a report of the view's span. A series that has no usage in the unit is omitted, but a
-// source keeps its style in all units.
+// chart draws a report for the view's span. A series that has no usage in the unit is omitted, but
+// a source keeps its style in all units.
 func (v usageView) chart(r registry.UsageReport) chart {
 	all, by := sourceSeries(r), "key and app"
 	if v.by == byChannel {
@@ -137,7 +138,7 @@ func usageSteps(r registry.UsageReport) []chartStep {
 // usageSeries is the usage of a named source by step.
 type usageSeries struct {
 	name  string
-	other bool // the combined other sources
+	other bool // all other sources combined
 	uses  []registry.Usage
 }
 

@@ -158,7 +158,7 @@ func TestEarlyForecast(t *testing.T) {
 func TestNewForecast(t *testing.T) {
 	november := cola.PeriodOf(registrytest.StartTime)
 	first, last := cola.NewDate(2026, 11, 1), cola.NewDate(2026, 11, 30)
-	noon := time.Date(2026, 11, 16, 0, 0, 0, 0, time.UTC) // half of the month
+	midMonth := time.Date(2026, 11, 16, 0, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
 		name                   string
 		used, limit, projected int
@@ -177,7 +177,9 @@ func TestNewForecast(t *testing.T) {
 		{"used up", 200, 200, 300, first, forecast{Projected: 300, Over: true, Exhausted: true}},
 		{"over the limit after a downgrade", 900, 200, 900, first, forecast{Projected: 900, Over: true, Exhausted: true}},
 	} {
-		r := registry.UsageReport{State: cola.QuotaState{Tier: cola.TierFree, Period: november}, Now: noon, Since: test.since}
+		r := registry.UsageReport{
+			State: cola.QuotaState{Tier: cola.TierFree, Period: november}, Now: midMonth, Since: test.since,
+		}
 		m := meter{"Detail views", test.used, test.limit}
 		test.want.Meter, test.want.Last, test.want.Upgradable = m, last, true
 		if got := newForecast(m, test.projected, r); !reflect.DeepEqual(got, test.want) {
@@ -364,7 +366,7 @@ func TestUsageSums(t *testing.T) {
 	r := fullReport("x")
 	for name, all := range map[string][]usageSeries{"channels": channelSeries(r), "sources": sourceSeries(r)} {
 		if len(all) > len(seriesClasses()) {
-			t.Errorf("%d series of %s, want at most %d", len(all), name, len(seriesClasses()))
+			t.Errorf("%s: %d series, want at most %d", name, len(all), len(seriesClasses()))
 		}
 		for d, step := range r.Steps {
 			var sum registry.Usage

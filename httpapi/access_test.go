@@ -115,7 +115,7 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// TestEnter checks that reads take part in the work that the process limits, until their response is
+// TestEnter checks that a read counts toward the limit on concurrent work until its response is
 // ready, and that a request with a body, which a client may send slowly, does not.
 func TestEnter(t *testing.T) {
 	f := newFake()

@@ -17,8 +17,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/schemas"
 )
 
-// Reference describes the API, for the pages of the reference. It comes from the OpenAPI document,
-// except for the plans and the table of errors.
+// Reference describes the API for the reference pages. It comes from the OpenAPI document, except
+// for the plans and the table of errors.
 type Reference struct {
 	Title, Version, Intro string
 	BaseURL               string // of the API
@@ -72,7 +72,7 @@ type Field struct {
 type Response struct {
 	Status, MediaType, Example string
 	Fields                     []Field // of the JSON body
-	Body                       string  // name of the component of the body; empty unless JSON
+	Body                       string  // component name of the JSON body; empty for other media types
 }
 
 // ErrorDoc describes an error.
@@ -164,7 +164,7 @@ func objectsFrom(doc description, names []string, seen map[string]bool) (objects
 	return objects
 }
 
-// newSection returns the operations with a tag.
+// newSection returns the section for a tag.
 func newSection(doc description, tag *huma.Tag) Section {
 	g := Section{Name: tag.Name, Anchor: anchor(tag.Name), Description: tag.Description}
 	for _, op := range doc.operations {

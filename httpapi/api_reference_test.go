@@ -30,7 +30,7 @@ func TestTypeOf(t *testing.T) {
 	}
 }
 
-// TestSampleFieldOrder compares the first and last fields of the generated examples with
+// TestSampleFieldOrder checks that generated examples have the fields in the order of
 // encoding/json.
 func TestSampleFieldOrder(t *testing.T) {
 	s := newComponents()

@@ -30,7 +30,7 @@ func (d decoder[P]) decode(rawQuery string) (p P) {
 	return p
 }
 
-// decodeInto is decode into an empty struct, without a copy.
+// decodeInto is like decode, but fills an empty struct to avoid a copy.
 func (d decoder[P]) decodeInto(p *P, rawQuery string) {
 	var problems cola.Problems
 	values := splitQuery(rawQuery, &problems)
@@ -146,7 +146,7 @@ func bodyCall[P, R any](
 	}
 }
 
-// rejectQuery reports query parameters of an endpoint that takes its parameters in the body.
+// rejectQuery reports query parameters sent to an endpoint that reads its parameters from the body.
 func rejectQuery(raw string, problems *cola.Problems) {
 	var wrong cola.Problems
 	for _, v := range splitQuery(raw, &wrong) {

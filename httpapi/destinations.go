@@ -57,7 +57,7 @@ const needsScope = " The API key or access token needs the `saved_searches:write
 func destinationID() pathParam {
 	return pathParam{
 		Name:        "uuid",
-		Doc:         "UUID of the destination, in any letter case.",
+		Doc:         "UUID of the destination, any case.",
 		Example:     exampleDestinationUUID,
 		Placeholder: true,
 	}
@@ -68,8 +68,8 @@ func destinationOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "listDestinations", Path: destinationsPath, Tag: tagDestinations, Summary: "List destinations",
-			Description: "Where the account's saved searches send messages, oldest first. The account's own email " +
-				"address is always listed; it can be paused." + redacts,
+			Description: "Lists the destinations that the account's saved searches send messages to, oldest first. " +
+				"The account's own email address is always listed; it can be paused." + redacts,
 			Params: reflect.TypeFor[cola.SavedSearchListParams](), Sample: "per_page=1",
 			Response: reflect.TypeFor[pageOf[destination]](), Example: exampleDestinations(), Cost: free,
 			call: listCall(svc.Destinations, page),

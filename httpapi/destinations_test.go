@@ -158,8 +158,8 @@ func TestRejectedDestinations(t *testing.T) {
 		status   int
 		requests [][3]string // method, target, body
 	}{
-		{cola.Errorf(cola.CodeDestinationExists, "There."), 409, [][3]string{{"POST", destinationsTarget, webhookBody}}},
-		{cola.Errorf(cola.CodeDestinationLimit, "Twenty."), 409, [][3]string{{"POST", destinationsTarget, webhookBody}}},
+		{cola.Errorf(cola.CodeDestinationExists, "Exists."), 409, [][3]string{{"POST", destinationsTarget, webhookBody}}},
+		{cola.Errorf(cola.CodeDestinationLimit, "Limit reached."), 409, [][3]string{{"POST", destinationsTarget, webhookBody}}},
 		{cola.Errorf(cola.CodeNotActive, "Paused."), 409, [][3]string{
 			{"PATCH", oneDestination, patch}, {"POST", oneDestination + "/test", ""}, {"POST", oneDestination + "/confirmation", ""},
 			{"POST", oneDestination + "/confirm", `{"code":"KX7Q-2MFA"}`}, {"POST", oneDestination + "/replay", ""}, {"POST", oneDelivery + "/replay", ""},
@@ -185,10 +185,10 @@ func TestRejectedDestinations(t *testing.T) {
 // TestExampleDestinations checks that the examples are valid and agree with each other and with the
 // delivered run.
 func TestExampleDestinations(t *testing.T) {
-	settled, err := exampleDestinationBody().Normalize(cola.DestinationRules{})
+	normalized, err := exampleDestinationBody().Normalize(cola.DestinationRules{})
 	created := exampleNewWebhook()
-	if err != nil || settled.Kind != created.Kind || settled.Address != created.Address || settled.SendEmpty != created.SendEmpty || !strings.HasPrefix(created.Secret.V, "whsec_") {
-		t.Errorf("example response %+v does not match the example request %+v, %v", created, settled, err)
+	if err != nil || normalized.Kind != created.Kind || normalized.Address != created.Address || normalized.SendEmpty != created.SendEmpty || !strings.HasPrefix(created.Secret.V, "whsec_") {
+		t.Errorf("example response %+v does not match the example request %+v, %v", created, normalized, err)
 	}
 	changed, err := exampleDestinationChange().Apply(exampleWebhook(), false)
 	if diff := cmp.Diff(exampleWebhook(), changed); err != nil || diff != "" {

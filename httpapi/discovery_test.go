@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// serveDiscovery returns the handler of an API at https://registry.example with these settings.
+// serveDiscovery returns the handler for an API at https://registry.example with these settings.
 func serveDiscovery(d Discovery) http.Handler {
 	return New(newFake(), keys{}, Options{
 		PublicURL: "https://registry.example", Logger: slog.New(slog.DiscardHandler), Discovery: d,

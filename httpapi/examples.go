@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Examples of responses. Each matches the example call of its operation: rows match the filters,
-// and counts agree with rows. An operation needs an example here if one assembled from the examples
+// Example responses. Each matches the example call of its operation: rows match the filters, and
+// counts agree with rows. An operation needs an example here if one assembled from the examples
 // of the individual fields would be inconsistent.
 
 func exampleColas() colaPage {
@@ -285,7 +285,7 @@ func exampleNewWebhook() cola.DestinationWithSecret {
 	}
 }
 
-// exampleWebhook is the destination after the delivery of exampleDelivery.
+// exampleWebhook is the destination once exampleDelivery has been delivered.
 func exampleWebhook() cola.Destination {
 	d := exampleNewWebhook().Destination
 	d.State = cola.DestinationActive

@@ -39,7 +39,7 @@ func TestExampleSearch(t *testing.T) {
 	}
 }
 
-// TestExampleCounts checks that the counts of the example add up and match its call.
+// TestExampleCounts checks that the example's counts add up and match its call.
 func TestExampleCounts(t *testing.T) {
 	counts := exampleCounts()
 	s, err := newDecoder[cola.CountParams]().decode(sampleOf(t, "countColas")).Normalize(now)
@@ -53,7 +53,7 @@ func TestExampleCounts(t *testing.T) {
 		}
 	}
 	if sum != counts.Total || len(counts.Data) != s.Top || !slices.Equal(s.GroupBy, []string{cola.ByYear}) {
-		t.Errorf("%d labels in %d groups by %v and the others, want %d in %d", sum, len(counts.Data), s.GroupBy, counts.Total, s.Top)
+		t.Errorf("%d labels in %d groups by %v and the other groups, want %d in %d", sum, len(counts.Data), s.GroupBy, counts.Total, s.Top)
 	}
 	if s.DefaultWindow != (counts.DefaultsApplied != nil) {
 		t.Errorf("default window = %v, defaults_applied = %v", s.DefaultWindow, counts.DefaultsApplied)
@@ -72,7 +72,7 @@ func TestExampleSuggestions(t *testing.T) {
 	for i, v := range found {
 		begins := strings.HasPrefix(v.Value, q)
 		if !begins && !strings.Contains(v.Value, " "+q) {
-			t.Errorf("no word of %s begins with %s", v.Value, q)
+			t.Errorf("no word in %s begins with %s", v.Value, q)
 		}
 		if i > 0 && begins && (!strings.HasPrefix(found[i-1].Value, q) || found[i-1].Count < v.Count) {
 			t.Errorf("%+v is after %+v", v, found[i-1])
@@ -164,7 +164,7 @@ func TestExampleSavedSearches(t *testing.T) {
 	}
 }
 
-// TestExamplePagination checks the examples of lists that are generated and have one row.
+// TestExamplePagination checks the generated examples of lists, which have one row.
 func TestExamplePagination(t *testing.T) {
 	s := newComponents()
 	for _, op := range operations(newFake()) {

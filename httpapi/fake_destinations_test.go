@@ -15,8 +15,8 @@ type sending struct {
 	change    cola.DestinationChangeParams // latest, normalized
 	page      cola.DeliveryPage            // latest, normalized
 	done      string                       // latest operation and its target
-	recipient registry.Subscription        // with exampleMailToken
-	feed      registry.Feed                // with exampleFeedToken
+	recipient registry.Subscription        // identified by exampleMailToken
+	feed      registry.Feed                // identified by exampleFeedToken
 	err       error                        // error for every recipient request, if set
 }
 
@@ -165,7 +165,7 @@ func (f *fake) receive(what, want, token string) error {
 		return f.sending.err
 	}
 	if token != want {
-		return cola.Errorf(cola.CodeNotFound, "There is nothing at this address any more.")
+		return cola.Errorf(cola.CodeNotFound, "This link is no longer valid.")
 	}
 	f.sending.done = what
 	return nil

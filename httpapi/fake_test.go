@@ -41,7 +41,7 @@ type fake struct {
 	overload error // returned by Overloaded
 	full     error // returned by Enter
 	working  int   // requests between Enter and leave
-	entered  int   // calls of Enter that succeeded
+	entered  int   // successful calls to Enter
 
 	search   cola.ColaSearch        // latest, normalized
 	received string                 // latest path value
@@ -54,10 +54,10 @@ type fake struct {
 	sending  sending
 
 	imageReads atomic.Int64        // calls to ImageFile
-	file       *registry.ImageFile // of the first image; nil if it is drawn
-	content    []byte              // of the file
-	widths     []int               // of calls to ImageContent
-	contentErr error               // of ImageContent
+	file       *registry.ImageFile // file of the first image; nil if it is drawn
+	content    []byte              // content of file
+	widths     []int               // widths requested from ImageContent
+	contentErr error               // error from ImageContent
 }
 
 const (
@@ -334,7 +334,7 @@ func (f *fake) ImageFile(_ context.Context, id string) (registry.ImageFile, erro
 		return registry.ImageFile{}, f.err
 	}
 	if f.file == nil || id != f.label.Images[0].TTBImageID {
-		return registry.ImageFile{}, cola.Errorf(cola.CodeNotFound, "No file of %s is stored.", cola.Quoted(id))
+		return registry.ImageFile{}, cola.Errorf(cola.CodeNotFound, "No file is stored for %s.", cola.Quoted(id))
 	}
 	return *f.file, nil
 }
@@ -386,7 +386,8 @@ func mustServe(t testing.TB, svc Service, out io.Writer) http.Handler {
 	})
 }
 
-// get sends a request with the test key. Header lines ("Name: value") override the defaults.
+// get sends a request with the test key. Header lines ("Name: value") are added to the defaults; a
+// line without a value ("Name: ") removes the header.
 func get(t *testing.T, h http.Handler, target string, lines ...string) *http.Response {
 	t.Helper()
 	return send(t, h, http.MethodGet, target, append([]string{"X-API-Key: " + testKey}, lines...)...)
@@ -397,7 +398,7 @@ func send(t *testing.T, h http.Handler, method, target string, lines ...string) 
 	return sendBody(t, h, method, target, nil, lines...)
 }
 
-// post sends a JSON body with the test key. Header lines override the defaults.
+// post sends a JSON body with the test key. Header lines work as in get.
 func post(t *testing.T, h http.Handler, target, body string, lines ...string) *http.Response {
 	t.Helper()
 	return write(t, h, http.MethodPost, target, body, lines...)
@@ -406,14 +407,14 @@ func post(t *testing.T, h http.Handler, target, body string, lines ...string) *h
 // write is post with any method and an optional body.
 func write(t *testing.T, h http.Handler, method, target, body string, lines ...string) *http.Response {
 	t.Helper()
-	usual := []string{"X-API-Key: " + testKey}
+	headers := []string{"X-API-Key: " + testKey}
 	if body != "" {
-		usual = append(usual, "Content-Type: application/json")
+		headers = append(headers, "Content-Type: application/json")
 	}
-	return sendBody(t, h, method, target, strings.NewReader(body), append(usual, lines...)...)
+	return sendBody(t, h, method, target, strings.NewReader(body), append(headers, lines...)...)
 }
 
-// ask sends an operation's request, with its example body if it takes one.
+// ask sends an operation's request, with its example body if it has one.
 func ask(t *testing.T, h http.Handler, op *operation, target string, lines ...string) *http.Response {
 	t.Helper()
 	body := ""

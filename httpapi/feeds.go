@@ -32,7 +32,7 @@ func feedOperations(svc Service) []operation {
 			ID: "createFeed", Method: http.MethodPost, Path: oneSavedSearchPath + "/feed", Tag: tagRuns,
 			Summary: "Create a feed",
 			Description: "Creates a private Atom feed of the search's latest runs with matches, and returns its URL, " +
-				"once. Anyone with the URL can read the feed for free, without a key. " +
+				"which is shown only once. Anyone with the URL can read the feed for free, without a key. " +
 				"The feed shows at most 25 labels across all runs and links to the rest. For manual runs, it shows " +
 				"only the count. The search's previous feed URL stops working." + needsScope,
 			PathParam: savedSearchID(), Creates: true,
@@ -139,8 +139,8 @@ var feedEntrySource string
 // HTML. encoding/xml escapes the result for XML, and replaces characters that XML can't represent.
 var feedEntry = template.Must(template.New("entry").Parse(feedEntrySource))
 
-// renderFeed renders a feed whose author is the service. A run's entry keeps its ID and dates, but shows the current records of
-// its labels.
+// renderFeed renders a feed whose author is the service. A run's entry keeps its ID and dates, but
+// shows the current records of its labels.
 func renderFeed(feed registry.Feed, siteName string) ([]byte, error) {
 	page := atomLink{Rel: "alternate", Type: "text/html", Href: feed.Search.ManageURL}
 	out := atomFeed{

@@ -179,7 +179,7 @@ func TestHostileFeedNames(t *testing.T) {
 	}
 }
 
-// toLabel is the link to the one label of a hostile feed.
+// toLabel is the link to the only label in a hostile feed.
 const toLabel = `<a href="https://ttbonline.gov/colasonline/viewColaDetails.do?action=publicDisplaySearchBasic&amp;ttbid=26266001000016">`
 
 // entryText returns text as a run's entry shows it, without invisible characters or characters that

@@ -34,7 +34,7 @@ const (
 	otherLabelsHeader = "X-Other-Labels"
 )
 
-// listHeaders returns the names of the headers of lists that are not JSON.
+// listHeaders returns the header names of lists in formats other than JSON.
 func listHeaders() []string {
 	return []string{"Link", totalHeader, truncatedHeader, windowHeader, notesHeader, otherGroupsHeader,
 		otherLabelsHeader}

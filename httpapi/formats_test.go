@@ -60,7 +60,7 @@ func TestNegotiate(t *testing.T) {
 	}
 }
 
-// lists returns the operations with formats, by ID.
+// lists returns the operations that support formats other than JSON, by ID.
 func lists(t *testing.T) map[string]*operation {
 	t.Helper()
 	found := map[string]*operation{}
@@ -128,7 +128,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// csvNames returns the names of the CSV columns of the example call.
+// csvNames returns the CSV column names in the response to the example call.
 func csvNames(op *operation) []string {
 	rows := reflect.MakeSlice(reflect.SliceOf(op.Rows), 0, 0).Interface()
 	return web.Table{Rows: rows, Fields: op.RowFields}.CSVHeader()
@@ -229,8 +229,7 @@ func TestCSVText(t *testing.T) {
 	})
 }
 
-// TestCSVFormulas checks the cells of numbers, lists and dates, and of text that looks like a
-// formula.
+// TestCSVFormulas checks cells that contain numbers, lists, dates, and text that looks like a formula.
 func TestCSVFormulas(t *testing.T) {
 	type row struct {
 		Number cola.Opt[float64] `json:"number"`
@@ -259,7 +258,7 @@ func TestCSVFormulas(t *testing.T) {
 	}
 }
 
-// TestNestedCSV checks the columns of objects and of lists of objects.
+// TestNestedCSV checks the columns for objects and lists of objects.
 func TestNestedCSV(t *testing.T) {
 	type inner struct {
 		Name  cola.Text `json:"name" nullable:"true"`
@@ -382,7 +381,7 @@ func TestOtherHeaders(t *testing.T) {
 			groups = "2"
 		}
 		if got := resp.Header; got.Get(otherLabelsHeader) != "5" || got.Get(otherGroupsHeader) != groups || got.Get(totalHeader) != "9" {
-			t.Errorf("headers = %v, want others of %+v", got, f.others)
+			t.Errorf("headers = %v, want other groups %+v", got, f.others)
 		}
 		if content := mustRead(t, resp); content != "status,count\r\nknown,3\r\n,1\r\n" {
 			t.Errorf("rows = %q", content)
@@ -390,8 +389,8 @@ func TestOtherHeaders(t *testing.T) {
 	}
 }
 
-// TestGroupColumns checks that the columns of counts are in the order of group_by, and that counts by
-// period have a column that marks partial ones.
+// TestGroupColumns checks that the columns of counts are in the order of group_by, and that counts
+// by period have a column that marks partial periods.
 func TestGroupColumns(t *testing.T) {
 	for by, want := range map[string]string{
 		"status,product_type": "status,product_type,count", "product_type,status": "product_type,status,count",
@@ -404,7 +403,7 @@ func TestGroupColumns(t *testing.T) {
 	}
 }
 
-// TestExposedListHeaders checks that scripts of other origins can read the headers of lists.
+// TestExposedListHeaders checks that scripts from other origins can read the headers of lists.
 func TestExposedListHeaders(t *testing.T) {
 	resp := get(t, mustServe(t, newFake(), io.Discard), "/api/v1/colas", "Origin: https://app.example", "Accept: text/csv")
 	exposed := strings.Split(resp.Header.Get("Access-Control-Expose-Headers"), ", ")

@@ -15,10 +15,10 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// maxBodyBytes limits request bodies, in bytes. Operations that take no body don't read it.
+// maxBodyBytes limits request bodies, in bytes. Operations without a body don't read it.
 const maxBodyBytes = 64 << 10
 
-// authenticate identifies the caller before any response reveals something about the path or its
+// authenticate identifies the caller before any response reveals anything about the path or its
 // parameters.
 func (a *api) authenticate(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -264,7 +264,8 @@ func canonicalRoutePath(r *http.Request) string {
 	return "/" // OPTIONS *
 }
 
-// isPlainPath reports whether a path consists of letters, digits, and characters that need no escape.
+// isPlainPath reports whether a path consists of letters, digits, and characters that need no
+// escape.
 func isPlainPath(path string) bool {
 	return strings.HasPrefix(path, "/") && !strings.ContainsFunc(path, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("/-_.~", c)
@@ -285,8 +286,8 @@ func (a *api) health(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ready reports whether the service can handle requests; load balancers send none while it returns
-// 503.
+// ready reports whether the service can handle requests. Load balancers stop sending traffic while
+// it returns 503.
 func (a *api) ready(w http.ResponseWriter, r *http.Request) {
 	if err := a.svc.Ready(r.Context()); err != nil {
 		if cola.CodeOf(err) == cola.CodeInternal {

@@ -238,7 +238,7 @@ func TestUntrustedHost(t *testing.T) {
 	}
 }
 
-// mustBegin sends the head and part of the body of a request to a server with a read timeout, and
+// mustBegin sends the head of a request and part of its body to a server with a read timeout, and
 // returns the response.
 func mustBegin(t *testing.T, h http.Handler, wait time.Duration, head string) *http.Response {
 	t.Helper()
@@ -284,9 +284,8 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// TestImmediateRejection checks that a request rejected because of its headers is
-// answered without waiting for its body.
-// The server's read timeout is one hour.
+// TestImmediateRejection checks that a request rejected because of its headers is answered without
+// waiting for its body. The server's read timeout is one hour.
 func TestImmediateRejection(t *testing.T) {
 	for head, status := range map[string]int{
 		"POST " + createPath + " HTTP/1.1\r\nContent-Length: 20":                                                        401,

@@ -35,7 +35,8 @@ type Service interface {
 	// Overloaded returns an error if new requests must be rejected because too many are waiting, or
 	// nil.
 	Overloaded() error
-	// Enter waits until a request may be worked on. leave ends the work; the error is Overloaded's or ctx's.
+	// Enter waits until the request may start. Call leave before writing the response. The error is
+	// Overloaded's or ctx's.
 	Enter(ctx context.Context) (leave func(), err error)
 	// Refuse admits a request that the API itself rejects, and returns the rejection, or another
 	// error if the request is not admitted. It is free.
@@ -122,11 +123,11 @@ type Authenticator interface {
 // Options configures the API. The zero value uses defaults.
 type Options struct {
 	PublicURL   string        // URL of the service, without a trailing slash; links are relative if empty
-	SiteName    string        // of the service, for people; default: web.DefaultSiteName
+	SiteName    string        // display name of the service; default: web.DefaultSiteName
 	Version     string        // program version, reported by /healthz
 	Logger      *slog.Logger  // logs one event per request; default: slog.Default()
 	Timeout     time.Duration // per request; default: 30 seconds
-	MaxDrawings int           // concurrent drawings of label images; default: one less than the number of processors, at least one
+	MaxDrawings int           // concurrent drawings of label images; default: number of CPUs minus one, at least one
 
 	// Resource describes the API to OAuth clients whose token is rejected; zero if only API keys
 	// are accepted.
@@ -137,7 +138,7 @@ type Options struct {
 
 	// Metrics registers the API's metrics, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
-	// LogRequest records the requests of accounts; may be nil.
+	// LogRequest records accounts' requests; may be nil.
 	LogRequest web.LogRequest
 }
 
@@ -153,7 +154,7 @@ type api struct {
 	auth           Authenticator
 	opts           Options
 	ops            []operation
-	patterns       map[string]bool // of the routes, in chi's syntax
+	patterns       map[string]bool // route patterns, in chi's syntax
 	recorder       *web.Recorder
 	imageReads     workQueue // for image lookups in the database
 	imageReadLimit *rate.Limiter
@@ -228,7 +229,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// publicRoutes returns the GET routes without credentials.
+// publicRoutes returns the GET routes that need no credentials.
 func (a *api) publicRoutes() map[string]http.HandlerFunc {
 	routes := map[string]http.HandlerFunc{
 		unsubscribePath:   a.showUnsubscribe,
@@ -260,8 +261,8 @@ func (a *api) routePatterns() map[string]bool {
 	return all
 }
 
-// routes mounts every route. Scripts from any origin may call them, because cookies authorize
-// nothing here.
+// routes mounts every route. Scripts from any origin may call them, because cookies don't
+// authorize anything here.
 func (a *api) routes() http.Handler {
 	root := chi.NewRouter()
 	cors := web.CORS{Exposed: append(listHeaders(), "ETag", "Location", replayedHeader)}
@@ -290,7 +291,7 @@ func mount(r chi.Router, op *operation, handler http.HandlerFunc) {
 }
 
 // preferLiteralRoute rejects a request whose path is another route's literal path. Even if that
-// route takes other methods, the path never supplies a value for this route's variable.
+// route accepts only other methods, the path never supplies a value for this route's variable.
 func (a *api) preferLiteralRoute(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if path := canonicalRoutePath(r); a.patterns[path] && chi.RouteContext(r.Context()).RoutePattern() != path {

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// hold returns a draw function that blocks until release is called, along with the number of its
+// hold returns a draw function that blocks until release is called, along with a counter of its
 // calls.
 func hold() (draw func() ([]byte, error), drawn *atomic.Int32, release func()) {
 	gate, drawn := make(chan struct{}), new(atomic.Int32)
@@ -66,14 +66,14 @@ func TestRenderQueue(t *testing.T) {
 		for i := range running + waiting - 1 {
 			request(i, nil)
 		}
-		const leaves, comes = 98, 99
-		request(leaves, context.Canceled)
+		const canceled, next = 98, 99
+		request(canceled, context.Canceled)
 		if _, err := d.get(t.Context(), "one more", draw); cola.CodeOf(err) != cola.CodeUnavailable {
 			t.Errorf("full queue: error = %v, want unavailable", err)
 		}
-		leave[leaves]()
+		leave[canceled]()
 		synctest.Wait()
-		request(comes, nil)
+		request(next, nil)
 		if drawn.Load() != running {
 			t.Errorf("%d concurrent drawings, want %d", drawn.Load(), running)
 		}

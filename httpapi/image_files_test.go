@@ -162,7 +162,7 @@ func TestImageFileOutage(t *testing.T) {
 		reads := f.imageReads.Load()
 		send(t, h, "GET", imagePath+"?width=100")
 		if got := f.imageReads.Load(); got != reads {
-			t.Errorf("%d reads of the database, want none for a recently requested image", got-reads)
+			t.Errorf("%d database reads, want none for a recently requested image", got-reads)
 		}
 		time.Sleep(knownTTL)
 		f.err = cola.Unavailable()
@@ -176,7 +176,7 @@ func TestImageFileOutage(t *testing.T) {
 }
 
 // TestMissingImageIsCached checks that a missing image of a known label isn't looked up for every
-// request, and that the image is served soon after it was fetched.
+// request, and that the image is served soon after it is fetched.
 func TestMissingImageIsCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := withFile(t)
@@ -194,7 +194,7 @@ func TestMissingImageIsCached(t *testing.T) {
 			}
 		}
 		if got := int64(f.imageReads.Load()); got != reads {
-			t.Errorf("%d more reads of the database, want none", got-reads)
+			t.Errorf("%d more database reads, want none", got-reads)
 		}
 		f.file, f.label.Images[0].TTBImageID = file, f.label.TTBID.String()+"-1"
 		time.Sleep(knownTTL)

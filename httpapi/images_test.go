@@ -208,13 +208,13 @@ func TestImageCache(t *testing.T) {
 			}
 		}
 		const other, missing = "/images/11054001000049-9", "/images/99999999999999-1"
-		check("at first", imagePath+".svg", 200, 1)
-		check("then", imagePath+".svg", 200, 0)
-		check("with its tag", imagePath+".svg", 304, 0, "*")
+		check("first request", imagePath+".svg", 200, 1)
+		check("second request", imagePath+".svg", 200, 0)
+		check("with If-None-Match", imagePath+".svg", 304, 0, "*")
 		if !a.imageReads.enter() {
 			t.Fatal("enter = false, want true")
 		}
-		for _, when := range []string{"every place is taken", "and the tag is old"} {
+		for _, when := range []string{"queue full", "queue full, metadata expired"} {
 			check(when, imagePath+".svg", 200, 0)
 			check(when, missing, 404, 0)
 			check(when, other, 503, 0)

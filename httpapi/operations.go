@@ -28,7 +28,7 @@ type operation struct {
 	PathParam   pathParam    // zero if the path has none
 	InnerParam  pathParam    // the second one; zero if the path has only one
 	Sample      string       // query string of the example call; may be empty
-	Body        *requestBody // nil if it takes no body
+	Body        *requestBody // nil if there is none
 	Creates     bool         // responds with 201
 	Idempotent  bool         // accepts an Idempotency-Key
 	Async       bool         // responds with 202; the work continues afterward
@@ -228,7 +228,7 @@ func nonNilRows[T any](rows []T) []T {
 	return rows
 }
 
-// The tags of operations: one page of the reference each.
+// Operation tags. Each has its own page in the reference.
 const (
 	tagColas        = "Labels"
 	tagPermittees   = "Permittees"
@@ -239,7 +239,8 @@ const (
 	tagReference    = "Reference data"
 )
 
-// isPublicTag reports whether the operations with a tag read records that are the same for all accounts.
+// isPublicTag reports whether the operations with a tag read records that are the same for all
+// accounts.
 func isPublicTag(tag string) bool {
 	return tag == tagColas || tag == tagPermittees || tag == tagReference
 }

@@ -12,7 +12,7 @@ import (
 type permitteePage struct {
 	Data       []cola.PermitteeSummary `json:"data" nullable:"false" doc:"Permittees on this page, most labels first."`
 	Pagination cola.Pagination         `json:"pagination" doc:"Position of this page."`
-	Notes      []string                `json:"notes,omitempty" nullable:"false" doc:"Why no permittee matches. Present only if there is something to say." example:"[\"No permittee has the name \\\"ambre\\\". Did you mean amber (3)?\"]"`
+	Notes      []string                `json:"notes,omitempty" nullable:"false" doc:"Why no permittee matches. Omitted if empty." example:"[\"No permittee has the name \\\"ambre\\\". Did you mean amber (3)?\"]"`
 
 	fields []string // members of the rows to send; nil for all
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// TestLoggedRequests checks that requests of an account are recorded whatever their outcome, and that
-// requests without a valid credential and public ones are not.
+// TestLoggedRequests checks that an account's requests are recorded whatever their outcome, and that
+// public requests and requests without a valid credential are not.
 func TestLoggedRequests(t *testing.T) {
 	var got []string
 	h := New(newFake(), keys{}, Options{
@@ -51,7 +51,7 @@ func TestLoggedRequests(t *testing.T) {
 }
 
 // TestServeAs checks that a request for an authenticated caller needs no key, and is charged and
-// recorded with the channel REST and the caller's credential, also behind another router.
+// recorded with the REST channel and the caller's credential, even behind another router.
 func TestServeAs(t *testing.T) {
 	f, got := newFake(), []string(nil)
 	a := New(f, keys{}, Options{
@@ -81,8 +81,8 @@ func TestServeAs(t *testing.T) {
 	}
 }
 
-// TestServeAsLimits checks that calls of a session use the plan's rate limit, even if they are free or
-// invalid, and pay for each reload of a list.
+// TestServeAsLimits checks that calls from a session count toward the plan's rate limit, even if
+// they are free or invalid, and that each reload of a list is charged.
 func TestServeAsLimits(t *testing.T) {
 	r := registrytest.New(t)
 	c := r.Holder(t, "ann@example.com", cola.TierFree)
@@ -119,8 +119,8 @@ func TestServeAsLimits(t *testing.T) {
 	}
 }
 
-// BenchmarkRequestLog compares charged searches over HTTP with and without the request log, by their
-// medians. Every request is recorded: the account stays within its limits, because the clock
+// BenchmarkRequestLog compares the median latency of charged searches over HTTP with and without the
+// request log. Every request is recorded: the account stays within its limits, because the clock
 // advances.
 func BenchmarkRequestLog(b *testing.B) {
 	r := registrytest.New(b)
@@ -138,7 +138,7 @@ func BenchmarkRequestLog(b *testing.B) {
 		servers[i] = httptest.NewServer(New(r.Service, auth.New(r.Store, nil, nil), o))
 		defer servers[i].Close()
 	}
-	for b.Loop() { // alternating, so that other load on the machine affects both alike
+	for b.Loop() { // alternating, so that other load on the machine affects both equally
 		r.Advance(6 * time.Second)
 		for i, server := range servers {
 			start := time.Now()

@@ -68,8 +68,8 @@ func (a *api) write(
 	return nil
 }
 
-// writeResult writes the result of a call. mediaType is JSON, unless the operation is a list with
-// formats.
+// writeResult writes the result of a call. mediaType is JSON, unless the operation is a list that
+// supports other formats.
 func (a *api) writeResult(w http.ResponseWriter, r *http.Request, res result, mediaType string) {
 	h := w.Header()
 	h.Set("Cache-Control", "private, no-store")
@@ -118,7 +118,7 @@ func newStaticDocument(contentType string, content []byte) staticDocument {
 	return staticDocument{contentType: contentType, content: content, etag: weakETag(content)}
 }
 
-// docsPolicy allows inline styles and our images only, and no scripts.
+// docsPolicy allows only inline styles and our own or inline images, and no scripts.
 const docsPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func (a *api) serveDocument(d *staticDocument) http.HandlerFunc {

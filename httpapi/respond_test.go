@@ -41,8 +41,7 @@ func drawSummary(t *rapid.T) cola.ColaSummary {
 	return s
 }
 
-// TestColaPageJSON compares the append encoder of search pages with encoding/json, byte
-// for byte.
+// TestColaPageJSON compares the append encoder of search pages with encoding/json, byte for byte.
 func TestColaPageJSON(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		page := colaPage{

@@ -18,15 +18,15 @@ const matchesCost = "One list record per match returned. If your quota has fewer
 // whether and why a search finds a label.
 func runOperations(svc Service) []operation {
 	search := pathParam{Name: "uuid", Doc: "UUID of the search.", Example: exampleUUID, Placeholder: true}
-	run := pathParam{Name: "run", Doc: "Number of the run.", Example: "1841", Placeholder: true}
+	run := pathParam{Name: "run", Doc: "Run ID.", Example: "1841", Placeholder: true}
 	return []operation{
 		{
 			ID: "listSavedSearchRuns", Path: savedSearchesPath + "/{uuid}/runs", Tag: tagRuns,
 			Summary: "List runs",
 			Description: "A search's runs, newest first, with the number of labels each one found. A run covers " +
 				"approval dates from the day of the previous run, or the day the search was created, " +
-				"through the day of the run. It also covers labels approved up to 90 days earlier that reached the " +
-				"registry since; these are marked late. Each label is found once.",
+				"through the day of the run. It also covers labels approved up to 90 days earlier that have reached " +
+				"the registry since; these are marked late. Each label is found once.",
 			PathParam: search,
 			Params:    reflect.TypeFor[cola.SavedSearchListParams](),
 			Response:  reflect.TypeFor[pageOf[cola.SavedSearchRun]](),

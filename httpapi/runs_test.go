@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// pageFor returns a page of the one search's items, or an error for invalid parameters.
+// pageFor returns a page of rows of the fake's only search, or an error for invalid parameters.
 func pageFor[T any](f *fake, id string, p cola.SavedSearchListParams, rows ...T) (registry.PageList[T], cola.QuotaState, error) {
 	page, err := p.Normalize()
 	l, state, err := rowsFor(f, err, rows...)

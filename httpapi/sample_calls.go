@@ -15,13 +15,13 @@ type SampleCall struct {
 	Response []byte // JSON
 }
 
-// SampleCalls returns the calls of the samples with the responses of the API. It returns none if no
-// brand can be searched for.
+// SampleCalls returns the sample calls with the API's responses. It returns no calls if the samples
+// don't include a brand search.
 func SampleCalls(publicURL string, m *registry.Samples) ([]SampleCall, error) {
 	if m.Calls.Check.Q == "" {
 		return nil, nil
 	}
-	// These fields need no service to look up others.
+	// renderColas needs a service only to look up fields that are not in cola.ColaSummary.
 	fields := []string{"ttb_id", "brand_name", "product_name", "approval_date"}
 	calls := []struct {
 		name, path string

@@ -20,7 +20,7 @@ import (
 // exampleCall is an example call of an operation. The key is in the environment variable API_KEY.
 type exampleCall struct {
 	method, query, body string
-	server, path        string // scheme and host; path with the examples of its variable parts
+	server, path        string // scheme and host; path with example values
 	status              int    // of the response
 
 	template     string            // path with variable parts
@@ -42,8 +42,8 @@ func newExampleCall(publicURL string, op *operation) exampleCall {
 	return c
 }
 
-// with returns the call with values of path parameters by name, and the remaining placeholders. Parameters
-// without a value keep their example.
+// with returns the call with the given path parameter values, by name, and the remaining
+// placeholders. Parameters without a value keep their example.
 func (c exampleCall) with(values map[string]string) (exampleCall, []Placeholder) {
 	placeholders := slices.Clone(c.placeholders)
 	c.path, c.values = c.template, map[string]string{}
@@ -120,11 +120,11 @@ func (c exampleCall) python() string {
 	return strings.Join(lines, "\n")
 }
 
-// pythonLiteral spells the constants of JSON as Python does. Example bodies have no such text in
-// strings.
+// pythonLiteral replaces JSON constants with Python's. Strings in example bodies don't contain these
+// words.
 var pythonLiteral = strings.NewReplacer("true", "True", "false", "False", "null", "None")
 
-// pairs lists query parameters as the members of an object in a program.
+// pairs formats query parameters as the members of an object literal.
 func pairs(params [][2]string, name func(string) string) string {
 	members := make([]string, len(params))
 	for i, p := range params {
@@ -195,9 +195,9 @@ func goValues(params [][2]string) string {
 	return strings.Join(members, ", ")
 }
 
-// WithRecords returns the reference with example calls for records of this registry: values of path
-// parameters by name. Parameters without a value, and those of an account's own records, keep their
-// example.
+// WithRecords returns the reference with example calls for records in this registry. values holds
+// the path parameters by name. Parameters without a value, and those of an account's own records,
+// keep their example.
 func (ref Reference) WithRecords(values map[string]string) Reference {
 	ref.Sections = slices.Clone(ref.Sections)
 	for i := range ref.Sections {
@@ -217,8 +217,8 @@ func (op *Operation) setCall(c exampleCall, placeholders []Placeholder) {
 	op.call, op.Placeholders, op.Samples, op.ExamplePath = c, placeholders, c.samples(), c.target()
 }
 
-// Answers returns the responses of this registry to the example call of a public operation, in each of
-// its formats. The call is free and not recorded; see registry.SampleCaller.
+// Answers returns this registry's responses to the example call of a public operation, one in each
+// format. The call is free and not recorded; see registry.SampleCaller.
 func (a *API) Answers(ctx context.Context, op *Operation) ([]Response, error) {
 	i := slices.IndexFunc(a.api.ops, func(o operation) bool { return o.ID == op.ID && op.Public })
 	if i < 0 {

@@ -20,7 +20,7 @@ const savedSearchesPath = "/saved-searches"
 func savedSearchID() pathParam {
 	return pathParam{
 		Name:        "uuid",
-		Doc:         "UUID of the search, in any letter case.",
+		Doc:         "UUID of the search, any case.",
 		Example:     exampleUUID,
 		Placeholder: true,
 	}

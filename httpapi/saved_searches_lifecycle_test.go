@@ -140,7 +140,7 @@ func TestRejectedChanges(t *testing.T) {
 		{cola.Errorf(cola.CodeSearchTooBroad, "Too broad."), 400, []string{"PATCH"}},
 		{cola.InsufficientScope(cola.ScopeWriteSavedSearches), 403, []string{"PATCH", "DELETE"}},
 		{cola.Errorf(cola.CodeNotFound, "Gone."), 404, []string{"GET", "PATCH", "DELETE"}},
-		{&cola.Error{Code: cola.CodeWatchlistLimit, Message: "Ten.", Details: map[string]any{"limit": 10}}, 409, []string{"PATCH"}},
+		{&cola.Error{Code: cola.CodeWatchlistLimit, Message: "Limit reached.", Details: map[string]any{"limit": 10}}, 409, []string{"PATCH"}},
 	} {
 		for _, method := range tt.methods {
 			f := newFake()

@@ -66,11 +66,11 @@ func TestIdempotencyKeys(t *testing.T) {
 		message string
 	}{
 		"none": {}, "one": {keys: []string{"8e03978e-40d5-43dd-bc93-6894a57f9324"}}, "longest": {keys: []string{strings.Repeat("x", 255)}},
-		"too long":    {[]string{strings.Repeat("x", 256)}, "255"},
-		"a space":     {[]string{"a b"}, "visible ASCII"},
-		"not ASCII":   {[]string{"clé"}, "visible ASCII"},
-		"twice":       {[]string{"a", "b"}, "2 times"},
-		"twice alike": {[]string{"a", "a"}, "2 times"},
+		"too long":  {[]string{strings.Repeat("x", 256)}, "255"},
+		"a space":   {[]string{"a b"}, "visible ASCII"},
+		"not ASCII": {[]string{"clé"}, "visible ASCII"},
+		"twice":     {[]string{"a", "b"}, "2 times"},
+		"identical": {[]string{"a", "a"}, "2 times"},
 	} {
 		f := newFake()
 		var lines []string
@@ -102,7 +102,7 @@ func TestRejectedSavedSearches(t *testing.T) {
 	}{
 		{cola.Errorf(cola.CodeSearchTooBroad, "Too broad."), 400, ""},
 		{cola.InsufficientScope(cola.ScopeWriteSavedSearches), 403, `error="insufficient_scope"`},
-		{&cola.Error{Code: cola.CodeWatchlistLimit, Message: "Ten.", Details: map[string]any{"limit": 10}}, 409, ""},
+		{&cola.Error{Code: cola.CodeWatchlistLimit, Message: "Limit reached.", Details: map[string]any{"limit": 10}}, 409, ""},
 		{cola.Errorf(cola.CodeIdempotencyKeyReused, "Reused."), 409, ""},
 	}
 	for _, tt := range tests {

@@ -50,11 +50,12 @@ var noticeSource string
 
 var noticeTemplate = template.Must(template.New("notice").Parse(noticeSource))
 
-// noticePolicy allows the style sheet and font of package site and forms that submit to this server, but no scripts.
+// noticePolicy allows the style sheet and font of package site, and forms that submit to this
+// server, but no scripts.
 const noticePolicy = "default-src 'none'; style-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// showUnsubscribe shows the unsubscribe page. A GET has no effect, because programs follow links in
-// messages.
+// showUnsubscribe shows the unsubscribe page. A GET has no effect, because link scanners follow the
+// links in messages.
 func (a *api) showUnsubscribe(w http.ResponseWriter, r *http.Request) {
 	token := pathValue(r, "token")
 	s, err := a.svc.Subscription(r.Context(), token)

@@ -49,8 +49,8 @@ var (
 	headline = regexp.MustCompile(`<h1>([^<]+)</h1>`)
 )
 
-// seen returns what a page shows: its headline, and the buttons with their targets. * marks the
-// primary button.
+// seen summarizes a page: its headline, and the buttons with their targets. * marks the primary
+// button.
 func seen(t *testing.T, page string) string {
 	t.Helper()
 	if strings.Contains(page, "<script") || strings.Contains(page, "ZgotmplZ") || !strings.Contains(page, `<meta name="color-scheme" content="light dark">`) {
@@ -69,8 +69,7 @@ func seen(t *testing.T, page string) string {
 	return b.String()
 }
 
-// TestSubscriptionPage checks that GET and HEAD requests, which link scanners send, change
-// nothing.
+// TestSubscriptionPage checks that GET and HEAD requests, which link scanners send, have no effect.
 func TestSubscriptionPage(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, target := range []string{unsubscribeTarget, confirmTarget, unsubscribeTarget + "?utm_source=mail", "/unsubscribe/%30" + exampleMailToken[1:]} {

@@ -43,8 +43,8 @@ var colaSynonyms = map[string]string{
 	"net_contents":           "volume",
 }
 
-// normalizeVocabulary converts a label's values that have a fixed vocabulary, which may be in TTB's
-// terms, to their stored form.
+// normalizeVocabulary converts a label's controlled-vocabulary values, which may use TTB's terms, to
+// their stored form.
 func normalizeVocabulary(c *cola.Cola) {
 	c.PermitNumber = vocabulary.NormalizePermit(c.PermitNumber)
 	c.ProductType = vocabulary.ProductTypeNamed(string(c.ProductType))

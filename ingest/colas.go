@@ -90,7 +90,7 @@ func (w *colaWork) warnAbout(ctx context.Context, patch *cola.Patch[cola.Cola], 
 	return err
 }
 
-// hasNoUnit reports whether a patch sets a volume on a label that has no volume unit afterwards.
+// hasNoUnit reports whether a patch sets a volume on a label that has no volume unit afterward.
 func (w *colaWork) hasNoUnit(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) (bool, error) {
 	switch {
 	case !patch.Fields.Has(volume) || !patch.Record.Volume.OK:

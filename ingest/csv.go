@@ -83,7 +83,7 @@ var (
 	errBareQuote = errors.New(`text after a closing quote; escape each quote inside a quoted field as ""`)
 )
 
-// scanQuotes scans the quotes of a line and reports whether a quoted field continues after it. open
+// scanQuotes scans the quotes in a line and reports whether a quoted field continues after it. open
 // means that the line starts inside a quoted field.
 func scanQuotes(line []byte, delimiter byte, open bool) (stillOpen bool, err error) {
 	for {

@@ -18,16 +18,16 @@ func TestCSVRows(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"nothing", "", nil},
+		{"empty", "", nil},
 		{"plain", "a,b\nc,d", []string{"1: a,b", "2: c,d"}},
 		{"blank lines and lines of commas", "\na,b\n,,\n  \nc,d\r\n\r\n", []string{"2: a,b", "5: c,d"}},
 		{"quoted comma", `"a,b",c` + "\n", []string{`1: "a,b",c`}},
 		{"quoted line break", "\"a\nb\",c\nd,e", []string{"1: \"a\nb\",c", "3: d,e"}},
 		{"quoted quote", `"a ""b"" c",d` + "\n", []string{`1: "a ""b"" c",d`}},
 		{"quote within a field", "12\" BEER,b\nc,d\n", []string{`1: 12" BEER,b`, "2: c,d"}},
-		{"quote not closed", "a,\"b\nc,d\ne,f\n", []string{"1! " + open, "2: c,d", "3: e,f"}},
-		{"quote not closed, last line", "a,b\nc,\"d", []string{"1: a,b", "2! " + open}},
-		{"quotes not closed, two in a row", "a,\"b\nc,\"d\ne,f\n", []string{"1! " + bare, "2! " + open, "3: e,f"}},
+		{"unclosed quote", "a,\"b\nc,d\ne,f\n", []string{"1! " + open, "2: c,d", "3: e,f"}},
+		{"unclosed quote, last line", "a,b\nc,\"d", []string{"1: a,b", "2! " + open}},
+		{"two unclosed quotes in a row", "a,\"b\nc,\"d\ne,f\n", []string{"1! " + bare, "2! " + open, "3: e,f"}},
 		{"text after a quote", "a,\"b\" c,d\ne,f\n", []string{"1! " + bare, "2: e,f"}},
 		{"spaces around quotes", "a, \"b,c\" ,d\n", []string{`1: a, "b,c" ,d`}},
 		{"many lines after an open quote", "a,\"b\n" + many + "c,\"d\ne\",f\n", nil},

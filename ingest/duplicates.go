@@ -12,7 +12,7 @@ import (
 // bytes each.
 type idSet map[cola.TTBID]uint64
 
-// add adds an ID and reports whether it was in the set.
+// add adds an ID and reports whether it was already in the set.
 func (s idSet) add(id cola.TTBID) (again bool) {
 	word, bit := id/64, uint64(1)<<(id%64)
 	again = s[word]&bit != 0

@@ -132,7 +132,7 @@ func decode(r io.Reader) (io.Reader, error) {
 	return transform.NewReader(br, unicode.UTF16(order, bom).NewDecoder()), nil
 }
 
-// undefinedInWindows1252 contains the bytes without a character in Windows-1252.
+// undefinedInWindows1252 contains the bytes that Windows-1252 does not define.
 const undefinedInWindows1252 = "\x81\x8d\x8f\x90\x9d"
 
 // windows1252 decodes a row that is not UTF-8 as Windows-1252, which spreadsheets on Windows write.

@@ -26,7 +26,7 @@ type file struct {
 
 // files lists the files of a folder or archive.
 type files interface {
-	// next returns the next file, or io.EOF. A file of an archive is readable only until the next
+	// next returns the next file, or io.EOF. A file in an archive is readable only until the next
 	// call.
 	next() (file, error)
 	Close() error

@@ -96,7 +96,7 @@ func (r *folderReader) open(f file) (opened openedFile, err error) {
 	return opened, nil
 }
 
-// printableName returns a file name for messages, without characters that control a terminal.
+// printableName returns a file name for messages, with unprintable characters replaced.
 func printableName(name string) string {
 	return strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {

@@ -96,8 +96,8 @@ func compacted(values []json.RawMessage) (texts []string) {
 	return texts
 }
 
-// FuzzCSVRows checks that valid text is split into the same fields as by encoding/csv, except for
-// white space around them.
+// FuzzCSVRows checks that valid text is split into the same fields that encoding/csv returns, except
+// for surrounding white space.
 func FuzzCSVRows(f *testing.F) {
 	for _, seed := range []string{"a,b\nc,d", "\"a,b\",\"c\nd\"\r\n", "\"a \"\"b\"\"\",\n", "a\"b,c\n", "\"a\nb", "\"a\" ,b\n"} {
 		f.Add(seed)

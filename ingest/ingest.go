@@ -101,7 +101,7 @@ type Options struct {
 	// Progress is called after every batch and at the end of each source, never concurrently. For
 	// production reports, which are written after all sources are read, it is called once more.
 	Progress func(Progress)
-	// Logger logs the start and end of each source; nil discards.
+	// Logger logs the start and end of each source; nil disables logging.
 	Logger *slog.Logger
 	// Workers is the number of decoding goroutines. Default: one per processor, at most eight.
 	Workers int

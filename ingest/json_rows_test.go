@@ -36,12 +36,12 @@ func allRows(r rowReader) []string {
 func TestJSONRows(t *testing.T) {
 	rows := golden.Load(t, "json_rows")
 	for _, test := range []struct{ name, text string }{
-		{"nothing", ""},
+		{"empty", ""},
 		{"blank lines", "\n \n\t\n"},
 		{"lines", `{"a":1}` + "\n" + `{"a":2}` + "\n"},
 		{"no final newline, blank lines, Windows line endings", "{\"a\":1}\r\n\r\n\n{\"a\":2}"},
 		{"a bad line among good ones", "{\"a\":1}\n{\"a\":\n{\"a\":3}\n"},
-		{"a first line without its end", "{\"a\":{\"b\":2\n{\"a\":3}\n{\"a\":4}\n"},
+		{"unterminated first line", "{\"a\":{\"b\":2\n{\"a\":3}\n{\"a\":4}\n"},
 		{"a first line with an open string", "{\"a\":\"b\n{\"a\":3}\n"},
 		{"truncated last line", "{\"a\":1}\n{\"a\":"},
 		{"truncated single object", "{\n\"a\": [1,"},

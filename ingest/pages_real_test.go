@@ -23,7 +23,7 @@ func pagesFolder(t *testing.T) []ingest.Source {
 	return []ingest.Source{ingest.FileSource(shareddata.File(t, "ttb/pages"))}
 }
 
-// unreviewed is the condition of almost every approval.
+// unreviewed is the condition on almost every approval.
 const unreviewed = "TTB has not reviewed this label for type size, characters per inch or contrasting background. " +
 	"The responsible industry member must continue to ensure that the mandatory information on the actual labels is " +
 	"displayed in the correct type size, number of characters per inch, and on a contrasting background in accordance " +
@@ -189,8 +189,8 @@ func TestFormsAlone(t *testing.T) {
 	}
 }
 
-// TestPagesAfterExport checks that pages add details to labels from TTB's export, and change none
-// of the values from the export.
+// TestPagesAfterExport checks that pages add details to labels from TTB's export without changing
+// any of the exported values.
 func TestPagesAfterExport(t *testing.T) {
 	folder, export := pagesFolder(t), realData(t, "ttb/cola_export.csv")
 	st := mustOpen(t)
@@ -224,8 +224,8 @@ func TestPagesAfterExport(t *testing.T) {
 	}
 }
 
-// contactFields finds the contact of an applicant: on a detail page by its heading, and on a form
-// by the captions of the items.
+// contactFields match an applicant's contact information: by its heading on a detail page, by the
+// item captions on a form, and email addresses anywhere.
 var contactFields = []*regexp.Regexp{
 	regexp.MustCompile(`(?s)Contact Information:.*?<td[^>]*>(.*?)</td>`),
 	regexp.MustCompile(`(?s)(?:Phone|Fax) Number:(.*?)</td>`),
@@ -289,8 +289,8 @@ func column(t *testing.T, db *sql.DB, query string) (values []string) {
 	return values
 }
 
-// TestNoContacts checks that the database has none of the contacts on the real pages, except names
-// that are part of the business name.
+// TestNoContacts checks that the database contains no contact information from the real pages,
+// except names that are part of the business name.
 func TestNoContacts(t *testing.T) {
 	folder := pagesFolder(t)
 	st, path := mustOpenAt(t)

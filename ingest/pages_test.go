@@ -327,7 +327,8 @@ func TestSynonymsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestRejectedPages checks the reasons for pages without a label, and for labels that can't be stored.
+// TestRejectedPages checks the rejection reasons for pages without a label and for labels that can't
+// be stored.
 func TestRejectedPages(t *testing.T) {
 	reasons := golden.Load(t, "page_refusals")
 	for name, text := range map[string]string{

@@ -49,7 +49,8 @@ type pipeline[T any] struct {
 	rejected func(rows []partialRow[T])
 	// truncated gets the name of a source that ended early after rows were read. May be nil.
 	truncated func(source string)
-	// pages decodes pages of TTB's registry; its decoder is nil if this type of record has no such pages.
+	// pages decodes pages of TTB's registry; its decoder is nil if this type of record has no such
+	// pages.
 	pages format[T]
 
 	batch  *batch[T]  // being stored

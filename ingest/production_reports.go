@@ -100,7 +100,7 @@ func (w *productionWork) finish(ctx context.Context) error {
 			err = fmt.Errorf("the store returned %d outcomes for %d rows", len(outcomes), len(rows))
 		}
 		if err != nil {
-			return fmt.Errorf("store the %s %s report of %s: %w", key.ReportType, key.Commodity, key.ReportDate, err)
+			return fmt.Errorf("store the %s %s report for %s: %w", key.ReportType, key.Commodity, key.ReportDate, err)
 		}
 		for i, outcome := range outcomes {
 			if !kept[i] {
@@ -159,7 +159,7 @@ func replaceGroups(stored, update []cola.ProductionReport) (rows []cola.Producti
 	return rows, kept
 }
 
-// reject rejects the rows of an incomplete report. why returns the reason for rows of a source.
+// reject rejects the rows of an incomplete report. why returns the reason for rows from a source.
 func (w *productionWork) reject(incoming *report, why func(source string) string) {
 	for _, from := range incoming.from {
 		w.run.reject(from, "report not imported because "+why(from.source))
@@ -189,7 +189,7 @@ func normalizeProduction(r *recordReader, p *cola.ProductionReport, present cola
 	case p.ReportType != "monthly" && p.ReportType != "yearly":
 		r.problems.add("report_type", fmt.Errorf("%s must be monthly or yearly", quote(p.ReportType)))
 	case p.ReportType == "yearly" && p.MonthNumber.OK:
-		r.problems.add("month_number", errors.New("must be omitted in a yearly report"))
+		r.problems.add("month_number", errors.New("must be omitted from a yearly report"))
 	case p.ReportType == "monthly" && (p.MonthNumber.V < 1 || p.MonthNumber.V > 12):
 		r.problems.add("month_number", errors.New("must be 1 to 12 in a monthly report"))
 	case p.MonthNumber.OK:

@@ -32,8 +32,8 @@ type reasonCount struct {
 // reasonValue matches the parts of a reason that vary by row.
 var reasonValue = regexp.MustCompile(`"(?:[^"\\]|\\.)*"…?|[0-9]+`)
 
-// splitReason splits a reason into values and the text between them. The key is equal for reasons
-// that differ only in values. It has a 0 for each value: the text between values has no digits, so
+// splitReason splits a reason into values and the text between them. Reasons that differ only in
+// values have the same key. It has a 0 for each value: the text between values has no digits, so
 // reasons with the same key have the same number of parts.
 func splitReason(reason string) (parts []string, key string) {
 	end := 0

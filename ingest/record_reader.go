@@ -255,7 +255,7 @@ func (r *recordReader) reset(text []byte) {
 }
 
 // end checks that nothing follows a value. If reading the value failed with err, it returns err in
-// a form fit for messages.
+// a form suitable for messages.
 func (r *recordReader) end(err error) error {
 	if err == nil {
 		if _, err := r.dec.ReadToken(); err == io.EOF {

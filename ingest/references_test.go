@@ -126,7 +126,8 @@ func TestInvalidField(t *testing.T) {
 	}
 }
 
-// TestStoredAliasCycle checks aliases against stored ones, and that a dry run stores none.
+// TestStoredAliasCycle checks that an alias that forms a cycle with a stored one is rejected, and
+// that a dry run stores no aliases.
 func TestStoredAliasCycle(t *testing.T) {
 	st := newFakeStore()
 	back := texts(`{"alias":"Beer > B > X","path":"Beer > A > X"}`)
@@ -156,26 +157,26 @@ func TestProductionReplacement(t *testing.T) {
 		return s
 	}
 	if len(st.reports) != 2 || groups() != "ABC" {
-		t.Errorf("%d reports, groups of January = %s, want ABC", len(st.reports), groups())
+		t.Errorf("%d reports, January's groups = %s, want ABC", len(st.reports), groups())
 	}
 	report := mustImport(t, st, ProductionReports, texts(row("1", "D")+row("1", "B")+row("1", "B"))...)
 	if groups() != "ABBCD" || report.Counts != (Counts{Read: 3, Unchanged: 2, Changed: 1}) {
-		t.Errorf("groups of January = %s, want ABBCD; report = %s", groups(), report.Summary())
+		t.Errorf("January's groups = %s, want ABBCD; report = %s", groups(), report.Summary())
 	}
 	for _, text := range []string{row("1", "B") + row("1", "B"), row("1", "D") + row("1", "A"), row("1", "C")} {
 		if report := mustImport(t, st, ProductionReports, texts(text)...); groups() != "ABBCD" || report.Changed > 0 {
-			t.Errorf("groups of January = %s, want no change; report = %s", groups(), report.Summary())
+			t.Errorf("January's groups = %s, want no change; report = %s", groups(), report.Summary())
 		}
 	}
 	all := row("1", "D") + row("1", "C") + row("1", "B") + row("1", "A")
 	if mustImport(t, st, ProductionReports, texts(all)...); groups() != "DCBA" {
-		t.Errorf("groups of January = %s, want DCBA after a file with all groups", groups())
+		t.Errorf("January's groups = %s, want DCBA after a file with all groups", groups())
 	}
 
 	broken := "[" + strings.TrimSpace(row("1", "E")) + ","
 	report, err := Import(t.Context(), st, ProductionReports, texts(broken, row("2", "Z")), Options{})
 	if err == nil || groups() != "DCBA" || report.Counts != (Counts{Read: 2, Changed: 1, Rejected: 1}) {
-		t.Errorf("incomplete report was stored: groups of January = %s, report = %s, error = %v", groups(), report.Summary(), err)
+		t.Errorf("incomplete report was stored: January's groups = %s, report = %s, error = %v", groups(), report.Summary(), err)
 	}
 	checkReport(t, golden.Load(t, "production_truncated"), "truncated", report)
 }

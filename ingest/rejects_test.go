@@ -25,7 +25,7 @@ func rejected(t *testing.T, text string) []reject {
 }
 
 // TestRejects checks that every rejected row is written as it was in the source, and that the rows
-// under their header can be imported again.
+// can be imported again with their header.
 func TestRejects(t *testing.T) {
 	const columns = "ttb_id,brand_name,product_type,permit_number\n"
 	long := `"` + strings.Repeat("x", maxRow)
@@ -98,7 +98,7 @@ func TestRejects(t *testing.T) {
 	}
 }
 
-// TestRejectsEncoding checks that a row in an unknown encoding is kept byte by byte.
+// TestRejectsEncoding checks that a row in an unknown encoding is preserved byte for byte.
 func TestRejectsEncoding(t *testing.T) {
 	var file strings.Builder
 	_, err := Import(t.Context(), newFakeStore(), Colas, texts("ttb_id,brand_name\n1,\x81\n"), Options{Rejects: &file})

@@ -112,7 +112,7 @@ func (r *Report) count(outcome store.Outcome) {
 	}
 }
 
-// reject counts a rejected row and lists it up to maxRejections.
+// reject counts a rejected row, and lists it unless the list has maxRejections rows.
 func (r *Report) reject(rejection Rejection) {
 	r.Read++
 	r.Rejected++
@@ -123,7 +123,7 @@ func (r *Report) reject(rejection Rejection) {
 	}
 }
 
-// warn adds a warning, or adds its rows to an equal one.
+// warn adds a warning, or adds its rows to an existing identical one.
 func (r *Report) warn(w Warning) {
 	for i := range r.Warnings {
 		if r.Warnings[i].Source == w.Source && r.Warnings[i].Message == w.Message {

@@ -25,7 +25,7 @@ type schemaField struct {
 	omit  bool // computed from other fields, so never read
 }
 
-// newSchema returns the schema of T. The ignored keys cause no warning about an unknown key.
+// newSchema returns the schema of T. The ignored keys cause no unknown-key warnings.
 func newSchema[T any](ignored ...string) *schema {
 	s := &schema{byName: map[string]int{}, ignored: map[string]bool{}}
 	for i, f := range cola.FieldsOf[T]() {

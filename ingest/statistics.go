@@ -129,7 +129,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// members returns the members of a JSON object in their order, or nil for other values.
+// members returns the members of a JSON object in order, or nil for other values.
 func members(object []byte) (list []member, err error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(object), jsonOptions...)
 	if dec.PeekKind() != '{' {

@@ -86,7 +86,7 @@ func TestTTBExport(t *testing.T) {
 		{"13-digit ID", "2345001000001,NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
 		{"an id rounded by a spreadsheet", "1.2345E+13,NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
 		{"not a row", "3 rows found", "!"},
-		{"a class without product type", id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE,990,MIXES", "!"},
+		{"a class without a product type", id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE,990,MIXES", "!"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if test.want == "origin" {

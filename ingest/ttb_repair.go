@@ -77,7 +77,7 @@ func findTTBDate(cells []csvField) (int, error) {
 }
 
 // findTTBTail finds the origin code and the class code at or after first: the only place where
-// TTB's names follow both or, if there is none, the last four cells if the codes are well-formed.
+// TTB's names follow both codes or, if there is none, the last four cells (see lastTTBCodes).
 func findTTBTail(cells []csvField, first int) (origin, class int, err error) {
 	found := 0
 	for o := first; o+3 < len(cells); o++ {
@@ -101,8 +101,8 @@ func findTTBTail(cells []csvField, first int) (origin, class int, err error) {
 }
 
 // lastTTBCodes takes the last four cells as the codes and their names, if the codes are well-formed
-// or missing. Otherwise the error names the malformed codes if the row has the right number of
-// cells, or says that the fields are ambiguous.
+// or missing. Otherwise the error names the malformed codes or, in a row with extra cells, says
+// that the fields are ambiguous.
 func lastTTBCodes(cells []csvField, first int) (origin, class int, err error) {
 	origin, class = len(cells)-4, len(cells)-2
 	none := func(at int) bool { return len(cells[at].text) == 0 && len(cells[at+1].text) == 0 }

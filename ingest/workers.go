@@ -64,9 +64,9 @@ func (f *decodePool[T]) readPages(pages format[T]) {
 	f.split(nil)
 }
 
-// split splits a source into batches until its end or until stop. The last batch carries the error
-// that ended the source. If err is not nil, the source is empty, damaged or of an unknown format, and
-// split sends a single batch with err.
+// split splits a source into batches until it ends or the pool is stopped. The last batch carries
+// the error that ended the source. If err is not nil, the source is empty, damaged or of an unknown
+// format, and split sends a single batch with err.
 func (f *decodePool[T]) split(err error) {
 	defer close(f.work)
 	if err == nil {

@@ -17,7 +17,7 @@ type avaSearchArgs struct {
 // avaArgs are the arguments of get_ava.
 type avaArgs struct {
 	cola.Decoded
-	AVAID string `json:"ava_id" doc:"Identifier of the area." example:"alexander_valley"`
+	AVAID string `json:"ava_id" doc:"ID of the area." example:"alexander_valley"`
 	formatArgs
 }
 
@@ -36,12 +36,11 @@ func avaTools() []tool {
 		}, searchAVAs),
 		newTool(tool{
 			name: "get_ava", title: "Get one American Viticultural Area",
-			description: "Get one American Viticultural Area by ID: states, counties, established and validity " +
+			description: "Get one American Viticultural Area by ID: states, counties, establishment and validity " +
 				"dates, parent and child areas, and its section of 27 CFR part 9. Find IDs " +
 				"with search_avas. For its wines, call search_colas with its name as appellation.",
 			cost:     free,
 			required: []string{"ava_id"},
-			output:   outputSchema(false, nil),
 			notFound: "Find area IDs with search_avas.",
 			example:  `{"ava_id":"alexander_valley"}`,
 		}, getAVA),

@@ -41,8 +41,8 @@ type documentMetadata struct {
 	Notes  []string `json:"notes,omitempty"`
 }
 
-// results is the result of search. OpenAI documents only the "results" member; there are notes only
-// if the list alone could mislead.
+// results is the result of search. OpenAI documents only the "results" member; notes are set only
+// if the list alone would be misleading.
 type results struct {
 	Results []document `json:"results"`
 	Notes   []string   `json:"notes,omitempty"`

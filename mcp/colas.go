@@ -37,7 +37,13 @@ func colaTools() []tool {
 				"Permittee: get_permittee. Labels with a barcode: lookup_barcode.",
 			cost: "1 list record per label returned.", meter: cola.MeterListRecords,
 			docs: map[string]string{
-				"sort": "-approval_date: newest first. approval_date: oldest first. brand: A to Z. Undated labels come last.",
+				"approval_date_from": "Earliest approval date, known or estimated.",
+				"cursor":             "next_cursor of the previous page.",
+				"date_range":         "all searches all dates, including undated labels. Don't combine with approval_date_from or approval_date_to.",
+				"sort":               "-approval_date: newest first. approval_date: oldest first. brand: A to Z. Undated labels come last.",
+			},
+			undescribed: []string{
+				"product_type", "domestic_or_imported", "approval_date_to", "abv_max", "volume_max", "container_type", "per_page",
 			},
 			output: outputSchema(true, []string{"pagination", "defaults_applied", "data_as_of", "charged"},
 				reflect.TypeFor[cola.ColaRow]()),
@@ -51,7 +57,6 @@ func colaTools() []tool {
 				"For the permittee, pass permit_number to get_permittee.",
 			cost: "1 detail view; free if not found.", meter: cola.MeterDetailViews,
 			required: []string{"ttb_id"},
-			output:   outputSchema(false, []string{"charged"}),
 			notFound: findColasHint,
 			example:  `{"ttb_id":"11054001000049"}`,
 		}, getCola),

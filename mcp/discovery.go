@@ -51,7 +51,7 @@ type remote struct {
 	Type     string         `json:"type"`
 	URL      string         `json:"url"`
 	Headers  []remoteHeader `json:"headers"`
-	Versions []string       `json:"supportedProtocolVersions,omitempty"` // of a Server Card only
+	Versions []string       `json:"supportedProtocolVersions,omitempty"` // Server Card only
 }
 
 // remoteHeader is a request header that the user provides.

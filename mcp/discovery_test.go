@@ -49,7 +49,7 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-// TestCatalog checks that the catalog leads to the Server Card.
+// TestCatalog checks that the catalog points to the Server Card.
 func TestCatalog(t *testing.T) {
 	h := oauthServer("https://issuer.example")
 	got := get(t, h, "GET", catalogPath, nil)

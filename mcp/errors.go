@@ -199,8 +199,8 @@ func (e *edge) countRefused(ctx context.Context, req *request, refusal *cola.Err
 	}
 }
 
-// unknownTarget returns an error if the requested tool, prompt or resource does not exist, or else
-// nil.
+// unknownTarget returns an error if the requested tool, prompt or resource does not exist, and nil
+// otherwise.
 func (e *edge) unknownTarget(req *request) *cola.Error {
 	switch req.method {
 	case string(protocol.MethodToolsCall):
@@ -213,7 +213,7 @@ func (e *edge) unknownTarget(req *request) *cola.Error {
 	return nil
 }
 
-// unknownName returns an error if names does not contain name, or else nil.
+// unknownName returns an error if names does not contain name, and nil otherwise.
 func unknownName(kind, name string, names []string) *cola.Error {
 	nearest, ok := vocabulary.Nearest(name, names)
 	switch all := strings.Join(names, ", "); {

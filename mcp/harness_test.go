@@ -27,7 +27,7 @@ func (k keys) Authenticate(_ context.Context, h http.Header, ch cola.Channel) (c
 		return cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialLink, ID: 1}, Channel: ch}, nil
 	}
 	if h.Get("X-Api-Key") != testKey && h.Get("Authorization") != "Bearer "+testKey {
-		return cola.Caller{}, cola.Errorf(cola.CodeUnauthorized, "The API key is not known.")
+		return cola.Caller{}, cola.Errorf(cola.CodeUnauthorized, "Unknown API key.")
 	}
 	return cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 3}, Channel: ch, Scopes: cola.Scopes()}, nil
 }

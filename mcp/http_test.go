@@ -94,7 +94,7 @@ var invalidRequests = []struct {
 	{"not UTF-8", "POST", "{\"a\":\"\xff\"}", "", 400, `"code":-32700`, 0},
 	{"too deep", "POST", strings.Repeat("[", 100_000), "", 400, `"code":-32600`, 0},
 	{"a batch", "POST", "[" + usageCall + "," + usageCall + "]", "", 400, `"code":-32600`, 0},
-	{"a batch in the revision with batches", "POST", "[" + usageCall + "]", "Mcp-Protocol-Version: 2025-03-26", 400, `"code":-32600`, 0},
+	{"a batch in the revision that allows batches", "POST", "[" + usageCall + "]", "Mcp-Protocol-Version: 2025-03-26", 400, `"code":-32600`, 0},
 	{"a number", "POST", "1", "", 400, `"code":-32600`, 0},
 	{"a response", "POST", `{"jsonrpc":"2.0","id":1,"result":{}}`, "", 400, `"code":-32600`, 0},
 	{"JSON-RPC 1.0", "POST", `{"jsonrpc":"1.0","id":1,"method":"ping"}`, "", 400, `"code":-32600`, 0},
@@ -253,9 +253,9 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// TestCancelForeignCall checks that a cancellation does not affect another client's call
-// with the same ID. IDs are unique per client only.
-func TestCancelForeignCall(t *testing.T) {
+// TestCancelAnotherClientsCall checks that a cancellation does not affect another client's call
+// with the same ID. IDs are unique only within a client.
+func TestCancelAnotherClientsCall(t *testing.T) {
 	f := newFake()
 	f.wait = true
 	h := New(f, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{testHost}, Timeout: 300 * time.Millisecond})
@@ -357,8 +357,8 @@ func TestClientDisconnect(t *testing.T) {
 	}
 }
 
-// TestLogLines checks the log line of each kind of message. Its labels for the request are from a
-// fixed list, and it never contains the arguments.
+// TestLogLines checks the log line of each kind of message. Its labels come from fixed lists, and
+// it never contains the arguments.
 func TestLogLines(t *testing.T) {
 	tests := []struct {
 		body string

@@ -2,13 +2,13 @@
 // Model Context Protocol, over Streamable HTTP on several paths and over standard input and output.
 //
 // One table defines the tools and their documentation. A tool decodes its arguments into the same
-// parameters as the REST API and calls the same method of package registry, so the two behave
-// alike. mcp-go implements the protocol itself. This package implements the parts that must not
+// parameters as the REST API and calls the same method of package registry, so the two behave the
+// same. mcp-go implements the protocol itself. This package implements the parts that must not
 // depend on mcp-go: authentication, strict parsing, charging and error messages.
 //
 // The server is stateless: no sessions, no streams, and no per-process state except the message
-// limits. Results are small, because an assistant reads the whole result. Label text in them is
-// untrusted third-party data, and separate from our own notes.
+// limits. Results are small, because an assistant reads the whole result. Label text is untrusted
+// third-party data, so results keep it separate from our own notes.
 package mcp
 
 import (
@@ -46,8 +46,8 @@ var endpoints = []string{Path, ReadOnlyPath, ChatGPTPath}
 // implements it. Every method except Standing, Suggest, Rows and Vocabulary counts toward the
 // caller's rate limit. Methods return the quota state even with an error, if it is known.
 type Service interface {
-	// Standing returns the quota state for messages that count toward no limit, and checks the
-	// credential.
+	// Standing returns the quota state for messages that don't count toward any limit, and checks
+	// the credential.
 	Standing(context.Context, cola.Caller) (cola.QuotaState, error)
 	// Admit counts a free request toward the rate limit.
 	Admit(context.Context, cola.Caller) (cola.QuotaState, error)
@@ -105,7 +105,7 @@ type Service interface {
 	) (cola.SavedSearch, cola.QuotaState, error)
 	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 
-	// Rows converts labels that were already charged for to list rows. It reads only memory.
+	// Rows returns already charged labels as list rows. It reads only memory.
 	Rows([]cola.ColaSummary) []cola.ColaRow
 	// Vocabulary returns the values in use, for prompts, completion and the reference resources.
 	Vocabulary(context.Context) (registry.Vocabulary, error)
@@ -120,7 +120,7 @@ type Authenticator interface {
 // Options configures the endpoints. Hosts must be set, or every request is rejected.
 type Options struct {
 	PublicURL string        // where callers reach the service; may be empty
-	SiteName  string        // of the service, for people; default web.DefaultSiteName
+	SiteName  string        // display name of the service; default web.DefaultSiteName
 	Version   string        // of the program
 	Logger    *slog.Logger  // gets one line per request; default slog.Default
 	Timeout   time.Duration // per message; default 30 seconds
@@ -140,7 +140,7 @@ type Options struct {
 
 	// Metrics registers the metrics, once per registerer. It is optional.
 	Metrics prometheus.Registerer
-	// LogRequest records the calls of accounts; may be nil.
+	// LogRequest records calls in their accounts' request logs; may be nil.
 	LogRequest web.LogRequest
 }
 
@@ -153,7 +153,7 @@ type edge struct {
 	opts         Options
 	originPolicy originPolicy
 	tools        map[string]*tool
-	names        []string // names of the tools, in their order
+	names        []string // names of the tools, in order
 	prompts      []string // names of the prompts
 	protocol     *server.MCPServer
 	limits       messageLimiter

@@ -22,8 +22,8 @@ import (
 const (
 	maxMessageBytes = 1 << 20  // of a tool call
 	maxOtherBytes   = 64 << 10 // of any other message
-	maxDepth        = 32       // of nested objects and arrays; messages of the protocol need less than a third
-	maxID           = 1 << 53  // the largest number that every client writes and reads without loss
+	maxDepth        = 32       // of nested objects and arrays; protocol messages need less than a third of it
+	maxID           = 1 << 53  // the largest integer that every client can represent exactly
 
 	messageTooLong = "The message is larger than %d bytes."
 )

@@ -107,7 +107,7 @@ const (
 	reasonMessages    = "messages"
 )
 
-// messageLimiter counts the messages of credentials and accounts.
+// messageLimiter counts messages per credential and per account.
 type messageLimiter struct {
 	credentials *ratelimit.Limiter[cola.Credential]
 	accounts    *ratelimit.Limiter[cola.AccountID]

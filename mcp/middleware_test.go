@@ -87,7 +87,7 @@ func TestSeveralOrigins(t *testing.T) {
 	}
 }
 
-// TestPreflight sends the preflight requests of browsers, which precede a script's first message.
+// TestPreflight sends the preflight request that a browser sends before a script's first message.
 func TestPreflight(t *testing.T) {
 	f := newFake()
 	got := send(t, mustServe(t, f, io.Discard), "OPTIONS", "", "X-API-Key:", "Origin: https://app.example:8443", "Access-Control-Request-Method: POST",

@@ -49,7 +49,6 @@ func permitteeTools() []tool {
 				"permit_number.",
 			cost: "1 detail view, including its labels; free if not found.", meter: cola.MeterDetailViews,
 			required: []string{"permit_number"},
-			output:   outputSchema(false, []string{"charged"}),
 			notFound: "Find permittees by name with search_permittees.",
 			example:  `{"permit_number":"NJ-I-721"}`,
 		}, getPermittee),

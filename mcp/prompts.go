@@ -46,7 +46,7 @@ func (e *edge) addPrompts(s *server.MCPServer) {
 	addPrompt(e, s, protocol.Prompt{
 		Name: "brand_clearance", Title: "Check a brand name",
 		Description: "Finds brands with a similar name, in any status, and reports conflicts. Uses up to 20 " +
-			"list records, plus up to 20 for each close brand, and up to 3 detail views.",
+			"list records, plus up to 20 for each similar brand, and up to 3 detail views.",
 	}, []string{"brand_name"}, brandClearancePrompt)
 	addPrompt(e, s, protocol.Prompt{
 		Name: "permittee_report", Title: "Report on a permittee",
@@ -109,8 +109,8 @@ func addPrompt[P any](
 // maxPromptText is the maximum length of a prompt's argument in characters, as in a search.
 const maxPromptText = 200
 
-// checkPromptTexts trims arguments and reports those that no search could use. Arguments become
-// part of the text for a model, so they must be one line of visible text.
+// checkPromptTexts trims arguments and reports those that can't be used in a search. Arguments
+// become part of the text for a model, so they must be one line of visible text.
 func checkPromptTexts(values []params.Value, required []string, problems *cola.Problems) {
 	for i := range values {
 		values[i].Text = strings.TrimSpace(values[i].Text)

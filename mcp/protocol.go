@@ -58,7 +58,7 @@ func (e *edge) newProtocol(table []tool) *server.MCPServer {
 			result.ProtocolVersion = protocol.LATEST_LEGACY_PROTOCOL_VERSION
 		}
 	})
-	const listTTL = 5 * 60 * 1000 // milliseconds that clients may cache lists, which only an upgrade changes
+	const listTTL = 5 * 60 * 1000 // milliseconds; how long clients may cache lists, which change only with an upgrade
 	s := server.NewMCPServer(serverName, e.opts.Version,
 		server.WithTitle(e.opts.SiteName),
 		server.WithDescription(serverDescription),

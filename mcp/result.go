@@ -88,7 +88,7 @@ func (a *toolResult) callResult() *protocol.CallToolResult {
 // of the content to the model.
 const (
 	maxTokens       = 25_000
-	maxBytes        = maxTokens * 7 / 2 // at three and a half bytes a token
+	maxBytes        = maxTokens * 7 / 2 // at 3.5 bytes per token
 	reservedBytes   = 6_000             // for notes, pagination and protocol overhead
 	maxContentBytes = maxBytes - reservedBytes
 )
@@ -155,8 +155,8 @@ func (f *rowLimiter[T]) noteTruncation(a *toolResult, given int, state cola.Quot
 	}
 }
 
-// putPage writes a page of a list without a cursor. rows names its records, and call is the call
-// that gets the next page, without its number.
+// putPage writes a page of a list without a cursor. rows is the plural of the records' name, and
+// call describes the call for the next page, without the page number.
 func (f *rowLimiter[T]) putPage(
 	a *toolResult, page []T, at cola.Pagination, state cola.QuotaState, rows, call string,
 ) {
@@ -201,7 +201,7 @@ func putRecord[T any](a *toolResult, v view, record T) {
 	a.setData(data)
 }
 
-// largestField returns the index of the largest list or text of a record.
+// largestField returns the index of a record's largest list or string.
 func largestField(v view, r reflect.Value, fields []outputField) (index int) {
 	largest := -1
 	for i, f := range fields {

@@ -48,7 +48,6 @@ func listSavedSearchesTool() tool {
 			"run, and why a schedule is on hold. Use it to find the uuid for update_saved_search or " +
 			"delete_saved_search.",
 		cost:        free,
-		output:      outputSchema(true, []string{"meta"}),
 		undescribed: pageArguments,
 		example:     `{}`,
 	}, listSavedSearches)
@@ -71,19 +70,20 @@ func createSavedSearchTool() tool {
 			"filters": "Filters named like a search_colas argument work the same way. There is no date filter: each scheduled " +
 				"run covers the time since the previous one.",
 		},
-		undescribed: undescribedFilters(),
-		output:      outputSchema(false, nil),
+		undescribed: append(undescribedFilters(), "name", "schedule", "cadence"),
 		example:     `{"name":"Wines called oak","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`,
 	}, createSavedSearch)
 }
 
-// undescribedFilters returns the filters of a saved search that search_colas describes, and flags
+// undescribedFilters returns the filters of a saved search that search_colas describes, and those
 // with self-explanatory names.
 func undescribedFilters() []string {
-	names := searchArguments()
+	names := append(searchArguments(), "applicant_us_state", "derived_beer", "derived_wine", "derived_liquor")
 	for _, f := range cola.FieldsOf[cola.SavedSearchFilters]() {
-		if strings.HasPrefix(f.Name, "container_") || strings.HasPrefix(f.Name, "type_") {
-			names = append(names, f.Name)
+		for _, prefix := range []string{"container_", "origin_", "type_"} {
+			if strings.HasPrefix(f.Name, prefix) {
+				names = append(names, f.Name)
+			}
 		}
 	}
 	return names
@@ -103,7 +103,6 @@ func updateSavedSearchTool() tool {
 			"schedule": "Schedule fields to change. If the search has no schedule, cadence is required.",
 		},
 		describedElsewhere: []string{"filters"},
-		output:             outputSchema(false, nil),
 		notFound:           findSavedSearchesHint,
 		example:            `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","schedule":{"active":false}}`,
 	}, updateSavedSearch)
@@ -118,7 +117,6 @@ func deleteSavedSearchTool() tool {
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
 		effect: changes, required: []string{"uuid"},
-		output:   outputSchema(false, nil),
 		notFound: findSavedSearchesHint,
 		example:  `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"}`,
 	}, deleteSavedSearch)

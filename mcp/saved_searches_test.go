@@ -143,8 +143,8 @@ func TestDeleteSavedSearch(t *testing.T) {
 	}
 }
 
-// TestListSavedSearches checks that pages follow each other and that a note says how to get the
-// next one.
+// TestListSavedSearches checks the rows of each page, and that a note says how to get the next
+// page.
 func TestListSavedSearches(t *testing.T) {
 	f := newFake()
 	f.saved = slices.Repeat(f.saved, 25)

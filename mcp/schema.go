@@ -71,9 +71,8 @@ func argumentsOf(set *schemas.Set, t reflect.Type) (all []argument) {
 var shortened = strings.NewReplacer("; the example is a placeholder", "", " The example is a placeholder.", "",
 	" With multiple values, a label needs to match only one.", "")
 
-// inputSchema returns the schema of the arguments. It is strict, so that a client that validates
-// reports misspelled names itself, and short, because assistants pay for the tool list with every
-// call.
+// inputSchema returns the schema of the arguments. It is strict, so that validating clients catch
+// misspelled names, and short, because assistants pay for the tool list with every call.
 func (t *tool) inputSchema() json.RawMessage {
 	return mustJSON(append(object{{"type", "object"}}, closedObject(t.input)...))
 }
@@ -95,15 +94,15 @@ func closedObject(members []argument) object {
 	return append(s, field{"additionalProperties", false})
 }
 
-// publishedSchema returns the argument's schema in the list of tools. It allows every JSON type
-// that params.Reader.Values accepts, so that clients that validate don't reject valid calls.
+// publishedSchema returns the argument's schema in the list of tools. Optional arguments may be null,
+// because some clients send null for omitted ones. The other JSON types that params.Reader.Values
+// accepts are left out: several clients support no other unions.
 func (a *argument) publishedSchema() object {
 	s := a.schema
-	types := acceptedTypes(s)
+	o := object{{"type", s.Type}}
 	if !a.required {
-		types = append(types, "null")
+		o[0].value = []string{s.Type, "null"}
 	}
-	o := object{{"type", schemaType(types)}}
 	if s.Description != "" && !a.undescribed {
 		o = append(o, field{"description", s.Description})
 	}
@@ -144,31 +143,6 @@ func (a *argument) publishedSchema() object {
 	return o
 }
 
-// acceptedTypes returns the JSON types that params.Reader.Values reads into a parameter, its own
-// type first.
-func acceptedTypes(s *huma.Schema) []string {
-	switch {
-	case s.Type != huma.TypeString:
-		if s.Type == huma.TypeObject {
-			return []string{s.Type}
-		}
-		return []string{s.Type, huma.TypeString}
-	case s.Enum != nil || s.Format == "date":
-		return []string{s.Type}
-	case s.Pattern != "": // a numeric ID
-		return []string{s.Type, huma.TypeInteger}
-	}
-	return []string{s.Type, huma.TypeNumber}
-}
-
-// schemaType returns the value of "type" in a schema.
-func schemaType(types []string) any {
-	if len(types) == 1 {
-		return types[0]
-	}
-	return types
-}
-
 // object is a JSON object with ordered members.
 type object []field
 
@@ -202,17 +176,16 @@ func mustJSON(v any) []byte {
 }
 
 // outputSchema describes the structured content of a tool: data, which is a record of one of the
-// types or a list of such records, and the members beside it. It names the fields of the records
-// but not their types, nor the fields of the other members. Assistants pay for the tool list with
-// every call, and the OpenAPI document has the rest. Without types, it omits the fields of the
-// records, too.
-func outputSchema(list bool, beside []string, types ...reflect.Type) object {
+// types or a list of such records, and the other members. It names the fields of the records but
+// not their types, nor the fields of the other members. Assistants pay for the tool list with every
+// call, and the OpenAPI document has the rest.
+func outputSchema(list bool, others []string, types ...reflect.Type) object {
 	data := namedFields(types...)
 	if list {
 		data = object{{"type", "array"}, {"items", data}}
 	}
 	properties := object{{"notes", object{}}, {"data", data}}
-	for _, name := range beside {
+	for _, name := range others {
 		properties = append(properties, field{name, object{}})
 	}
 	return object{{"type", "object"}, {"properties", properties}, {"required", []string{"data"}}}

@@ -25,7 +25,6 @@ func countTools() []tool {
 			"without a value. others counts groups beyond top.",
 		cost: "1 list record per 50 groups returned.", meter: cola.MeterListRecords,
 		required: []string{"group_by"}, serviceValidates: true, describedElsewhere: filters, undescribed: filters,
-		output:  outputSchema(true, []string{"total", "others", "defaults_applied", "data_as_of", "charged"}),
 		example: `{"group_by":["year","product_type"],"q":"oak","date_range":"all","top":4}`,
 	}, countLabels)}
 }

@@ -63,7 +63,7 @@ func TestLargestCount(t *testing.T) {
 		t.Fatalf("%d tokens, %d rows, want some rows and fewer than %d tokens", n, rows, maxTokens)
 	}
 	if others := got.content["others"].(map[string]any); others["labels"] != float64(1000-rows) {
-		t.Errorf("others = %v beside %d rows of 1000", others, rows)
+		t.Errorf("others = %v with %d of 1000 rows", others, rows)
 	}
 	if want := (rows + cola.GroupsPerRecord - 1) / cola.GroupsPerRecord; f.used.ListRecords != want {
 		t.Errorf("%d list records charged for %d rows, want %d", f.used.ListRecords, rows, want)

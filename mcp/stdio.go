@@ -288,7 +288,7 @@ type inputLine struct {
 }
 
 // readLines reads lines in the background, because reads from standard input can't be interrupted.
-// It ends with the input, or at the first line after the context was canceled.
+// It stops at the end of the input, or at the first line after the context is canceled.
 func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 	lines := make(chan inputLine)
 	go func() {

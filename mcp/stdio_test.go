@@ -150,7 +150,7 @@ func TestBridgeStops(t *testing.T) {
 	if err := b.Serve(ctx, in, io.Discard); err != nil {
 		t.Errorf("Serve = %v, want nil", err)
 	}
-	broken := errors.New("nobody reads")
+	broken := errors.New("no reader")
 	endless := io.MultiReader(strings.NewReader(strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n", 1000)), in)
 	out, responses := io.Pipe()
 	out.CloseWithError(broken)

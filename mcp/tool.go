@@ -25,7 +25,7 @@ type tool struct {
 	undescribed        []string          // arguments and members that need no description here
 	defaults           map[string]any    // of arguments, where they differ from REST
 	docs               map[string]string // descriptions of arguments, where they differ from REST
-	output             object            // schema of the structured content
+	output             object            // schema of the structured content, for tools that return rows; or nil
 	notFound           string            // hint for an unknown record: how to find one
 	example            string            // arguments of an example call, as JSON
 
@@ -61,7 +61,7 @@ func newTool[P any](
 			}
 		}
 		caller := req.caller
-		caller.Needs = t.scope // also for a call with invalid arguments
+		caller.Needs = t.scope // even if the arguments are invalid
 		ans, state, err := handle(ctx, svc, caller, reader.Read(values, problems))
 		ans.setCharge(t.meter, state)
 		return ans, state, err
@@ -81,21 +81,23 @@ func isGiven(values []params.Value, name string) bool {
 // describe returns the tool's entry in the list of tools.
 func (t *tool) describe() protocol.Tool {
 	no, onlyReads, destroys := false, t.effect == reads, t.effect == changes
-	var repeatable *bool // has no meaning for a tool that only reads
+	var repeatable *bool // meaningless for a read-only tool
 	if !onlyReads {
 		repeatable = &destroys
 	}
-	return protocol.Tool{
-		Name:            t.name,
-		Title:           t.title,
-		Description:     t.description + "\n\nCost: " + t.cost,
-		RawInputSchema:  t.inputSchema(),
-		RawOutputSchema: mustJSON(t.output),
+	listed := protocol.Tool{
+		Name:           t.name,
+		Description:    t.description + "\n\nCost: " + t.cost,
+		RawInputSchema: t.inputSchema(),
 		Annotations: protocol.ToolAnnotation{
 			Title: t.title, ReadOnlyHint: &onlyReads, DestructiveHint: &destroys, IdempotentHint: repeatable,
 			OpenWorldHint: &no,
 		},
 	}
+	if t.output != nil {
+		listed.RawOutputSchema = mustJSON(t.output)
+	}
+	return listed
 }
 
 // formatArgs are the arguments of a tool with two response formats.

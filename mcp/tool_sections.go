@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// ToolSection is a group of tools, for the pages of the reference.
+// ToolSection is a group of tools, for the reference pages.
 type ToolSection struct {
 	Name, Anchor, Description string
 	Tools                     []ToolDoc
@@ -77,7 +77,7 @@ func Answer(ctx context.Context, svc Service, name, arguments string) (json.RawM
 	all := toolsAt(ChatGPTPath)
 	i := slices.IndexFunc(all, func(t tool) bool { return t.name == name && t.effect == reads })
 	if i < 0 {
-		return nil, fmt.Errorf("mcp: no tool %s that only reads", name)
+		return nil, fmt.Errorf("mcp: no read-only tool %s", name)
 	}
 	req := &request{message: message{arguments: strictjson.Members([]byte(arguments))}, caller: registry.SampleCaller()}
 	result, _, err := all[i].run(ctx, svc, req)

@@ -13,7 +13,6 @@ func usageTools() []tool {
 			"across all keys and apps) and its rate limit, and how current the data is (data_as_of). Use it " +
 			"before reading many pages, or when the user asks how much is left.",
 		cost:    free,
-		output:  outputSchema(false, nil),
 		example: `{}`,
 	}, getUsage)}
 }

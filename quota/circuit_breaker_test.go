@@ -241,12 +241,12 @@ func (p *logRecorder) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// withoutInDoubt returns all lines except those about batches in doubt.
+// withoutInDoubt returns all lines except those about in-doubt batches.
 func (p *logRecorder) withoutInDoubt() (list []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, line := range p.lines {
-		if !strings.Contains(line, "in doubt") {
+		if !strings.Contains(line, "in-doubt") && !strings.Contains(line, "in doubt") {
 			list = append(list, line)
 		}
 	}

@@ -82,7 +82,7 @@ func TestUncertainCharges(t *testing.T) {
 					t.Errorf("Void called %d times, want called: %v", voids, tt.voided)
 				}
 				if n := l.inDoubt.len(); n != 0 {
-					t.Errorf("%d batches in doubt, want 0", n)
+					t.Errorf("%d in-doubt batches, want 0", n)
 				}
 			})
 		})

@@ -25,8 +25,8 @@ type Request struct {
 	Units  int // requested; zero with MeterNone
 
 	// Page identifies the rows of a page of list records that a dashboard session may reload for
-	// store.PageRetention without a charge; empty if it may not. It is a hash of all that determines
-	// the rows, so that no other rows are free.
+	// store.PageRetention without a charge; empty if it may not. It is a hash of everything that
+	// determines the rows, so that no other rows are free.
 	Page string
 
 	// Peek only checks the credential and reads the account's state. Such a request is exempt from
@@ -67,7 +67,7 @@ type Rules struct {
 //     rejected. List records are granted up to the quota that is left, and rejected if none is left.
 //     Those already paid for, on the same page, aren't charged again.
 //
-// It removes the credentials from state.Valid whose requests step 1 rejected.
+// It removes from state.Valid the credentials whose requests step 1 rejected.
 func (r Rules) decide(now time.Time, state store.AccountState, requests []Request) ([]outcome, store.Entry) {
 	d := decision{rules: r, now: now, quota: cola.QuotaState{
 		Tier: state.Tier, Period: cola.PeriodOf(now), Limits: state.Tier.Limits(), Used: state.Used,
@@ -244,8 +244,8 @@ func (d *decision) spend(q Request, paid int) (int, error) {
 	return 0, nil
 }
 
-// count adds the request to the entry, and merges it with requests of the same channel, credential
-// and meter.
+// count adds the request to the entry, merging it with requests that have the same channel,
+// credential and meter.
 func (d *decision) count(q Request, units int) {
 	u := store.Units{Channel: q.Caller.Channel, Credential: q.Caller.Credential, Meter: q.Meter}
 	for i := range d.entry.Units {

@@ -153,8 +153,8 @@ func TestDecidePages(t *testing.T) {
 		"reload, quota used up": {10_000, 20, []Request{load("one", 20)}, []int{20}, []int{0}, []store.PagePayment{{PageKey: one, Reloaded: true}}},
 		"twice in a batch":      {0, 0, []Request{load("one", 20), load("one", 20)}, []int{20, 20}, []int{20, 0}, []store.PagePayment{{PageKey: one, Units: 20}}},
 		"more rows than paid":   {0, 7, []Request{load("one", 20)}, []int{20}, []int{13}, []store.PagePayment{{PageKey: one, Units: 13, Reloaded: true}}},
-		"cut again":             {10_000, 7, []Request{load("one", 20)}, []int{7}, []int{0}, []store.PagePayment{{PageKey: one, Reloaded: true}}},
-		"cut later":             {9_995, 7, []Request{load("one", 20)}, []int{12}, []int{5}, []store.PagePayment{{PageKey: one, Units: 5, Reloaded: true}}},
+		"truncated again":       {10_000, 7, []Request{load("one", 20)}, []int{7}, []int{0}, []store.PagePayment{{PageKey: one, Reloaded: true}}},
+		"truncated later":       {9_995, 7, []Request{load("one", 20)}, []int{12}, []int{5}, []store.PagePayment{{PageKey: one, Units: 5, Reloaded: true}}},
 		"fewer rows than paid":  {0, 20, []Request{load("one", 5)}, []int{5}, []int{0}, []store.PagePayment{{PageKey: one, Reloaded: true}}},
 		"other page":            {0, 20, []Request{load("two", 5)}, []int{5}, []int{5}, []store.PagePayment{{PageKey: store.PageKey{SignIn: 1, Page: "two"}, Units: 5}}},
 		"used up":               {10_000, 0, []Request{load("one", 5)}, []int{0}, []int{0}, nil},
@@ -333,7 +333,8 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// TestDeletionRequested checks that requests of an account that will be deleted fail with the time.
+// TestDeletionRequested checks that requests of an account that will be deleted fail, and that the
+// error has the deletion time.
 func TestDeletionRequested(t *testing.T) {
 	state := account(cola.TierStarter, cola.Used{})
 	state.Suspended, state.DeletesAt = "It will be deleted.", noon.Add(time.Hour)
@@ -341,7 +342,7 @@ func TestDeletionRequested(t *testing.T) {
 	var rejection *cola.Error
 	if !errors.As(outcomes[0].err, &rejection) || !cola.IsDeletionRequested(rejection) ||
 		rejection.Details[cola.DetailDeletesAt] != state.DeletesAt.Format(time.RFC3339) || rejection.Details["reason"] == nil {
-		t.Errorf("error = %#v, want account_suspended with the time of the deletion", outcomes[0].err)
+		t.Errorf("error = %#v, want account_suspended with the deletion time", outcomes[0].err)
 	}
 	if diff := cmp.Diff(store.Entry{Account: 7}, entry); diff != "" {
 		t.Errorf("entry (-want +got):\n%s", diff)

@@ -123,7 +123,7 @@ func (p plan) run() []string {
 	time.Sleep(10 * time.Minute)
 	for _, l := range processes {
 		if n := l.inDoubt.len(); n != 0 {
-			y.violations = append(y.violations, fmt.Sprintf("%d batches in doubt after ten minutes", n))
+			y.violations = append(y.violations, fmt.Sprintf("%d in-doubt batches remain after ten minutes", n))
 		}
 		if l.breaker.isOpen() {
 			y.violations = append(y.violations, "circuit breaker open although the store works")

@@ -75,9 +75,9 @@ func (d *inDoubt) add(g *group) {
 	d.mu.Unlock()
 	switch n {
 	case 1:
-		d.log.Warn("voiding ledger batches in doubt")
+		d.log.Warn("voiding in-doubt ledger batches")
 	case d.max:
-		d.log.Error("too many ledger batches in doubt; refusing charges", "batches", n)
+		d.log.Error("too many in-doubt ledger batches; refusing charges", "batches", n)
 	}
 	signal(d.pending)
 }
@@ -197,7 +197,7 @@ func (d *inDoubt) remove(g *group) {
 	d.list = slices.Delete(d.list, i, i+1)
 	d.voided++
 	if len(d.list) == 0 {
-		d.log.Info("ledger batches in doubt voided", "batches", d.voided)
+		d.log.Info("in-doubt ledger batches voided", "batches", d.voided)
 		d.voided = 0
 	}
 }

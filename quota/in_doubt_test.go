@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	doubtMessage   = "WARN voiding ledger batches in doubt"
-	voidedMessage  = "INFO ledger batches in doubt voided"
+	doubtMessage   = "WARN voiding in-doubt ledger batches"
+	voidedMessage  = "INFO in-doubt ledger batches voided"
 	notVoided      = "ERROR voiding a ledger batch failed"
 	leftMessage    = "ERROR ledger batches left in doubt; refused charges may still be counted"
-	tooManyMessage = "ERROR too many ledger batches in doubt; refusing charges"
+	tooManyMessage = "ERROR too many in-doubt ledger batches; refusing charges"
 	outage         = 40 * time.Second
 )
 
@@ -55,7 +55,7 @@ func TestInDoubtBatch(t *testing.T) {
 					t.Errorf("usage = %+v, want zero and no grants", got)
 				}
 				if n, m := log.count(doubtMessage), log.count(voidedMessage); n != 1 || m != 1 {
-					t.Errorf("%d log lines about batches in doubt, %d about voided ones; want 1, 1", n, m)
+					t.Errorf("%d log lines about in-doubt batches, %d about voided ones; want 1, 1", n, m)
 				}
 				if _, voids := b.calls(); voids > 20 {
 					t.Errorf("Void called %d times in %v, want at most 20", voids, outage)
@@ -118,11 +118,11 @@ func TestVoidOrder(t *testing.T) {
 			time.Sleep(2 * probeInterval)
 		}
 		if n, used := l.inDoubt.len(), b.used(7).ListRecords; n != 4 || used != 80 {
-			t.Fatalf("%d batches in doubt, usage %d; want 4, 80", n, used)
+			t.Fatalf("%d in-doubt batches, usage %d; want 4, 80", n, used)
 		}
 		time.Sleep(time.Until(back.Add(2*maxVoidPause + voidTimeout)))
 		if n, used := l.inDoubt.len(), b.used(7).ListRecords; n != 0 || used != 0 {
-			t.Errorf("%d batches in doubt, usage %d; want 0, 0", n, used)
+			t.Errorf("%d in-doubt batches, usage %d; want 0, 0", n, used)
 		}
 		var committed []store.BatchID // only batches with charges
 		for _, id := range b.order {
@@ -137,7 +137,7 @@ func TestVoidOrder(t *testing.T) {
 			t.Errorf("%d log lines about failed voids, want 1", n)
 		}
 		if n, m := log.count(doubtMessage), log.count(voidedMessage); n != 1 || m != 1 {
-			t.Errorf("%d log lines about batches in doubt, %d about voided ones; want 1, 1", n, m)
+			t.Errorf("%d log lines about in-doubt batches, %d about voided ones; want 1, 1", n, m)
 		}
 	})
 }

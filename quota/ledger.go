@@ -11,8 +11,8 @@
 // A single worker commits charges in batches:
 //
 //  1. Charge queues the request, or rejects it if it would wait too long.
-//  2. The worker takes the queued charges, one of each account in turn. It does not wait for more,
-//     so a lone charge starts immediately.
+//  2. The worker takes the queued charges, one from each account in turn. It does not wait for
+//     more, so a lone charge starts immediately.
 //  3. One store transaction locks the accounts, decides each charge in order of arrival, and writes
 //     the usage.
 //  4. After the commit, the worker sends each caller its outcome.
@@ -28,8 +28,8 @@
 //	  ▼                                     ▼
 //	not committed ──► reject            reject and mark in doubt ──► Void until it succeeds
 //
-// While the store does not commit, a circuit breaker rejects charges immediately and probes the
-// store. docs/QUOTAS.md has a worked example.
+// While the store cannot commit, a circuit breaker rejects charges immediately and the ledger
+// probes the store. docs/QUOTAS.md has a worked example.
 package quota
 
 import (
@@ -51,11 +51,11 @@ import (
 const chargeTimeout = 5 * time.Second
 
 const (
-	// workingPerProcessor limits the requests in progress, for each processor. If the processors are
-	// the limit, requests that wait for their turn make the others faster, because each waits for a
-	// processor several times: to search, to be charged and to write its response.
+	// workingPerProcessor limits the requests in progress, per processor. If the processors are the
+	// bottleneck, making requests wait their turn speeds up the others, because each request waits
+	// for a processor several times: to search, to be charged and to write its response.
 	workingPerProcessor = 64
-	// waitingPerProcessor limits the requests that wait for their turn, for each processor.
+	// waitingPerProcessor limits the requests waiting their turn, per processor.
 	waitingPerProcessor = 256
 )
 
@@ -79,7 +79,7 @@ type Ledger struct {
 	inDoubt  *inDoubt
 	failures *failureLog
 
-	working    chan struct{} // an element for each request between Enter and leave
+	working    chan struct{} // one element per request between Enter and leave
 	leave      func()        // ends the work on a request
 	waiting    atomic.Int64  // requests in Enter
 	maxWaiting int64
@@ -123,7 +123,7 @@ func New(st store.Ledger, o Options) *Ledger {
 }
 
 // Close settles the queued charges and stops the worker. Later charges are rejected. Close waits a
-// few seconds for batches in doubt to be voided, and logs the IDs of the remaining ones. Further
+// few seconds for in-doubt batches to be voided, and logs the IDs of the remaining ones. Further
 // calls are no-ops.
 func (l *Ledger) Close() {
 	l.closing.Do(func() {
@@ -151,10 +151,9 @@ func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 	return state, l.counted(err)
 }
 
-// Overloaded returns the error with which a request is rejected now because it would wait too long
-// for a processor or its charge, whatever its account, or nil. Call it for each request before the
-// first work on it: only if a rejection costs much less than a response does an overloaded process
-// keep its throughput.
+// Overloaded returns an error if a request from any account would now wait too long for a processor
+// or for its charge, and nil otherwise. Call it for each request before doing any work on it: an
+// overloaded process keeps its throughput only if a rejection costs much less than a response.
 func (l *Ledger) Overloaded() error {
 	if l.waiting.Load() >= l.maxWaiting {
 		return l.counted(cola.Overloaded(time.Second))
@@ -162,10 +161,10 @@ func (l *Ledger) Overloaded() error {
 	return l.counted(l.queue.admit(0))
 }
 
-// Enter waits until the process may work on another request. It returns the function that ends the
-// work, or an error: Overloaded's if too many are waiting or the wait takes five seconds, or ctx's.
-// Call it after authentication, and end the work before writing the response: otherwise, clients
-// without a key, or ones that read slowly, could keep others out.
+// Enter waits until the process can work on another request. It returns a function to call when the
+// work is done, or an error: the same as Overloaded's if too many requests are waiting or the wait
+// takes five seconds, or ctx's. Call Enter after authentication, and leave before writing the
+// response; otherwise, clients without a key or slow readers could keep others out.
 func (l *Ledger) Enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case l.working <- struct{}{}:
@@ -235,5 +234,5 @@ func (l *Ledger) enqueue(ctx context.Context, p *pending) outcome {
 	if l.queue.remove(p) {
 		return outcome{err: err}
 	}
-	return <-p.result // the worker has the charge, and responds in time
+	return <-p.result // the worker has taken the charge and responds within its time limit
 }

@@ -78,8 +78,9 @@ func TestBurstCache(t *testing.T) {
 	})
 }
 
-// TestSuspension checks that a suspension takes effect with the next request and its end within
-// rejectionCacheTTL, for a session at once, and that nothing is charged in between.
+// TestSuspension checks that a suspension takes effect on the next request, that lifting it takes
+// effect within rejectionCacheTTL (immediately for a session), and that nothing is charged in
+// between.
 func TestSuspension(t *testing.T) {
 	session := cola.Credential{Kind: cola.CredentialSignIn, ID: 1}
 	for credential, ttl := range map[cola.Credential]time.Duration{key1: rejectionCacheTTL, session: 0} {
@@ -116,9 +117,9 @@ func TestSuspension(t *testing.T) {
 	}
 }
 
-// TestRejectionCache checks that a rejected credential costs a transaction per rejectionCacheTTL,
-// however many requests and peeks it sends, and that a change of a key's networks takes effect within
-// that time.
+// TestRejectionCache checks that a rejected credential costs one transaction per rejectionCacheTTL,
+// however many requests and peeks it sends, and that a change to a key's networks takes effect
+// within that time.
 func TestRejectionCache(t *testing.T) {
 	link := cola.Credential{Kind: cola.CredentialLink, ID: 1}
 	client := netip.MustParseAddr("198.51.100.7")
@@ -163,15 +164,15 @@ func TestRejectionCache(t *testing.T) {
 				b.allow("")
 				time.Sleep(rejectionCacheTTL)
 				if _, err := l.Charge(t.Context(), q); tt.networks != "" && err != nil {
-					t.Errorf("%s: %v after a change of the networks: error = %v, want nil", name, rejectionCacheTTL, err)
+					t.Errorf("%s: %v after a change to the networks: error = %v, want nil", name, rejectionCacheTTL, err)
 				}
 			})
 		}
 	}
 }
 
-// TestPeekAndBurstCache checks that a peek is admitted in a full window, and leaves the cached
-// rejection.
+// TestPeekAndBurstCache checks that a peek is admitted in a full window, and that it leaves the
+// cached rejection in place.
 func TestPeekAndBurstCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierFree)

@@ -35,7 +35,7 @@ func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 		}),
 		commitTime: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "colaregistry_ledger_commit_duration_seconds",
-			Help: "Time to settle a batch, including retries and batches that failed.", Buckets: times,
+			Help: "Time to settle a batch, including retries and failed batches.", Buckets: times,
 		}),
 		waitTime: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "colaregistry_ledger_wait_seconds",
@@ -75,10 +75,10 @@ func counters[V ~string](
 // registerGauges registers the gauges, which read the ledger on each scrape.
 func registerGauges(factory promauto.Factory, l *Ledger) {
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "colaregistry_requests_in_progress", Help: "REST reads in progress, which are limited.",
+		Name: "colaregistry_requests_in_progress", Help: "REST reads in progress. Their number is limited.",
 	}, func() float64 { return float64(len(l.working)) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "colaregistry_requests_waiting", Help: "REST reads that wait until others are done.",
+		Name: "colaregistry_requests_waiting", Help: "REST reads waiting their turn.",
 	}, func() float64 { return float64(l.waiting.Load()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_ledger_queue_length", Help: "Charges waiting for the previous batch to finish.",

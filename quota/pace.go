@@ -3,25 +3,27 @@ package quota
 import "time"
 
 const (
-	// maxWait is the estimated time until its commit from which a charge is rejected. The estimate
-	// can be off by half, and the response takes time, too: the goal is to respond within a second.
+	// maxWait limits the estimated time until a charge is committed; the charge is rejected if the
+	// estimate is longer. The estimate can be off by half, and the response also takes time: the
+	// goal is to respond within a second.
 	maxWait = 500 * time.Millisecond
-	// minAccounts may always wait, whatever the estimate, so that slow commits are shared.
+	// minAccounts is the number of accounts that may always wait, whatever the estimate, so that
+	// they share slow commits.
 	minAccounts = 512
 
 	paceWeight = 1. / 16 // of the latest batch in the averages
 
 	// Until batches of different sizes have been measured, an account is assumed to take
-	// assumedSeconds, as on a small machine. The assumption counts as much as batches whose sizes
-	// have the variance assumedVariance. Without it, the first surge after quiet minutes would be
-	// rejected, because each account would seem to take as long as a commit.
+	// assumedSeconds, as on a small machine. The assumption carries as much weight as batches whose
+	// sizes have the variance assumedVariance. Without it, the first surge after a few quiet
+	// minutes would be rejected, because each account would seem to take as long as a commit.
 	assumedSeconds  = 50e-6
 	assumedVariance = 32 * 32
 )
 
 // pace estimates how long a batch takes: a fixed time for its transaction plus a time per account.
-// The requests of one account hardly take longer than one. The estimate is a linear regression over
-// recent batches, weighted exponentially. The zero value is ready to use.
+// Several requests of one account take barely longer than one. The estimate is a linear regression
+// over recent batches, weighted exponentially. The zero value is ready to use.
 type pace struct {
 	accounts, seconds    float64 // averages
 	variance, covariance float64 // of accounts; of accounts and seconds
@@ -52,15 +54,15 @@ func (p *pace) times() (fixed, each float64) {
 	return max(0, p.seconds-each*p.accounts), each
 }
 
-// estimate returns how long it takes to commit the batch that is being settled and the next one,
-// with a number of accounts in both.
+// estimate returns how long it takes to commit the batch that is being settled and the next one, if
+// they have the given number of accounts in total.
 func (p *pace) estimate(accounts int) time.Duration {
 	fixed, each := p.times()
 	return time.Duration((2*fixed + each*float64(accounts)) * float64(time.Second))
 }
 
-// maxAccounts returns the number of accounts in both batches from which the estimate exceeds
-// maxWait.
+// maxAccounts returns the total number of accounts in both batches at which the estimate reaches
+// maxWait, but at least minAccounts and at most maxQueued.
 func (p *pace) maxAccounts() int {
 	fixed, each := p.times()
 	return int(max(minAccounts, min(maxQueued, (maxWait.Seconds()-2*fixed)/each)))

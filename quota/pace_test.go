@@ -46,7 +46,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestPaceAfterStall checks that one stalled batch affects the estimate only for a few batches.
+// TestPaceAfterStall checks that the estimate recovers after one stalled batch.
 func TestPaceAfterStall(t *testing.T) {
 	p := paceOf(time.Millisecond, 50*time.Microsecond)
 	p.observe(500, 4*time.Second)

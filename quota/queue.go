@@ -12,9 +12,9 @@ const (
 	maxQueued = 8192 // waiting charges
 	maxBatch  = 4096 // charges per transaction
 
-	// An account may use roomShare of the room that is left, so that some is left for others, however
-	// many accounts send as much as they can. That is 481 charges if no other account is waiting,
-	// four times as many as a rate limit allows in a minute.
+	// An account may use one part in roomShare of the remaining room, so that some is left for
+	// others, however many accounts send as much as they can. That is 481 charges if no other
+	// account is waiting, four times as many as the largest rate limit allows in a minute.
 	roomShare = 16
 )
 
@@ -140,7 +140,7 @@ func (q *queue) wait() bool {
 	}
 }
 
-// take takes up to maxBatch charges: one of each account in turn, then a second one, and so on.
+// take takes up to maxBatch charges: one from each account in turn, then a second one, and so on.
 func (q *queue) take() []*pending {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -161,7 +161,8 @@ func (q *queue) settled() {
 	q.settling = 0
 }
 
-// measure records how long a batch took that was committed on the first attempt.
+// measure records how long a batch took to commit. Call it only for batches committed on the first
+// attempt.
 func (q *queue) measure(accounts int, took time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -41,7 +41,7 @@ type response struct {
 	err     error
 }
 
-// arrive charges a list record from a new account at each interval for d, and returns the responses.
+// arrive charges a list record to a new account at each interval for d, and returns the responses.
 func arrive(l *Ledger, interval, d time.Duration) []response {
 	var mu sync.Mutex
 	var responses []response
@@ -110,7 +110,7 @@ func TestOverload(t *testing.T) {
 	})
 }
 
-// TestEnter checks that a limited number of requests are worked on at a time, that others wait for
+// TestEnter checks that a limited number of requests are in progress at a time, that others wait
 // their turn, and that a request is rejected if it waits too long or too many are waiting.
 func TestEnter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

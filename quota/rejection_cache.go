@@ -9,18 +9,18 @@ import (
 )
 
 // rejectionCacheTTL limits how long a cached rejection is used, so that an upgrade, a restored account
-// or app, or a change of a key's networks takes effect within a second.
+// or app, or a change to a key's networks takes effect within a second.
 const rejectionCacheTTL = time.Second
 
-// maxCachedSenders limits the cached senders. Entries expire so soon that dropping all of them, when
-// there are more, costs only a few transactions.
+// maxCachedSenders limits the cached senders. Entries expire so soon that dropping all of them at
+// the limit costs only a few transactions.
 const maxCachedSenders = 10_000
 
 // rejectionCache caches rejections that don't count toward the rate limit, so that a client in a
-// tight loop doesn't cost a transaction per request: those of accounts with a full rate-limit window,
-// and those of API keys and apps that are invalid, outside their networks or of a suspended account.
-// It caches senders, not accounts, so that a key learns nothing about its account from outside its
-// networks. The zero value is ready to use.
+// tight loop doesn't cost a transaction per request: those of accounts with a full rate-limit
+// window, and those of API keys and apps that are invalid, are used outside their networks or
+// belong to a suspended account. It caches senders, not accounts, so that a key reveals nothing
+// about its account outside its networks. The zero value is ready to use.
 type rejectionCache struct {
 	mu sync.Mutex
 	by map[cola.Sender]cachedRejection
@@ -53,9 +53,9 @@ func (r *rejectionCache) update(q Request, o outcome, now time.Time) {
 	r.by[sender] = entry
 }
 
-// newCachedRejection returns the entry for an outcome, if it is cached. Rejections of a session are
-// cached only for a full window: an account holder who cancels the deletion of the account can use
-// the dashboard at once.
+// newCachedRejection returns the entry for an outcome, if the outcome can be cached. Rejections of
+// a session are cached only for a full window: an account holder who cancels the account's deletion
+// can use the dashboard immediately.
 func newCachedRejection(q Request, o outcome, now time.Time) (entry cachedRejection, ok bool) {
 	rejection, ok := errors.AsType[*cola.Error](o.err)
 	if !ok {

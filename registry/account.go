@@ -162,8 +162,8 @@ func (s *Service) accountOf(c cola.Caller) func(context.Context, cola.QuotaState
 	}
 }
 
-// SetQuotaEmails turns email about the quotas of the caller's account on or off. After CodeUnavailable
-// the outcome may be unknown.
+// SetQuotaEmails turns quota emails for the caller's account on or off. After CodeUnavailable the
+// outcome may be unknown.
 func (s *Service) SetQuotaEmails(ctx context.Context, c cola.Caller, on bool) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -255,8 +255,7 @@ func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.
 }
 
 // EndOtherSignIns ends all browser sessions of the caller's account except the caller's own, and
-// returns how many it ended.
-// After CodeUnavailable the outcome may be unknown.
+// returns how many it ended. After CodeUnavailable the outcome may be unknown.
 func (s *Service) EndOtherSignIns(ctx context.Context, c cola.Caller) (int, cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 )
 
 // Confirmation returns what the holder must type to delete the account: the email address, or
-// DeletionPhrase without one.
+// DeletionPhrase if there is none.
 func (a Account) Confirmation() string {
 	if a.Email == "" {
 		return DeletionPhrase
@@ -146,7 +146,7 @@ type AccountDeleter struct {
 	Store  store.AccountDeletion
 	Logger *slog.Logger
 	// Before is called before any data of an account is deleted, to end its billing; may be nil. If it
-	// fails, the next round tries again. It may be called several times for an account, also by
+	// fails, the next round tries again. It may be called several times for an account, even by
 	// several processes at once.
 	Before func(context.Context, store.Account) error
 

@@ -41,7 +41,7 @@ func TestDeleteAccount(t *testing.T) {
 	}
 	for call, result := range managing(t.Context(), w.Service, holder, on) {
 		if call != "export" && !cola.IsDeletionRequested(result.err) || call == "export" && result.err != nil {
-			t.Errorf("%s = %v, want the time of the deletion, or success for export", call, result.err)
+			t.Errorf("%s = %v, want the deletion time, or success for export", call, result.err)
 		}
 	}
 	if _, err := w.Admit(t.Context(), key); !cola.IsDeletionRequested(err) {
@@ -72,7 +72,7 @@ func TestDeleteAccount(t *testing.T) {
 
 func errorOf(_ cola.QuotaState, err error) error { return err }
 
-// TestDeletionPhrase checks that an account without an address can be deleted, too.
+// TestDeletionPhrase checks that an account without an address can also be deleted.
 func TestDeletionPhrase(t *testing.T) {
 	w := mustWorld(t, 0)
 	named, err := w.store.AccountOf(t.Context(), store.Identity{Issuer: "https://issuer.example", Subject: "1"}, "")
@@ -128,7 +128,7 @@ func TestAccountDeleter(t *testing.T) {
 	d := registry.AccountDeleter{
 		Store: w.store, Logger: slog.New(slog.DiscardHandler), Before: func(_ context.Context, a store.Account) error {
 			if store.IsIdentityName(a.Email) {
-				t.Errorf("account %d has no address any more", a.ID)
+				t.Errorf("account %d no longer has an address", a.ID)
 			}
 			if canceled[a.ID]++; failing && a.ID == ann.Account {
 				return errors.New("payment provider unavailable")
@@ -142,11 +142,11 @@ func TestAccountDeleter(t *testing.T) {
 		}
 	}
 	if err := d.DeleteDue(t.Context()); err != nil || len(canceled) > 0 {
-		t.Errorf("before the time: %v, canceled %v, want none", err, canceled)
+		t.Errorf("before the deletion is due: %v, canceled %v, want none", err, canceled)
 	}
 	w.advance(store.DeletionDelay)
 	if _, err := w.KeepAccount(t.Context(), ann); code(err) != cola.CodeNotFound {
-		t.Errorf("KeepAccount at the time = %v, want not_found", err)
+		t.Errorf("KeepAccount once the deletion is due = %v, want not_found", err)
 	}
 	if err := d.DeleteDue(t.Context()); err == nil {
 		t.Error("no error although canceling a subscription failed")

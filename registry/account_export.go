@@ -36,11 +36,11 @@ type ExportStore interface {
 // exportPage is the number of records that are read at once.
 const exportPage = 500
 
-// ExportAccount writes everything that is stored about an account as one JSON object, except
-// secrets, the labels that its searches found, because reading those is charged, and the messages
-// that it was sent, because they contain labels. It reads a page of records at a time, so it needs
-// little memory and holds no transaction open. The last field, complete, is true; an export that
-// failed lacks it and is not valid JSON.
+// ExportAccount writes all stored data about an account as one JSON object, except secrets, the
+// labels that its searches found (reading those is charged), and the messages sent to it (they
+// contain labels). It reads a page of records at a time, so it needs little memory and holds no
+// transaction open. The last field, complete, is true; a failed export lacks it and is not valid
+// JSON.
 func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.AccountID, now time.Time) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	e := &export{ctx: ctx, st: st, id: id, now: now.UTC(), out: out, json: json.NewEncoder(out)}
@@ -54,7 +54,7 @@ func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.Acc
 		}
 	}
 	out.WriteString(`,"complete":true}` + "\n")
-	return out.Flush() // reports earlier errors, too
+	return out.Flush() // also reports earlier errors
 }
 
 // ExportAccount exports the data of the caller's account, even if its deletion was requested; see the
@@ -92,8 +92,8 @@ func exportRead[T any](e *export, read func(ctx context.Context) ([]T, error)) (
 	return rows, err
 }
 
-// section writes the rows of pages as an array. next returns a page; the section ends with an empty
-// one.
+// section writes the rows of all pages as an array. next returns the next page, which is empty
+// after the last one.
 func section[T, R any](e *export, name string, next func(ctx context.Context) ([]T, error), row func(T) R) error {
 	e.out.WriteString(`,"` + name + `":[`)
 	for n := 0; ; {
@@ -129,7 +129,7 @@ func once[T any](read func(ctx context.Context) ([]T, error)) func(context.Conte
 	}
 }
 
-// pages returns the pages of a list with offsets.
+// pages returns the pages of a list that is read by offset.
 func pages[T any](read func(ctx context.Context, offset int) ([]T, int, error)) func(context.Context) ([]T, error) {
 	offset := 0
 	return func(ctx context.Context) ([]T, error) {
@@ -163,7 +163,7 @@ func (e *export) account() error {
 	})
 }
 
-// subscription writes the account's customer and subscription at Stripe, or null.
+// subscription writes the account's Stripe customer and subscription, or null.
 func (e *export) subscription() error {
 	found, err := exportRead(e, func(ctx context.Context) ([]store.Subscription, error) {
 		s, err := e.st.SubscriptionOf(ctx, e.id)

@@ -6,7 +6,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// The records of an export that have no type in the API.
+// The records of an export that have no API type.
 type (
 	exportedAccount struct {
 		Email           *string    `json:"email"`
@@ -102,6 +102,6 @@ type (
 		cola.DeliveryAttempt
 		Subject  *string `json:"subject"` // of an email
 		Headers  *string `json:"response_headers"`
-		Response *string `json:"response"` // start of its body
+		Response *string `json:"response"` // start of the response body
 	}
 )

@@ -76,8 +76,8 @@ type exported struct {
 	Complete bool             `json:"complete"`
 }
 
-// TestExportAccount checks that an export contains the records of one account only, and is empty
-// lists for a new account.
+// TestExportAccount checks that an export contains the records of one account only, and that a new
+// account's lists are empty, not null.
 func TestExportAccount(t *testing.T) {
 	w := mustWorld(t, 1)
 	ann, bob := w.mustHolder(t, "ann@example.com", cola.TierPro), w.mustHolder(t, "bob@example.com", cola.TierFree)
@@ -133,7 +133,7 @@ func TestExportAccount(t *testing.T) {
 		t.Errorf("export:\n%s", &text)
 	}
 	if got.Account.QuotaEmails == nil || *got.Account.QuotaEmails {
-		t.Error("export lacks the setting for email about quotas")
+		t.Error("export lacks the quota email setting")
 	}
 	if got.Subscription["subscription_id"] != "sub_ann" || got.Subscription["ends_at"] != nil {
 		t.Errorf("exported subscription %v", got.Subscription)
@@ -212,8 +212,8 @@ func TestExportedRuns(t *testing.T) {
 	}
 }
 
-// TestExportedAttempts checks that an export has what each attempt received, but not the message, which
-// contains labels.
+// TestExportedAttempts checks that an export has the response to each attempt, but not the message,
+// which contains labels.
 func TestExportedAttempts(t *testing.T) {
 	w := mustWorld(t, 1)
 	ann := w.mustWriter(t, "ann@example.com", cola.TierPro)
@@ -248,7 +248,7 @@ func TestExportedAttempts(t *testing.T) {
 	}
 }
 
-// manySearches is a store with saved searches of any account.
+// manySearches is a store in which every account has count saved searches.
 type manySearches struct {
 	registry.ExportStore
 	count int
@@ -261,7 +261,7 @@ func (m manySearches) SavedSearches(_ context.Context, _ cola.AccountID, offset,
 	return page, m.count, nil
 }
 
-// TestExportedPages checks that an export has each record of a list of several pages once.
+// TestExportedPages checks that an export has each record of a multi-page list exactly once.
 func TestExportedPages(t *testing.T) {
 	w := mustWorld(t, 1)
 	ann := w.mustHolder(t, "ann@example.com", cola.TierPro)
@@ -283,8 +283,8 @@ func TestExportedPages(t *testing.T) {
 	}
 }
 
-// TestExportIsStreamed checks that an export of 100,000 deliveries is sent while it is read, and
-// that a failed export is not valid JSON.
+// TestExportIsStreamed checks that an export of 100,000 deliveries is sent as it is read, and that
+// a failed export is not valid JSON.
 func TestExportIsStreamed(t *testing.T) {
 	w := mustWorld(t, 1)
 	ann := w.mustHolder(t, "ann@example.com", cola.TierPro)

@@ -20,13 +20,13 @@ const (
 	mailHold = 5 * time.Minute
 	// mailBatch is how many emails are claimed at once.
 	mailBatch = 10
-	// sendTimeout limits sending an email. A whole batch must be sent before its claims end.
+	// sendTimeout limits sending an email. A whole batch must be sent before its claims expire.
 	sendTimeout = 20 * time.Second
 )
 
 // AccountMailer sends email to account holders about their accounts. Every serving process that sends
-// email has one; they share the work. An email is sent again only if a process is killed between
-// sending it and recording that.
+// email has one; they share the work. An email is sent twice only if a process is killed between
+// sending it and recording the outcome.
 type AccountMailer struct {
 	Store  store.AccountEmails
 	Now    func() time.Time
@@ -51,13 +51,13 @@ func (m *AccountMailer) Run(ctx context.Context) {
 			return
 		}
 		if err != nil && !failing {
-			m.Logger.Error("sending email about accounts failed; retrying", "error", err)
+			m.Logger.Error("sending account emails failed; retrying", "error", err)
 		}
 		failing = err != nil
 	}
 }
 
-// Round queues email about quotas if a check is due, and sends all email that is due.
+// Round queues quota emails if a check is due, and sends all email that is due.
 func (m *AccountMailer) Round(ctx context.Context) error {
 	var errs []error
 	if now := m.Now(); now.Sub(m.quotasChecked) >= quotaInterval {
@@ -93,7 +93,7 @@ func (m *AccountMailer) send(ctx context.Context, e store.AccountEmail) error {
 		}
 	}
 	if err != nil && retry == 0 {
-		m.Logger.Warn("email about an account was not sent", "event", e.Event, "account", e.Account, "error", err)
+		m.Logger.Warn("account email not sent", "event", e.Event, "account", e.Account, "error", err)
 	}
 	return m.Store.SettleAccountEmail(context.WithoutCancel(ctx), e, retry)
 }

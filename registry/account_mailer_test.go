@@ -16,7 +16,7 @@ import (
 )
 
 // TestAccountMailer checks that two processes send each email once, that failures are retried with
-// growing pauses for three days, and that a final failure isn't retried.
+// increasing delays for three days, and that a final failure isn't retried.
 func TestAccountMailer(t *testing.T) {
 	w := mustWorld(t, 0)
 	ann, bob := w.mustHolder(t, "ann@example.com", cola.TierFree), w.mustHolder(t, "bob@example.com", cola.TierFree)
@@ -80,7 +80,7 @@ func TestAccountMailer(t *testing.T) {
 	}
 }
 
-// TestQuotaEmailSetting checks that account holders can turn email about quotas off, and only in the
+// TestQuotaEmailSetting checks that account holders can turn quota emails off, but only in the
 // dashboard.
 func TestQuotaEmailSetting(t *testing.T) {
 	w := mustWorld(t, 0)
@@ -120,8 +120,8 @@ func (s *stuckEmails) SettleAccountEmail(_ context.Context, _ store.AccountEmail
 	return nil
 }
 
-// TestAccountMailerTimeout checks that a mail server that doesn't respond is given up while the email is
-// still claimed, and that the email is tried again.
+// TestAccountMailerTimeout checks that sending times out if the mail server doesn't respond, and
+// that the email is retried.
 func TestAccountMailerTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &stuckEmails{}

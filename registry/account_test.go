@@ -145,7 +145,7 @@ func (w *world) checkIntact(t *testing.T, holder cola.Caller, why string) {
 	}
 }
 
-// TestManagementChannel checks that API keys and apps of any scope cannot create keys or end
+// TestManagementChannel checks that API keys and apps with any scopes cannot create keys or end
 // access, and that the error says where to do so.
 func TestManagementChannel(t *testing.T) {
 	w := mustWorld(t, 0)
@@ -154,7 +154,7 @@ func TestManagementChannel(t *testing.T) {
 	_, link := w.mustConnect(t, holder.Account, "Assistant")
 	for name, c := range map[string]cola.Caller{
 		"a key":                        keyCaller(holder.Account, on.key),
-		"a key in MCP":                 via(keyCaller(holder.Account, on.key), cola.ChannelMCP),
+		"a key used over MCP":          via(keyCaller(holder.Account, on.key), cola.ChannelMCP),
 		"a key posing as a browser":    via(keyCaller(holder.Account, on.key), cola.ChannelDashboard),
 		"an app":                       link,
 		"an app posing as a browser":   via(link, cola.ChannelDashboard),
@@ -182,7 +182,7 @@ func TestManagementAccess(t *testing.T) {
 	if _, err := w.EndSignIn(t.Context(), ended, ended.Credential.ID); err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]cola.Caller{"signed out": ended, "another's sign-in": foreign} {
+	for name, c := range map[string]cola.Caller{"signed out": ended, "another account's sign-in": foreign} {
 		for call, result := range managing(t.Context(), w.Service, c, on) {
 			if code(result.err) != cola.CodeUnauthorized {
 				t.Errorf("%s: %s = %v, want unauthorized", name, call, result.err)
@@ -214,7 +214,7 @@ func TestForeignIDs(t *testing.T) {
 	victim, _, on := managed(t, w, "victim@example.com")
 	thief := w.mustHolder(t, "thief@example.com", cola.TierPro)
 	nowhere := target{key: 1 << 40, link: -1, signIn: 0}
-	for name, on := range map[string]target{"another's": on, "nobody's": nowhere} {
+	for name, on := range map[string]target{"another account": on, "no account": nowhere} {
 		result := managing(t.Context(), w.Service, thief, on)
 		for _, call := range []string{"rotate key", "revoke key", "revoke connection", "restore connection", "end sign-in", "remove identity"} {
 			if code(result[call].err) != cola.CodeNotFound || !result[call].state.Known() {
@@ -253,7 +253,7 @@ func TestManagementIsFree(t *testing.T) {
 	}
 	days, err := w.store.DailyUsage(t.Context(), holder.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if err != nil || len(days) != 1 || days[0].Requests != cola.TierPro.Limits().PerMinute || days[0].Credential.Kind != cola.CredentialKey {
-		t.Errorf("usage of the day = %+v, %v, want only the key's requests", days, err)
+		t.Errorf("the day's usage = %+v, %v, want only the key's requests", days, err)
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 // AlertDestinations are destinations to create with a saved search.
 type AlertDestinations struct {
 	Address     string   // email address or webhook URL to add; may be empty
-	AllSearches bool     // Address gets the alerts of all searches, not only of the new one
-	Shared      []string // UUIDs of destinations of other searches whose addresses also get its alerts
+	AllSearches bool     // Address gets the alerts of all searches, not just those of the new one
+	Shared      []string // UUIDs of other searches' destinations, whose addresses also get its alerts
 }
 
 // CreatedAlert is the result of CreateAlert.
@@ -176,8 +176,8 @@ func (s *Service) sharedDestinations(
 }
 
 // shareDestination returns a destination for a search with the address of an existing one. The
-// owner of an email address agrees to the alerts of each search, because unsubscribing from one
-// doesn't end the others.
+// owner of an email address must agree to each search's alerts separately, because unsubscribing
+// from one doesn't end the others.
 func (s *Service) shareDestination(
 	ctx context.Context, account cola.AccountID, of store.Destination, search string,
 ) (store.NewDestination, error) {
@@ -194,7 +194,8 @@ func (s *Service) shareDestination(
 	return n, nil
 }
 
-// joinProblems returns one validation error with the problems of two, or the first other error.
+// joinProblems returns one validation error with the problems of both errors, or the first error of
+// another kind.
 func joinProblems(a, b error) error {
 	switch {
 	case a == nil:

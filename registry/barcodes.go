@@ -19,8 +19,8 @@ func (s *Service) Barcode(
 	return s.BarcodeLimited(ctx, c, value, nil)
 }
 
-// BarcodeLimited is Barcode for a response of limited size; it cuts the list to the labels that
-// fit.
+// BarcodeLimited is Barcode for a response of limited size; it truncates the list to the labels
+// that fit.
 func (s *Service) BarcodeLimited(
 	ctx context.Context, c cola.Caller, value string, limit RowLimit[cola.ColaSummary],
 ) (cola.BarcodeResult, cola.QuotaState, error) {

@@ -46,7 +46,7 @@ const (
 	billingUnavailable = "The payment service isn’t available, so nothing was changed. Try again in a minute."
 )
 
-// billingRetry is when to try again after a failed request to Stripe.
+// billingRetry is how long to wait before retrying a failed request to Stripe.
 const billingRetry = time.Minute
 
 // paidPlan returns the subscription of an account, or nil if it never had one or the server
@@ -85,7 +85,7 @@ func (s *Service) newPaidPlan(state store.SubscriptionState) *PaidPlan {
 	return sub
 }
 
-// ChangePlan returns the address of the page at Stripe where the caller changes to a tier. After
+// ChangePlan returns the URL of the Stripe page where the caller changes to a tier. After
 // CodeUnavailable, nothing was changed.
 func (s *Service) ChangePlan(ctx context.Context, c cola.Caller, t cola.Tier) (address string, _ cola.QuotaState, _ error) {
 	if t.Limits() == (cola.Limits{}) {
@@ -98,8 +98,8 @@ func (s *Service) ChangePlan(ctx context.Context, c cola.Caller, t cola.Tier) (a
 	return address, state, err
 }
 
-// BillingPortal returns the address of the page at Stripe where the caller changes the payment
-// method, sees invoices or cancels. It accepts suspended accounts, because Stripe still bills them.
+// BillingPortal returns the URL of the Stripe page where the caller changes the payment method,
+// views invoices or cancels. It accepts suspended accounts, because Stripe still bills them.
 func (s *Service) BillingPortal(ctx context.Context, c cola.Caller) (address string, _ cola.QuotaState, _ error) {
 	state, err := s.withStripe(ctx, c, s.authorizeSuspended, "open billing portal", func() (err error) {
 		address, err = s.billing.Portal(ctx, c.Account)
@@ -108,8 +108,8 @@ func (s *Service) BillingPortal(ctx context.Context, c cola.Caller) (address str
 	return address, state, err
 }
 
-// RefreshPlan reads the caller's subscription from Stripe, at most every two seconds, and
-// returns it. A change of the plan applies to the next request.
+// RefreshPlan reads the caller's subscription from Stripe, at most every two seconds, and returns
+// it. A plan change applies from the next request.
 func (s *Service) RefreshPlan(ctx context.Context, c cola.Caller) (sub *PaidPlan, _ cola.QuotaState, _ error) {
 	state, err := s.withStripe(ctx, c, s.authorizeHolder, "read subscription", func() error {
 		record, err := s.billing.Refresh(ctx, c.Account)
@@ -134,7 +134,7 @@ func (s *Service) withStripe(
 	return state, s.billingError(c, operation, work())
 }
 
-// billingError returns the public error of a failed request to Stripe.
+// billingError returns the public error for a failed request to Stripe.
 func (s *Service) billingError(c cola.Caller, operation string, err error) error {
 	switch {
 	case err == nil:
@@ -143,7 +143,7 @@ func (s *Service) billingError(c cola.Caller, operation string, err error) error
 		return cola.Errorf(cola.CodeNotFound, noCustomer)
 	case errors.Is(err, store.ErrUnavailable):
 		return cola.Unavailable()
-	default: // a failure at Stripe, including a wrong configuration
+	default: // Stripe failed or is misconfigured
 		s.log.Error("request to Stripe failed", "operation", operation, "account", int64(c.Account), "error", err)
 		return &cola.Error{Code: cola.CodeUnavailable, Message: billingUnavailable, RetryAfter: billingRetry}
 	}

@@ -29,8 +29,8 @@ func (s *Service) SearchBrands(
 	return s.SearchBrandsLimited(ctx, c, p, nil)
 }
 
-// SearchBrandsLimited is SearchBrands for a response of limited size; it cuts the page to the rows
-// that fit.
+// SearchBrandsLimited is SearchBrands for a response of limited size; it truncates the page to the
+// rows that fit.
 func (s *Service) SearchBrandsLimited(
 	ctx context.Context, c cola.Caller, p cola.BrandParams, limit RowLimit[cola.BrandMatch],
 ) (BrandPage, cola.QuotaState, error) {
@@ -114,7 +114,7 @@ func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []Note {
 	return notes
 }
 
-// similarityWords lists kinds of similarity by their names on pages, as part of a sentence.
+// similarityWords lists kinds of similarity by their dashboard names, for use in a sentence.
 func similarityWords(kinds []string) string {
 	var names []string
 	for _, kind := range kinds {

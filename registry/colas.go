@@ -27,7 +27,7 @@ type ColaPage struct {
 }
 
 // SearchColas returns a page of the labels that match, in the requested order. It costs one list
-// record per label returned. If fewer list records are left, the page is cut and
+// record per label returned. If fewer list records are left, the page is truncated and
 // TruncatedByQuota is true.
 func (s *Service) SearchColas(
 	ctx context.Context, c cola.Caller, p cola.SearchParams,
@@ -35,8 +35,8 @@ func (s *Service) SearchColas(
 	return s.SearchColasLimited(ctx, c, p, nil)
 }
 
-// SearchColasLimited is SearchColas for a response of limited size; it cuts the page to the rows
-// that fit.
+// SearchColasLimited is SearchColas for a response of limited size; it truncates the page to the
+// rows that fit.
 func (s *Service) SearchColasLimited(
 	ctx context.Context, c cola.Caller, p cola.SearchParams, limit RowLimit[cola.ColaSummary],
 ) (ColaPage, cola.QuotaState, error) {
@@ -189,12 +189,12 @@ func (limit RowLimit[T]) cut(rows []T) (kept []T, fewer bool) {
 type chargedRows[T any] struct {
 	rows      []T
 	more      bool // whether more rows follow
-	truncated bool // whether the quota cut the page
+	truncated bool // whether the quota truncated the page
 }
 
 // chargeRows charges for the rows of a page, one list record each. more reports whether more rows
-// follow the page. Reloading the page of a search of a view is free for a dashboard session (see
-// pageKey).
+// follow the page. A dashboard session can reload a page of the same search and index view for free
+// (see pageKey).
 func chargeRows[T any](
 	ctx context.Context, s *Service, c cola.Caller, of pageOf, rows []T, more bool, limit RowLimit[T],
 ) (chargedRows[T], cola.QuotaState, error) {
@@ -219,7 +219,7 @@ type pageOf struct {
 	view      *search.View
 }
 
-// pageKey returns the hash by which the ledger recognizes that a dashboard session reloads a page.
+// pageKey returns the hash by which the ledger recognizes a page that a dashboard session reloads.
 // It covers everything that the rows depend on: the parameters, the revision of the index, and the
 // rows themselves. It is empty for other callers.
 func pageKey[T any](c cola.Caller, of pageOf, rows []T) (string, error) {

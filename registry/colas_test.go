@@ -72,7 +72,7 @@ func TestSortedCursors(t *testing.T) {
 			params.Sort = "brand"
 		}
 		if _, _, err := w.SearchColas(t.Context(), c, params); code(err) != cola.CodeValidation {
-			t.Errorf("cursor of %s with sort %q: error = %v, want validation_error", sort, params.Sort, err)
+			t.Errorf("cursor for sort %s used with sort %q: error = %v, want validation_error", sort, params.Sort, err)
 		}
 	}
 }
@@ -107,8 +107,8 @@ func (w *world) barcode(t *testing.T, c cola.Caller) string {
 	return ""
 }
 
-// TestClassCategory checks that every operation derives the category of a label without a stored
-// one from its class, and that the derived category isn't stored.
+// TestClassCategory checks that every operation derives a missing category from the label's class,
+// and that the derived category isn't stored.
 func TestClassCategory(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "class@example.com", cola.TierPro)
@@ -126,10 +126,10 @@ func TestClassCategory(t *testing.T) {
 	if err != nil || stored.LLMCategoryPath != "" {
 		t.Errorf("stored path = %q, %v, want none", stored.LLMCategoryPath, err)
 	}
-	for sought, want := range map[string]int{"liquor > whiskey": 1, "Wine": 0} {
-		page, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{DerivedSubcategory: sought})
+	for subcategory, want := range map[string]int{"liquor > whiskey": 1, "Wine": 0} {
+		page, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{DerivedSubcategory: subcategory})
 		if err != nil || page.Pagination.Total != want {
-			t.Errorf("search for %s: %d labels, %v, want %d", sought, page.Pagination.Total, err, want)
+			t.Errorf("search for %s: %d labels, %v, want %d", subcategory, page.Pagination.Total, err, want)
 		}
 	}
 	bourbons := alert("bourbons")
@@ -167,7 +167,7 @@ func TestStanding(t *testing.T) {
 	}
 	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if err != nil || len(days) != 1 || days[0].Requests != 10 {
-		t.Errorf("usage of the day = %+v, %v", days, err)
+		t.Errorf("today's usage = %+v, %v", days, err)
 	}
 	if err := w.store.RevokeKey(t.Context(), 0, c.Credential.ID); err != nil {
 		t.Fatal(err)
@@ -255,8 +255,8 @@ func TestSearchCharge(t *testing.T) {
 	}
 }
 
-// TestCursorWalk checks that paging through results returns every label once and in order, for any
-// page sizes.
+// TestCursorWalk checks that paging through results returns every label once and in order, whatever
+// the page sizes.
 func TestCursorWalk(t *testing.T) {
 	w := mustWorld(t, 1_500)
 	c := w.mustCaller(t, "walk@example.com", cola.TierPro)
@@ -281,7 +281,7 @@ func TestCursorWalk(t *testing.T) {
 			break
 		}
 		params.PerPage = cola.Some(40 + page)
-		if page == 3 { // the cursor works across midnight
+		if page == 3 { // the cursor stays valid after midnight
 			w.clock.Add(int64(24 * time.Hour / time.Microsecond))
 		}
 	}
@@ -345,7 +345,7 @@ func TestSingleRecords(t *testing.T) {
 	for i, ifNoneMatch := range []string{`"other"`, "*", ` * , "x"`} {
 		other, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), ifNoneMatch)
 		if err != nil || other.NotModified || state.Used.DetailViews != i+2 {
-			t.Errorf("If-None-Match %s: modified = %v, %+v, %v, want the record, charged", ifNoneMatch, !other.NotModified, state.Used, err)
+			t.Errorf("If-None-Match %s: modified = %v, %+v, %v, want the record and a charge", ifNoneMatch, !other.NotModified, state.Used, err)
 		}
 	}
 	permittee, state, err := w.Permittee(t.Context(), c, " "+withImages.PermitNumber, "")

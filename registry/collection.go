@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// CollectionStore contains the database operations on the collectors, for operators. The collectors
-// themselves use store.Fetches.
+// CollectionStore contains the database operations that operators use to manage the collectors. The
+// collectors themselves use store.Fetches.
 type CollectionStore interface {
 	FetchStatus(ctx context.Context) (store.FetchStatus, error)
 	ReferenceFetches(ctx context.Context) ([]store.ReferenceFetch, error)
@@ -18,7 +18,7 @@ type CollectionStore interface {
 	PlanWindows(ctx context.Context, first, last cola.Date, before time.Time, history bool) (pending int, err error)
 }
 
-// CollectionState is what the collectors are doing, judging by the database.
+// CollectionState is the state of the collectors, derived from the database.
 type CollectionState string
 
 // The states of the collectors.
@@ -52,7 +52,7 @@ type Collection struct {
 	// StaleSince is when the newest completion date became older than three business days, or zero.
 	StaleSince time.Time
 
-	Sources  []store.ReferenceFetch // of reference data
+	Sources  []store.ReferenceFetch // sources of reference data
 	Coverage cola.Coverage          // zero until the index is built
 	Imports  []cola.LastImport
 }
@@ -136,7 +136,7 @@ func (s *Service) Collection(ctx context.Context, c cola.Caller) (Collection, co
 	return found, state, nil
 }
 
-// collectionUnconfirmed is the message for a change to the collectors with an unknown outcome.
+// collectionUnconfirmed is the message if the outcome of a change to the collectors is unknown.
 const collectionUnconfirmed = "The change may not have taken effect. Try again in a few seconds; it's safe to repeat."
 
 // changeCollection makes a change for an operator and logs it.

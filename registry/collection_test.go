@@ -24,8 +24,8 @@ func collections(ctx context.Context, s *registry.Service, c cola.Caller) map[st
 	return map[string]error{"Collection": read, "ResumeCollection": resume, "RetryFailedLabels": labels, "RetryIncompleteDays": days}
 }
 
-// TestOperator checks who is an operator: the holder of the account with an operator's address, in
-// the dashboard, with a sign-in that verified the address.
+// TestOperator checks that a caller is an operator only in the dashboard, and only if the sign-in
+// verified the account's address and that address is an operator's.
 func TestOperator(t *testing.T) {
 	w := mustWorldOf(t, 0, func(o *registry.Options) { o.Operators = []string{"Ops@Example.com", "nobody@example.com"} })
 	ops, other := w.mustHolder(t, operator, cola.TierFree), w.mustHolder(t, "ann@example.com", cola.TierFree)
@@ -130,7 +130,7 @@ func TestCollectionOutage(t *testing.T) {
 	}
 }
 
-// TestCollectionState checks the state of the collectors at the time limits.
+// TestCollectionState checks the state of the collectors around the time limits.
 func TestCollectionState(t *testing.T) {
 	w := mustWorldOf(t, 0, func(o *registry.Options) { o.Operators = []string{operator} })
 	ops := w.mustHolder(t, operator, cola.TierFree)

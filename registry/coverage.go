@@ -36,7 +36,7 @@ type importsCache struct {
 	now   cola.Clock
 
 	mu     sync.Mutex   // not held during a read
-	latest *importsRead // nil before the first
+	latest *importsRead // nil before the first read
 }
 
 // importsRead is a read of the list of last imports.

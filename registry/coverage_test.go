@@ -83,7 +83,7 @@ func TestCoverageImports(t *testing.T) {
 	w.advance(6 * time.Second)
 	want = []cola.LastImport{{Import: second, SucceededAt: cola.Some(at)}}
 	if diff := cmp.Diff(want, list()); diff != "" {
-		t.Errorf("imports after another one (-want +got):\n%s", diff)
+		t.Errorf("imports after a failed one (-want +got):\n%s", diff)
 	}
 	for name, want := range map[string]float64{
 		"finished_timestamp_seconds": float64(testNow.Unix()) + 60, "succeeded_timestamp_seconds": float64(testNow.Unix()), "failed": 1,

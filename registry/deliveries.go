@@ -119,7 +119,7 @@ func (s *Service) checkServed(ctx context.Context, account cola.AccountID, d col
 	return err
 }
 
-// replayError returns the public error of a failed replay. It returns other unless err says that
+// replayError returns the public error for a failed replay. It returns other unless err says that
 // the destination is not active.
 func replayError(err, other error) error {
 	if errors.Is(err, store.ErrNotActive) {

@@ -171,7 +171,7 @@ func TestSecretRotation(t *testing.T) {
 		before = got.Secret.V
 	}
 	if _, _, err := w.RotateSecret(t.Context(), c, w.mustOwn(t, c).UUID); code(err) != cola.CodeValidation {
-		t.Errorf("RotateSecret of an email destination: error = %v, want validation_error", err)
+		t.Errorf("RotateSecret for an email destination: error = %v, want validation_error", err)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestDeletedDestination(t *testing.T) {
 		case "list", "deliveries", "create a webhook", "create a mailbox":
 		default:
 			if code(err) != cola.CodeNotFound {
-				t.Errorf("%s of another account: error = %v, want not_found", name, err)
+				t.Errorf("%s by another account: error = %v, want not_found", name, err)
 			}
 		}
 	}
@@ -222,8 +222,8 @@ func TestDeletedDestination(t *testing.T) {
 	}
 }
 
-// TestExchanges checks that what a delivery sent and received is shown in the dashboard to its
-// account only.
+// TestExchanges checks that the exchanges of a delivery are shown only to its account, and only in
+// the dashboard.
 func TestExchanges(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "exchange@example.com", cola.TierPro)

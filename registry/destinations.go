@@ -14,8 +14,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// visible returns a destination as a caller with a grant may see it. Every operation that returns
-// destinations to read-only callers uses it, because a webhook's address is often a credential.
+// visible returns a destination as a caller with the given grant may see it. Every operation that
+// returns destinations to read-only callers uses it, because a webhook's address is often a
+// credential.
 func visible(g quota.Grant, d cola.Destination) cola.Destination {
 	if slices.Contains(g.Scopes, cola.ScopeWriteSavedSearches) {
 		return d
@@ -40,8 +41,8 @@ func (s *Service) Destinations(
 		})
 }
 
-// listPage serves a free list of the caller's account: it admits or rejects the request and reads
-// the rows.
+// listPage serves a page of a free list: it admits or rejects the request and reads the rows of the
+// caller's account.
 func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.SavedSearchPage, invalid error,
 	operation string,
 	read func(ctx context.Context, g quota.Grant, part store.Slice) ([]T, int, error),
@@ -110,8 +111,8 @@ func (s *Service) destination(
 // secret is returned only once. An email address other than the account's own is unconfirmed until
 // its owner agrees.
 //
-// It fails with the errors of Normalize, CodeDestinationLimit and CodeDestinationExists, and with
-// CodeQuotaExceeded if a limit on confirmation requests is reached. After CodeUnavailable the
+// It fails with the errors of Normalize, with CodeDestinationLimit or CodeDestinationExists, and
+// with CodeQuotaExceeded if a limit on confirmation requests is reached. After CodeUnavailable the
 // outcome is unknown.
 func (s *Service) CreateDestination(
 	ctx context.Context, c cola.Caller, p cola.DestinationParams,
@@ -158,8 +159,8 @@ func (s *Service) addDestination(
 	return withSecret(created, secret), nil
 }
 
-// newDestination returns a normalized destination to store, and the new secret of a webhook. If its
-// recipient must confirm, storing it asks for that.
+// newDestination returns a normalized destination to store, and the new secret of a webhook. If the
+// recipient must confirm, storing the destination also queues a confirmation request.
 func (s *Service) newDestination(
 	ctx context.Context, account cola.AccountID, d cola.Destination,
 ) (n store.NewDestination, secret string, err error) {
@@ -197,7 +198,7 @@ func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) 
 	return created, nil
 }
 
-// newDestinationError returns the public error of a destination that couldn't be created.
+// newDestinationError returns the public error for a destination that couldn't be created.
 func newDestinationError(n store.NewDestination, err error) error {
 	switch {
 	case errors.Is(err, store.ErrExists):
@@ -265,7 +266,7 @@ func destinationNotFound(id string) *cola.Error {
 	return cola.Errorf(cola.CodeNotFound, "Your account has no destination with the ID %s.", cola.Quoted(id))
 }
 
-// destinationError returns the public error of a failed change. unknown is the message if the
+// destinationError returns the public error for a failed change. unknown is the message if the
 // outcome is unknown.
 func destinationError(err error, id, unknown string) error {
 	if refusal, ok := errors.AsType[*cola.Error](err); ok {
@@ -330,7 +331,7 @@ func (s *Service) updateDestination(
 	return changed, nil
 }
 
-// DeleteDestination deletes a destination of the caller's account with its deliveries. It is free
+// DeleteDestination deletes a destination of the caller's account and its deliveries. It is free
 // and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination
 // is missing or belongs to another account, and with CodeValidation for the account's own email
 // address, which can only be paused. After CodeUnavailable the outcome may be unknown.
@@ -352,8 +353,7 @@ func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id strin
 	return state, nil
 }
 
-// authorizeDestinationWrite admits a caller who changes or uses a destination, and reads the
-// destination.
+// authorizeDestinationWrite admits a caller to change or use a destination, and reads the destination.
 func (s *Service) authorizeDestinationWrite(
 	ctx context.Context, c cola.Caller, id string,
 ) (store.Destination, cola.QuotaState, error) {

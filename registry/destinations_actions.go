@@ -113,12 +113,11 @@ func (s *Service) unserved(kind, address string) error {
 	return nil
 }
 
-// ResendConfirmation asks the recipient of a destination again to confirm it. It sends another
-// challenge to an endpoint, or another email to the owner of an address who has not agreed or has
-// unsubscribed. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
-// CodeNotFound if the destination is missing or belongs to another account, with CodeValidation if
-// the destination needs no confirmation, and with CodeQuotaExceeded if a limit on confirmation
-// requests is reached.
+// ResendConfirmation sends another request to confirm a destination: a new challenge to an
+// endpoint, or an email to the owner of an address who has not agreed or has unsubscribed. It is
+// free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
+// destination is missing or belongs to another account, with CodeValidation if the destination
+// needs no confirmation, and with CodeQuotaExceeded if a limit on confirmation requests is reached.
 func (s *Service) ResendConfirmation(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.Delivery, cola.QuotaState, error) {
@@ -197,11 +196,11 @@ const (
 	maxConfirmations    = 10              // requests per account, to any recipient
 	reasonConfirmations = "confirmations" // value of details.reason
 
-	// An email address gets at most one request an hour from an account, and three a day from all.
+	// An email address gets at most one request an hour per account, and three a day in total.
 	addressRepeatWindow     = time.Hour
 	maxAddressConfirmations = 3
 
-	// A host gets at most five challenges an hour from an account, and fifty a day from all; see
+	// A host gets at most five challenges an hour per account, and fifty a day in total; see
 	// store.ConfirmationLimits for the exceptions.
 	hostRepeatWindow     = time.Hour
 	maxHostRepeats       = 5
@@ -335,7 +334,7 @@ const (
 	maxTestLimits  = 20_000 // destinations remembered
 )
 
-// ReasonTests is details.reason of the error for too many test messages.
+// ReasonTests is the details.reason of the error for too many test messages.
 const ReasonTests = "tests"
 
 // testMessageLimit limits the test messages to each destination, by its UUID. Replays of test

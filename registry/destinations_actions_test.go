@@ -282,9 +282,9 @@ func TestRedactedDestinations(t *testing.T) {
 	for i := range service.NumMethod() {
 		m := service.Method(i)
 		for j := range m.Type.NumOut() {
-			for _, of := range []reflect.Type{reflect.TypeFor[cola.Destination](), reflect.TypeFor[cola.Delivery]()} {
-				if _, known := results[m.Name]; !known && reaches(m.Type.Out(j), of) {
-					t.Errorf("%s returns a %s, but has no test case", m.Name, of)
+			for _, typ := range []reflect.Type{reflect.TypeFor[cola.Destination](), reflect.TypeFor[cola.Delivery]()} {
+				if _, known := results[m.Name]; !known && reaches(m.Type.Out(j), typ) {
+					t.Errorf("%s returns a %s, but has no test case", m.Name, typ)
 				}
 			}
 		}

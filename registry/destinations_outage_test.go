@@ -156,8 +156,8 @@ func TestConfirmationOutage(t *testing.T) {
 	}
 }
 
-// everyDestinationCall makes every call about destinations and deliveries once and returns the
-// errors by name.
+// everyDestinationCall calls every destination and delivery operation once and returns the errors
+// by name.
 func (w *world) everyDestinationCall(ctx context.Context, c cola.Caller, id string) map[string]error {
 	errs := map[string]error{}
 	_, _, errs["list"] = w.Destinations(ctx, c, cola.SavedSearchListParams{})

@@ -49,7 +49,7 @@ func (w *world) mustOwn(t *testing.T, c cola.Caller) cola.Destination {
 	return list.Rows[0]
 }
 
-// mustFind returns the UUID of the destination with an address.
+// mustFind returns the UUID of the destination with the given address.
 func (w *world) mustFind(t *testing.T, c cola.Caller, address string) string {
 	t.Helper()
 	list, _, err := w.Destinations(t.Context(), c, cola.SavedSearchListParams{PerPage: cola.Some(100)})
@@ -285,7 +285,7 @@ func TestDailyConfirmationLimit(t *testing.T) {
 			switch {
 			case err == nil:
 				created.Add(1)
-				_, err = w.DeleteDestination(t.Context(), c, d.UUID) // deleting a destination does not restore the limit
+				_, err = w.DeleteDestination(t.Context(), c, d.UUID) // deleting a destination does not reset the limit
 				if err != nil {
 					t.Error(err)
 				}
@@ -354,7 +354,7 @@ func TestRejectedDestinations(t *testing.T) {
 	c, other := w.mustWriter(t, "refused@example.com", cola.TierPro), w.mustWriter(t, "else@example.com", cola.TierPro)
 	reader := w.mustReader(t, c)
 	theirs := w.mustSave(t, other, alert("theirs")).Search.UUID
-	of := func(p cola.DestinationParams, search string) cola.DestinationParams {
+	forSearch := func(p cola.DestinationParams, search string) cola.DestinationParams {
 		p.SavedSearch = search
 		return p
 	}
@@ -369,8 +369,8 @@ func TestRejectedDestinations(t *testing.T) {
 		{"without the scope, and invalid", reader, cola.DestinationParams{}, cola.CodeInsufficientScope, "required_scope"},
 		{"invalid", c, cola.DestinationParams{}, cola.CodeValidation, "kind"},
 		{"loopback address", c, webhookTo("https://127.0.0.1/"), cola.CodeValidation, "address"},
-		{"search of another account", c, of(webhookTo(hook+"/2"), theirs), cola.CodeValidation, "saved_search"},
-		{"unknown search", c, of(mailTo("stranger@example.com"), "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"), cola.CodeValidation, "saved_search"},
+		{"search of another account", c, forSearch(webhookTo(hook+"/2"), theirs), cola.CodeValidation, "saved_search"},
+		{"unknown search", c, forSearch(mailTo("stranger@example.com"), "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"), cola.CodeValidation, "saved_search"},
 		{"duplicate", c, webhookTo("https://HOOKS.example.com/labels"), cola.CodeDestinationExists, ""},
 	}
 	for _, tt := range tests {
@@ -397,7 +397,7 @@ func TestRejectedDestinations(t *testing.T) {
 	}
 	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if want := 1 + len(tests) + 1 + 1; err != nil || requestsOf(days) != want || unitsOf(days) != 0 {
-		t.Errorf("usage of the day = %+v, %v, want %d free requests", days, err, want)
+		t.Errorf("today's usage = %+v, %v, want %d free requests", days, err, want)
 	}
 }
 

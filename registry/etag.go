@@ -51,8 +51,8 @@ func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter,
 	return found, state, nil
 }
 
-// tagged returns a record with its entity tag, or only the tag if If-None-Match contains it; * matches
-// only if anyTag is true.
+// tagged returns a record with its entity tag, or only the tag if If-None-Match contains it; *
+// matches only if anyTag is true.
 func tagged[T any](s *Service, c cola.Caller, value T, ifNoneMatch string, anyTag bool) (Tagged[T], error) {
 	tag, err := s.entityTag(c, value)
 	if err != nil {

@@ -19,7 +19,7 @@ type ExploreResult struct {
 	ColaPage
 	Facets           []cola.Facet
 	Images           map[cola.TTBID]string // main image by label; missing if it can't be read in time
-	RemovableFilters []Note                // if no labels match: the filters whose removal finds some
+	RemovableFilters []Note                // if no labels match: the filters whose removal would give results
 }
 
 // Explore is SearchColas with facets. It costs the same.
@@ -52,8 +52,9 @@ func (s *Service) Explore(
 // MaxExport is the maximum number of labels that ExportColas returns.
 const MaxExport = 1000
 
-// ExportColas returns the first labels that match, up to MaxExport, for a file. It costs one list
-// record per label, like SearchColas. It is only for the dashboard: the API has pages.
+// ExportColas returns the first labels that match, up to MaxExport, for a CSV file. It costs one
+// list record per label, like SearchColas. It is only for the dashboard; API callers page through
+// the results instead.
 func (s *Service) ExportColas(
 	ctx context.Context, c cola.Caller, p cola.SearchParams,
 ) (ColaPage, cola.QuotaState, error) {
@@ -67,8 +68,8 @@ func (s *Service) ExportColas(
 	return found.ColaPage, state, err
 }
 
-// mainImages returns the URLs of labels' main images. If they can't be read in time, it logs that
-// and returns none.
+// mainImages returns the URLs of labels' main images. If they can't be read in time, it logs a
+// warning and returns nil.
 func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) map[cola.TTBID]string {
 	images, err := s.readMainImages(ctx, labels)
 	if err != nil && ctx.Err() == nil {
@@ -141,8 +142,8 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 }
 
 // brandLabels counts the labels of a brand across all dates, like a search for it. It returns 0 for
-// a brand that no search can express. The count needs no charge of its own: suggestions, which are
-// free, include it, too.
+// a brand that a search can't express. The count isn't charged separately, because free suggestions
+// also include it.
 func (s *Service) brandLabels(view *search.View, brand string) int {
 	value, ok := cola.QuoteBrand(brand)
 	if !ok {
@@ -224,7 +225,7 @@ func (s *Service) neighbors(
 	return before, after, err
 }
 
-// chainLinks returns labels as links of a chain, oldest first.
+// chainLinks returns labels as links in a chain, oldest first.
 func chainLinks(view *search.View, ids []cola.TTBID) []ChainLink {
 	slices.SortFunc(ids, func(a, b cola.TTBID) int { return cmp.Compare(chronological(a), chronological(b)) })
 	chain := make([]ChainLink, len(ids))

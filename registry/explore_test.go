@@ -48,7 +48,7 @@ func mustBlind(t *testing.T, labels int) (*world, blind) {
 }
 
 // TestExploreSearch checks that the page and charge match those of a search, that each facet count
-// matches a search with that value, and that the images are those of the labels.
+// matches a search with that value, and that the images belong to the labels.
 func TestExploreSearch(t *testing.T) {
 	w := mustWorld(t, 2_000)
 	c, same := w.mustHolder(t, "explore@example.com", cola.TierPro), w.mustHolder(t, "search@example.com", cola.TierPro)
@@ -114,7 +114,8 @@ func (w *world) checkImages(t *testing.T, got registry.ExploreResult) {
 	}
 }
 
-// TestExportColas checks that only the dashboard exports labels, with up to MaxExport in one charge.
+// TestExportColas checks that only the dashboard can export labels, up to MaxExport of them in one
+// charge.
 func TestExportColas(t *testing.T) {
 	w := mustWorld(t, 1_200)
 	c := w.mustHolder(t, "export@example.com", cola.TierFree)
@@ -242,7 +243,7 @@ func TestLabelPage(t *testing.T) {
 		BrandName: `"` + page.Label.BrandName + `"`, DateRange: cola.AllDates, PerPage: cola.Some(1),
 	})
 	if err != nil || page.BrandLabels < 1 || page.BrandLabels != ofBrand.Pagination.Total {
-		t.Errorf("%d labels of the brand, %v, want %d, as in a search", page.BrandLabels, err, ofBrand.Pagination.Total)
+		t.Errorf("BrandLabels = %d, %v, want %d, as in a search", page.BrandLabels, err, ofBrand.Pagination.Total)
 	}
 	for _, missing := range []string{"", "99999999999999", "x", "<script>", "\x00", strings.Repeat("9", 5_000)} {
 		page, state, err := w.LabelPage(t.Context(), c, missing)
@@ -266,7 +267,7 @@ func TestLabelPage(t *testing.T) {
 func TestFreeDashboardRequests(t *testing.T) {
 	w, b := mustBlind(t, 100)
 	holder := w.mustHolder(t, "window@example.com", cola.TierFree)
-	program := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: "program"}).ID)
+	client := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: "client"}).ID)
 	id := w.index.View().Search(cola.ColaSearch{PerPage: 1}).Rows[0].TTBID.String()
 	free, metered := freeRequests(t, w, holder, id), meteredRequests(t, w, id)
 	try := func(when string) {
@@ -287,10 +288,10 @@ func TestFreeDashboardRequests(t *testing.T) {
 			}
 		}
 	}
-	if _, err := w.Admit(t.Context(), program); err != nil {
+	if _, err := w.Admit(t.Context(), client); err != nil {
 		t.Fatalf("API request after nine dashboard requests: error = %v", err)
 	}
-	try("with a full window") // even if no request has been rejected yet
+	try("at the rate limit") // even if no request has been rejected yet
 	reads := b.reads.Load()
 	for range 2 {
 		for name, do := range metered {
@@ -303,11 +304,11 @@ func TestFreeDashboardRequests(t *testing.T) {
 		t.Errorf("rejected requests read resubmissions %d times, want at most 1", more)
 	}
 	for name, do := range free {
-		if _, err := do(program); code(err) != cola.CodeQuotaExceeded {
+		if _, err := do(client); code(err) != cola.CodeQuotaExceeded {
 			t.Errorf("%s from the API: error = %v, want quota_exceeded", name, err)
 		}
 	}
-	try("after refusals")
+	try("after rejections")
 }
 
 // request makes one request as a caller.
@@ -356,7 +357,7 @@ func freeRequests(t *testing.T, w *world, holder cola.Caller, id string) map[str
 func meteredRequests(t *testing.T, w *world, id string) map[string]request {
 	t.Helper()
 	return map[string]request{
-		"a search that finds nothing": func(c cola.Caller) (cola.QuotaState, error) {
+		"a search without results": func(c cola.Caller) (cola.QuotaState, error) {
 			_, state, err := w.Explore(t.Context(), c, cola.SearchParams{Q: "nothinglikethis"})
 			return state, err
 		},

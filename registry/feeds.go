@@ -152,6 +152,6 @@ func (s *Service) Feed(ctx context.Context, token string) (Feed, error) {
 
 // feedNotFound does not repeat the token, which is a secret even if mistyped.
 func feedNotFound() error {
-	return cola.Errorf(cola.CodeNotFound, "No feed has this URL. It was deleted or replaced, or the account is "+
-		"suspended. The account holder can create a new one.")
+	return cola.Errorf(cola.CodeNotFound, "No feed has this URL. It may have been deleted or replaced, or the account "+
+		"may be suspended. The account holder can create a new one.")
 }

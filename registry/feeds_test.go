@@ -119,11 +119,11 @@ func TestHasFeed(t *testing.T) {
 	}
 	_, state, err := w.HasFeed(t.Context(), c, search)
 	if code(err) != cola.CodeForbidden || !strings.Contains(err.Error(), "feed") || !state.Known() {
-		t.Errorf("HasFeed outside the dashboard: error = %v, want forbidden, about feeds", err)
+		t.Errorf("HasFeed outside the dashboard: error = %v, want forbidden with a message about feeds", err)
 	}
 }
 
-// TestFeedTokenStorage checks that the store looks feeds up by the SHA-256 of the token.
+// TestFeedTokenStorage checks that the store looks up feeds by the SHA-256 of the token.
 func TestFeedTokenStorage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "hash@example.com", cola.TierPro)
@@ -140,7 +140,7 @@ func TestRejectedFeeds(t *testing.T) {
 	search := w.mustSave(t, c, alert("oaks")).Search.UUID
 	token := w.mustMakeFeed(t, c, search)
 	reader := w.mustReader(t, c)
-	end := func(c cola.Caller, id string) error {
+	remove := func(c cola.Caller, id string) error {
 		_, err := w.DeleteFeed(t.Context(), c, id)
 		return err
 	}
@@ -151,8 +151,8 @@ func TestRejectedFeeds(t *testing.T) {
 		"created without the scope":     {third(w.CreateFeed(t.Context(), reader, search)), cola.CodeInsufficientScope},
 		"created by another account":    {third(w.CreateFeed(t.Context(), other, search)), cola.CodeNotFound},
 		"created for an unknown search": {third(w.CreateFeed(t.Context(), c, "x")), cola.CodeNotFound},
-		"deleted without the scope":     {end(reader, search), cola.CodeInsufficientScope},
-		"deleted by another account":    {end(other, search), cola.CodeNotFound},
+		"deleted without the scope":     {remove(reader, search), cola.CodeInsufficientScope},
+		"deleted by another account":    {remove(other, search), cola.CodeNotFound},
 	} {
 		if code(tt.err) != tt.want {
 			t.Errorf("%s: error = %v, want %s", name, tt.err, tt.want)
@@ -171,7 +171,7 @@ func TestRejectedFeeds(t *testing.T) {
 	if _, _, err := w.CreateFeed(t.Context(), c, search); code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "same request again") {
 		t.Errorf("CreateFeed during an outage: error = %v, want unavailable", err)
 	}
-	if err := end(c, search); code(err) != cola.CodeUnavailable {
+	if err := remove(c, search); code(err) != cola.CodeUnavailable {
 		t.Errorf("DeleteFeed during an outage: error = %v, want unavailable", err)
 	}
 	w.full.Store(false)

@@ -19,7 +19,7 @@ const (
 	pollIntervalNotified = time.Second
 	// revisionTimeout limits revision lookups, which are fast unless the connection is dead.
 	revisionTimeout = 3 * time.Second
-	// pollIntervalBusy applies after many labels arrived at once, as in an import: larger batches
+	// pollIntervalBusy applies after many labels arrive at once, as in an import: larger batches
 	// cost less per label to index, and commits are still visible within two seconds.
 	pollIntervalBusy = time.Second
 	busyLabels       = 1_000
@@ -236,7 +236,7 @@ func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.R
 	return labels, nil
 }
 
-// updateReferences reloads the reference data if any of it changed, or it has not been loaded yet.
+// updateReferences reloads the reference data if any of it changed or it has not been loaded yet.
 func (f *Follower) updateReferences(ctx context.Context, u *search.Update, have cola.Revision) (cola.Revision, error) {
 	st := f.service.store
 	revision, err := st.ReferenceRevision(ctx)
@@ -286,8 +286,8 @@ var errRolledBack = errors.New("the database was rolled back")
 // checkRollback fails with errRolledBack unless the store still has every revision that the index
 // contains or is about to contain. Revisions disappear if a backup is restored, or a standby
 // without the latest commits takes over. Comparing the latest revisions is not enough: new commits
-// may already have raised the store's above the index's. Call it after all reads, so that a
-// rollback between them is detected.
+// may already have raised the store's latest revision above the index's. Call it after all reads,
+// so that a rollback between them is detected.
 func (f *Follower) checkRollback(ctx context.Context, marks ...search.Marks) error {
 	var revisions []cola.Revision
 	for _, m := range marks {

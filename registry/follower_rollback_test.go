@@ -240,7 +240,7 @@ func (o *observed) eventuallyShows(t *testing.T, want content) {
 	t.Errorf("index differs from the store (-want +got):\n%s", diff)
 }
 
-// TestSnapshotAfterRestore checks that a start ignores a snapshot that was saved before the
+// TestSnapshotAfterRestore checks that the follower ignores a snapshot that was saved before the
 // database was restored from a backup.
 func TestSnapshotAfterRestore(t *testing.T) {
 	t.Parallel()
@@ -253,7 +253,7 @@ func TestSnapshotAfterRestore(t *testing.T) {
 		{"a first start", false, false},
 		{"a second start", false, true},
 		{"a start after the switch to the backup", true, false},
-		{"the start after it", true, true},
+		{"the next start", true, true},
 		{"a start on the original database again", false, false},
 	} {
 		s.back.Store(step.back)
@@ -272,7 +272,7 @@ func TestSnapshotAfterRestore(t *testing.T) {
 // backup, at any step of the first build or of an update.
 func TestStoreRollbackWhileFollowing(t *testing.T) {
 	for _, method := range []string{"Revision", "ColasSince", "PermitteesSince", "ReferenceRevision", "AllReferences", "HasRevision"} {
-		for when, building := range map[string]bool{"while it is built": true, "later": false} {
+		for when, building := range map[string]bool{"during the first build": true, "during an update": false} {
 			t.Run(method+" "+when, func(t *testing.T) {
 				t.Parallel()
 				s := mustForkBackup(t)

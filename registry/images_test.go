@@ -40,8 +40,8 @@ func TestImageFile(t *testing.T) {
 	w := mustWorldOf(t, 20, func(o *registry.Options) { o.Images = files })
 	id := w.newest(t, w.mustCaller(t, "image@example.com", cola.TierPro), cola.SearchParams{})[0].TTBID.String()
 	m := image.NewPaletted(image.Rect(0, 0, 400, 300), color.Palette{color.White})
-	var content, unseen bytes.Buffer
-	if err := errors.Join(png.Encode(&content, m), tiff.Encode(&unseen, m, nil)); err != nil {
+	var content, tiffContent bytes.Buffer
+	if err := errors.Join(png.Encode(&content, m), tiff.Encode(&tiffContent, m, nil)); err != nil {
 		t.Fatal(err)
 	}
 	mustStoreImage(t, w, files, id+"-1", content.Bytes())
@@ -56,10 +56,10 @@ func TestImageFile(t *testing.T) {
 	}
 	small, err := w.ImageContent(t.Context(), f, 200)
 	if config, _, decodeErr := image.DecodeConfig(bytes.NewReader(small)); err != nil || decodeErr != nil || config.Width != 320 {
-		t.Errorf("ImageContent of width 200 = %+v, %v, %v; want a width of 320", config, err, decodeErr)
+		t.Errorf("ImageContent at width 200 = %+v, %v, %v; want a width of 320", config, err, decodeErr)
 	}
 	if f.Tag(0) == f.Tag(200) || f.Tag(200) != f.Tag(320) || f.Tag(500) != f.Tag(0) {
-		t.Errorf("tags = %s, %s, %s, %s; want the same for the same content only", f.Tag(0), f.Tag(200), f.Tag(320), f.Tag(500))
+		t.Errorf("tags = %s, %s, %s, %s; want equal tags only for equal content", f.Tag(0), f.Tag(200), f.Tag(320), f.Tag(500))
 	}
 	for _, missing := range []string{"", "x", id, id + "-2", "99999999999999-1"} {
 		if f, err := w.ImageFile(t.Context(), missing); code(err) != cola.CodeNotFound {
@@ -77,7 +77,7 @@ func TestImageFile(t *testing.T) {
 	if _, err := w.ImageContent(t.Context(), damaged, 0); err == nil || code(err) == cola.CodeNotFound {
 		t.Errorf("ImageContent(missing file) error = %v, want an internal error", err)
 	}
-	undecodable := bytes.Clone(unseen.Bytes())
+	undecodable := bytes.Clone(tiffContent.Bytes())
 	at := bytes.LastIndex(undecodable, []byte{0x11, 0x01, 0x04, 0x00}) // StripOffsets
 	undecodable[at+10] = 0xff
 	broken := registry.ImageFile(mustStoreImage(t, w, files, id+"-3", undecodable).ImageContent)

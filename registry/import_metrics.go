@@ -10,8 +10,8 @@ import (
 // collectTimeout limits how long a scrape waits for the store, because it delays all other metrics.
 const collectTimeout = time.Second
 
-// importCollector exports the latest imports, of any process. It reads them only when scraped. If
-// the store can't be read in time, there are no samples.
+// importCollector exports metrics of the latest imports by any process. It reads them only when
+// scraped. If the store can't be read in time, there are no samples.
 type importCollector struct {
 	service                     *Service
 	finished, succeeded, failed *prometheus.Desc
@@ -23,10 +23,10 @@ func newImportCollector(s *Service) *importCollector {
 	}
 	return &importCollector{
 		service:  s,
-		finished: desc("finished_timestamp_seconds", "When the latest import finished, by kind of records."),
+		finished: desc("finished_timestamp_seconds", "When the latest import finished, by record kind."),
 		succeeded: desc("succeeded_timestamp_seconds",
-			"When the latest successful import finished, by kind of records; 0 before the first one."),
-		failed: desc("failed", "1 if the latest import ended before it had read everything, otherwise 0; by kind of records."),
+			"When the latest successful import finished, by record kind; 0 before the first one."),
+		failed: desc("failed", "1 if the latest import ended before it read everything, otherwise 0; by record kind."),
 	}
 }
 

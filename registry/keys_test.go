@@ -273,7 +273,7 @@ func TestRejectedRotations(t *testing.T) {
 	holder := w.mustHolder(t, "no@example.com", cola.TierFree)
 	expired := w.mustCreateKey(t, holder, registry.KeyParams{Name: "expired", Expires: cola.NewDate(2026, 11, 21)})
 	w.advance(48 * time.Hour)
-	revoked, valid := w.mustCreateKey(t, holder, registry.KeyParams{Name: "revoked"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "holds"})
+	revoked, valid := w.mustCreateKey(t, holder, registry.KeyParams{Name: "revoked"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "valid"})
 	if _, err := w.RevokeKey(t.Context(), holder, revoked.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestRejectedRotations(t *testing.T) {
 		{"revoked", revoked.ID, "1 day", cola.CodeNotActive, "new key"},
 		{"no overlap", valid.ID, "", cola.CodeValidation, "overlap"},
 		{"another overlap", valid.ID, "2 days", cola.CodeValidation, "overlap"},
-		{"no key", valid.ID + 1, "none", cola.CodeNotFound, "API key"},
+		{"unknown key", valid.ID + 1, "none", cola.CodeNotFound, "API key"},
 	} {
 		created, _, err := w.RotateKey(t.Context(), holder, tt.id, registry.KeyRotationParams{Overlap: tt.overlap})
 		if code(err) != tt.want || !strings.Contains(err.Error(), tt.message) || created.Secret != "" {
@@ -390,7 +390,7 @@ func TestKeyRequests(t *testing.T) {
 	count(0)
 }
 
-// restricted returns the caller of a key that was sent from a client address.
+// restricted returns a caller that sent a key from the given client address.
 func restricted(account cola.AccountID, key int64, client string) cola.Caller {
 	c := keyCaller(account, key)
 	c.Client, _ = netip.ParseAddr(client)
@@ -398,9 +398,8 @@ func restricted(account cola.AccountID, key int64, client string) cola.Caller {
 	return c
 }
 
-// TestChangeKey checks that a change of a key's name and access takes effect with the next request
-// of a caller that was authenticated before, or within a second after a rejection, and survives a
-// rotation.
+// TestChangeKey checks that a change to a key's name and access applies to the next request of an
+// already authenticated caller, or within a second after a rejection, and survives a rotation.
 func TestChangeKey(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "change@example.com", cola.TierPro)
@@ -516,7 +515,7 @@ func TestReadOnlyKeyRedaction(t *testing.T) {
 	}
 }
 
-// TestDestinationReadCharges checks that reading destinations with a key takes one request to the
+// TestDestinationReadCharges checks that reading destinations with a key makes one request to the
 // ledger, which also checks the key's networks and scope.
 func TestDestinationReadCharges(t *testing.T) {
 	w := mustWorld(t, 0)

@@ -157,7 +157,7 @@ func (c *indexCollector) addIndex() {
 	c.add(gauge, "index_undated_labels", "Labels in the index without an approval date or an estimate.",
 		func(m *indexState) float64 { return float64(m.Undated) })
 	c.add(gauge, "index_labels_without_detail",
-		"Labels in the index without a status, which only TTB's detail pages have.",
+		"Labels in the index without a status, which TTB's search export lacks.",
 		func(m *indexState) float64 { return float64(m.coverage.Labels - m.coverage.WithDetail) })
 	c.add(gauge, "data_as_of_timestamp_seconds",
 		"Date of the latest change in TTB's registry that the data includes; 0 if there are no labels.",

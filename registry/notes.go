@@ -49,9 +49,9 @@ func (n *Note) didYouMean(near string, p *cola.SearchParams, change func(*cola.S
 	}
 }
 
-// correct suggests the search with a change to its text or brand name, which replaces a misspelling
-// with near. The suggestion says how many labels the changed search finds, unless other words or
-// filters exclude them all. q is the query of p.
+// correct suggests p with a changed text or brand name, in which near replaces a misspelling. The
+// suggestion says how many labels the changed search finds, unless other words or filters exclude
+// them all. q is the query of p.
 func (n *Note) correct(
 	view *search.View, near string, p *cola.SearchParams, q cola.Query, change func(*cola.SearchParams),
 ) {
@@ -109,11 +109,11 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	return notes
 }
 
-// maxCombinationNotes limits the notes on filters that exclude all labels together.
+// maxCombinationNotes limits the notes on filters that together exclude all labels.
 const maxCombinationNotes = 3
 
-// combinationNotes returns notes on filters that can be removed to find labels, most labels first, or
-// a note on the only filter.
+// combinationNotes returns notes on filters that can be removed to find labels, most labels first,
+// or a note on the only filter.
 func combinationNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch) []Note {
 	if given := givenFilters(q); len(given) == 1 {
 		return newNotes(fmt.Sprintf("No label matches the given %s.", given[0][0].Noun))
@@ -138,8 +138,8 @@ func givenFilters(q *cola.ColaSearch) (groups [][]*cola.Filter) {
 	return groups
 }
 
-// removals returns a note on each filter without which labels would match, most labels first. It
-// never suggests removing the keywords, or the only filter.
+// removals returns a note on each filter whose removal would let labels match, most labels first.
+// It never suggests removing the keywords, or the only filter.
 func removals(view *search.View, p *cola.SearchParams, q *cola.ColaSearch) (notes []Note) {
 	groups := givenFilters(q)
 	if len(groups) == 1 {
@@ -308,7 +308,7 @@ func unknownFieldNotes(view *search.View, q *cola.Query) (notes []string) {
 	return notes
 }
 
-// unknownFields yields the filters of a field that is unknown for some labels.
+// unknownFields yields the filters on a field that is unknown for some labels.
 func unknownFields(noun string) iter.Seq[*cola.Filter] {
 	return func(yield func(*cola.Filter) bool) {
 		for f := range cola.Filters() {
@@ -319,7 +319,7 @@ func unknownFields(noun string) iter.Seq[*cola.Filter] {
 	}
 }
 
-// anyGiven reports whether a query has a condition of one of the filters.
+// anyGiven reports whether a query has a condition for any of the filters.
 func anyGiven(filters iter.Seq[*cola.Filter], q *cola.Query) bool {
 	for f := range filters {
 		if f.Given(q) {

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// labelOf returns a label of this year whose only text is "hapax", and applies edit to it.
+// labelOf returns a label from this year whose only text is "hapax", after applying edit to it.
 func labelOf(id cola.TTBID, edit func(c *cola.Cola)) cola.Cola {
 	var c cola.Cola
 	c.TTBID, c.BrandName, c.ProductType, c.PermitNumber = id, "HAPAX", vocabulary.Wine, "NJ-I-721"
@@ -55,7 +55,7 @@ func TestSearchNotes(t *testing.T) {
 		"misspelled, too old":  {cola.SearchParams{Q: "bygune"}, []string{"Did you mean bygone?"}},
 		"two misspelled words": {cola.SearchParams{Q: "hapx bygune"}, []string{"Did you mean hapax?", "Did you mean bygone?"}},
 		"an unknown prefix":    {cola.SearchParams{Q: "hapx*"}, []string{`No label has a word that begins with "hapx". Did you mean hapax* (2 labels)?`}},
-		"a far prefix":         {cola.SearchParams{Q: "hapax zyxwv*"}, []string{`No label has a word that begins with "zyxwv".`}},
+		"no similar prefix":    {cola.SearchParams{Q: "hapax zyxwv*"}, []string{`No label has a word that begins with "zyxwv".`}},
 		"an excluded word":     {cola.SearchParams{Q: "hapax -hapax"}, []string{`"-hapax" was treated as the word "hapax".`}},
 		"a hyphen":             {cola.SearchParams{Q: "hapax - hapax-hapax"}, []string{"No label matches the given keywords."}},
 		"a quoted hyphen":      {cola.SearchParams{Q: `hapax "-hapax"`}, nil},
@@ -66,7 +66,7 @@ func TestSearchNotes(t *testing.T) {
 		"Oregon":               {cola.SearchParams{Q: "Trick OR"}, nil},
 		"AND":                  {cola.SearchParams{Q: "hapax AND hapax"}, nil},
 		"a name with OR":       {cola.SearchParams{Q: "TRICK OR TREAT"}, nil},
-		"a search like that":   {cola.SearchParams{Q: "trick OR treat"}, []string{"OR was treated as a word."}},
+		"a similar search":     {cola.SearchParams{Q: "trick OR treat"}, []string{"OR was treated as a word."}},
 		"a misspelled brand":   {cola.SearchParams{BrandName: "twofld"}, []string{`No brand name contains "twofld". Did you mean twofold (2 labels)?`}},
 		"a barcode as text":    {cola.SearchParams{Q: "9 99999 99999 3", DateRange: cola.AllDates}, []string{`No label has the barcode "9 99999 99999 3".`}},
 		"an unknown ID":        {cola.SearchParams{Q: "26268001009999"}, []string{`No label has the TTB ID "26268001009999".`}},
@@ -76,7 +76,7 @@ func TestSearchNotes(t *testing.T) {
 		"a whole brand":        {cola.SearchParams{BrandName: `"hapax" `}, nil},
 		"part of a brand":      {cola.SearchParams{BrandName: `"ginger"`}, []string{`No label has the brand name "ginger". 1 label matches without the quotes.`}},
 		"excluded part":        {cola.SearchParams{BrandName: `"ginger"`, ABVMin: cola.Some(90.0)}, []string{`No label has the brand name "ginger". Other brand names contain it.`}},
-		"a similar whole one":  {cola.SearchParams{BrandName: `"ginger hack"`}, []string{`No label has the brand name "ginger hack".`, "Did you mean GINGER'S HAWK (1 label)?"}},
+		"similar whole brand":  {cola.SearchParams{BrandName: `"ginger hack"`}, []string{`No label has the brand name "ginger hack".`, "Did you mean GINGER'S HAWK (1 label)?"}},
 		"no word":              {cola.SearchParams{Q: "&"}, []string{`No label matches "&", because it has no letters or digits.`}},
 		"no word in a brand":   {cola.SearchParams{Q: "hapax", BrandName: "--"}, []string{`No label matches "--"`}},
 		"an unknown permit":    {cola.SearchParams{PermitNumber: "lenz"}, []string{`No label has the permit number "LENZ".`}},
@@ -109,7 +109,7 @@ func TestSearchNotes(t *testing.T) {
 		"a similar brand":      {cola.SearchParams{Q: "ginger hack"}, []string{`No label contains "hack".`, `The brand "GINGER'S HAWK" has a similar name. Did you mean GINGER'S HAWK (1 label)?`}},
 		"a compound":           {cola.SearchParams{BrandName: "gingers hawk"}, nil},
 		"a misspelled class":   {cola.SearchParams{Class: "table red wime"}, []string{"Did you mean TABLE RED WINE?"}},
-		"no such place":        {cola.SearchParams{Appellation: "Napa Vally"}, []string{"Did you mean napa valley?"}},
+		"a misspelled place":   {cola.SearchParams{Appellation: "Napa Vally"}, []string{"Did you mean napa valley?"}},
 		"unknown provenance":   {cola.SearchParams{Q: "hapax", DomesticOrImported: "imported"}, []string{"the domestic/imported status is unknown"}},
 	} {
 		page, _, err := w.SearchColas(t.Context(), c, tt.params)
@@ -324,7 +324,7 @@ func TestListWords(t *testing.T) {
 	for _, commodity := range []string{"wine", " BEER ", "Distilled  Spirits", "whale oil"} {
 		reports, _, err := w.ProductionReports(t.Context(), c, cola.ProductionReportParams{Commodity: commodity})
 		if found := reports.Meta.Total > 0; err != nil || words.Reports.Has("commodity", commodity) != found {
-			t.Errorf("reports of %q: found = %t, %v", commodity, found, err)
+			t.Errorf("reports for %q: found = %t, %v", commodity, found, err)
 		}
 	}
 	for name, list := range map[string][]string{
@@ -332,7 +332,7 @@ func TestListWords(t *testing.T) {
 		"year": words.Reports["year"], "report_type": words.Reports["report_type"], "statistical_group": words.Reports["statistical_group"],
 	} {
 		if len(list) == 0 {
-			t.Errorf("no values of %s", name)
+			t.Errorf("no values for %s", name)
 		}
 	}
 }

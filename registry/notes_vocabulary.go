@@ -93,7 +93,7 @@ func (w Vocabulary) SavedSearchNotes(f cola.SavedSearchFilters) []string {
 	return notes
 }
 
-// listFilter is a filter of a reference list and its value.
+// listFilter is a filter on a reference list and its value.
 type listFilter struct{ name, value string }
 
 // noCombination is the note if every filter value exists, but in different rows.

@@ -67,7 +67,7 @@ func brandNote(view *search.View, p *cola.SearchParams, q cola.Query, corrected 
 	return n, true
 }
 
-// wholeBrandNotes returns a note if no label has the brand in quotes. It suggests the search without
+// wholeBrandNotes returns a note if no label has the quoted brand. It suggests the search without
 // quotes if some names contain the text.
 func wholeBrandNotes(view *search.View, p *cola.SearchParams, q cola.Query) []Note {
 	brand, ok := cola.WholeBrand(q.BrandName)

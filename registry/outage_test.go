@@ -87,7 +87,7 @@ func TestUnresponsiveStore(t *testing.T) {
 			_, _, err := s.DrawableImage(ctx, "11054001000049-0")
 			return err
 		},
-		"the file of an image": func(ctx context.Context, s *Service) error {
+		"an image file": func(ctx context.Context, s *Service) error {
 			s.ready.Store(false)
 			_, err := s.ImageFile(ctx, "11054001000049-0")
 			return err

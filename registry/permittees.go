@@ -56,8 +56,8 @@ func (s *Service) SearchPermitteesLimited(
 	}, state, nil
 }
 
-// permitteeNotes suggests a similar name if no permittee has the requested one, or else counts the
-// permittees that only the other filters exclude.
+// permitteeNotes suggests a similar name if no permittee has the requested one. Otherwise, it
+// counts the permittees that only the other filters exclude.
 func permitteeNotes(view *search.View, q cola.PermitteeSearch, total int) []string {
 	if total > 0 || !hasWord(q.Name) {
 		return nil

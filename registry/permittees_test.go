@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestPermitteeNotes checks the notes of searches for permittees.
+// TestPermitteeNotes checks the notes on permittee searches.
 func TestPermitteeNotes(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "permittees@example.com", cola.TierPro)

@@ -79,7 +79,7 @@ func filterRows[T any](rows []T, keep func(*T) bool) []T {
 	return found
 }
 
-// newestRows keeps the rows with the latest date of their series when only is true, and all rows
+// newestRows keeps the rows with the latest date in their series if only is true, and all rows
 // otherwise.
 func newestRows[T any, S comparable](only bool, rows []T, of func(*T) (series S, date cola.Date)) []T {
 	if !only {
@@ -182,7 +182,7 @@ func (s *Service) ProductionReports(
 	return list, state, nil
 }
 
-// otherValues returns a note on each filter without which some rows would match. The note lists the
+// otherValues returns a note on each filter whose removal would let rows match. The note lists the
 // values in those rows.
 func otherValues(rows []cola.ProductionReport, q cola.ProductionReportSearch) (notes []string) {
 	for _, f := range []struct {

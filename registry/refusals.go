@@ -78,7 +78,7 @@ func refusalReason(c cola.Caller, err error) (reason string, ok bool) {
 }
 
 // refusalRecorder counts refusals by account and writes them in the background, so that refusals
-// don't wait for the database. Failed writes are retried; if the database had committed one, its
+// don't wait for the database. Failed writes are retried; if the database committed one anyway, its
 // refusals are counted twice. Pending refusals are lost if the process is killed.
 type refusalRecorder struct {
 	background

@@ -86,8 +86,8 @@ func newTestRecorder(n *fakeRefusalStore) *refusalRecorder {
 	return newRefusalRecorder(n, time.Now, slog.New(slog.DiscardHandler), newRefusalMetrics(nil))
 }
 
-// pendingKinds returns the number of pending kinds of refusals, and whether a flush is scheduled.
-func (r *refusalRecorder) pendingKinds() (kinds int, timed bool) {
+// pendingKeys returns the number of distinct pending refusals, and whether a flush is scheduled.
+func (r *refusalRecorder) pendingKeys() (keys int, scheduled bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.pending), r.timer != nil
@@ -215,8 +215,8 @@ func TestRejectionStoreErrors(t *testing.T) {
 				if more, _ := n.counts(); more != calls {
 					t.Errorf("%d calls without pending refusals, want 0", more-calls)
 				}
-				if kinds, timed := r.pendingKinds(); kinds != 0 || timed {
-					t.Errorf("%d pending, timer active = %t, want 0, false", kinds, timed)
+				if keys, scheduled := r.pendingKeys(); keys != 0 || scheduled {
+					t.Errorf("%d pending, timer active = %t, want 0, false", keys, scheduled)
 				}
 				r.close()
 				if dropped := testutil.ToFloat64(r.metrics.dropped); dropped != 0 {
@@ -228,7 +228,7 @@ func TestRejectionStoreErrors(t *testing.T) {
 }
 
 // TestRejectionLimit checks that pending refusals are limited while writes fail, and that the
-// excess is counted as dropped. Refusals of the same kind share one entry.
+// excess is counted as dropped. Refusals with the same key share one entry.
 func TestRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRefusalStore{faultyStore: faultyStore{fault: store.ErrUnavailable}}
@@ -240,8 +240,8 @@ func TestRejectionLimit(t *testing.T) {
 		for account := range 2 * maxPendingRefusals {
 			r.record(callerOfAccount(account), burstRefusal())
 		}
-		if kinds, _ := r.pendingKinds(); kinds != maxPendingRefusals {
-			t.Errorf("%d pending, want %d", kinds, maxPendingRefusals)
+		if keys, _ := r.pendingKeys(); keys != maxPendingRefusals {
+			t.Errorf("%d pending, want %d", keys, maxPendingRefusals)
 		}
 		n.set(nil, false)
 		r.close()
@@ -258,7 +258,7 @@ func TestRejectionLimit(t *testing.T) {
 }
 
 // TestUnwrittenRejectionLimit checks that refusals from a failed write and those recorded in the
-// meantime stay within the limit together.
+// meantime together stay within the limit.
 func TestUnwrittenRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRefusalStore{faultyStore: faultyStore{hangs: true}}
@@ -281,8 +281,8 @@ func TestUnwrittenRejectionLimit(t *testing.T) {
 	})
 }
 
-// TestCloseFlush checks that closing writes pending refusals, returns in time if
-// the store does not respond, and reports the number lost.
+// TestCloseFlush checks that closing writes pending refusals, gives up after flushTimeout if the
+// store does not respond, and reports the number lost.
 func TestCloseFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRefusalStore{}

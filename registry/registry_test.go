@@ -95,7 +95,7 @@ func (f flaky) Settle(ctx context.Context, b store.Batch, decide func(time.Time,
 	return f.Store.Settle(ctx, b, decide)
 }
 
-// mustWorld creates a registry with a number of demo labels and waits until it is ready.
+// mustWorld creates a registry with the given number of demo labels and waits until it is ready.
 func mustWorld(t testing.TB, labels int) *world {
 	t.Helper()
 	return mustWorldOf(t, labels, func(*registry.Options) {})
@@ -288,7 +288,7 @@ func TestETagPerAccount(t *testing.T) {
 	sum := sha256.Sum256(content)
 	for name, tag := range map[string]string{"the reader's": read.ETag, "a hash of the record": `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`} {
 		if got, state, err := w.Cola(t.Context(), other, id, tag); err != nil || got.NotModified || state.Charged != 1 {
-			t.Errorf("%s: modified = %t, charged %d, %v, want the record, charged", name, !got.NotModified, state.Charged, err)
+			t.Errorf("%s: modified = %t, charged %d, %v, want the record and a charge", name, !got.NotModified, state.Charged, err)
 		}
 	}
 }

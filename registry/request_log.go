@@ -17,9 +17,9 @@ const (
 	maxRequestText  = 200 // characters of RequestLogParams.Text
 )
 
-// LogRequest records a request of an account that has just been answered, unless the request log is
-// off or the account sends too many. describe is called only if the request is recorded; its result
-// needs no ID and no time.
+// LogRequest records an account's request that has just been answered, unless the request log is
+// off or the account sends too many requests. describe is called only if the request is recorded;
+// its result needs neither an ID nor a time.
 func (s *Service) LogRequest(account cola.AccountID, failed bool, describe func() cola.LoggedRequest) {
 	if s.requests != nil {
 		s.requests.record(account, failed, describe)
@@ -59,8 +59,8 @@ func RequestChannels() []string {
 	return []string{string(cola.ChannelREST), string(cola.ChannelMCP), string(cola.ChannelDashboard)}
 }
 
-// normalize returns the filter, or a validation error that lists all problems. oldest is the time of
-// the oldest visible request.
+// normalize returns the filter, or a validation error that lists all problems. oldest is the time
+// of the oldest visible request.
 func (p RequestLogParams) normalize(oldest time.Time) (f store.RequestFilter, err error) {
 	var problems cola.Problems
 	f = store.RequestFilter{From: p.From, To: p.To}
@@ -136,11 +136,11 @@ type LoggedRequest struct {
 
 // RequestLogPage is a page of the request log.
 type RequestLogPage struct {
-	Days         int             // for which requests are recorded; 0 if the request log is off
+	Days         int             // how many days requests are kept; 0 if the request log is off
 	Rows         []LoggedRequest // latest first; new ones appear after about a second
 	Older, Newer string          // cursors of the neighboring pages, or empty
-	// Successes and Errors count the requests within the time span, whatever the other filters, that
-	// were not recorded.
+	// Successes and Errors count the unrecorded requests within the time span, regardless of the
+	// other filters.
 	Successes, Errors int
 	Sources           []RequestSource // keys and apps that may have sent requests, for the filter
 }
@@ -184,7 +184,7 @@ func (s *Service) readRequests(ctx context.Context, account cola.AccountID, whic
 	more := len(rows) > requestsPerPage
 	backward := which.After.ID != 0
 	switch {
-	case backward && !more: // the first page is full, even if fewer requests are newer
+	case backward && !more: // show a full first page, even if fewer requests are newer
 		which.After = store.RequestCursor{}
 		return s.readRequests(ctx, account, which, names, page)
 	case backward:
@@ -204,8 +204,8 @@ func (s *Service) readRequests(ctx context.Context, account cola.AccountID, whic
 	return nil
 }
 
-// LoggedRequest returns a request of the caller's account. It is free. It fails with CodeNotFound if
-// the request is missing, too old, or another account's.
+// LoggedRequest returns a request of the caller's account. It is free. It fails with CodeNotFound
+// if the request is missing, too old, or another account's.
 func (s *Service) LoggedRequest(ctx context.Context, c cola.Caller, id string) (LoggedRequest, cola.QuotaState, error) {
 	return readManaged(ctx, s, c, "read logged request",
 		func(ctx context.Context, _ cola.QuotaState) (found LoggedRequest, err error) {

@@ -89,8 +89,8 @@ func TestRequestLog(t *testing.T) {
 	}
 }
 
-// TestLoggedRequest checks that a request is visible only to its account, in the dashboard, and until
-// it expires.
+// TestLoggedRequest checks that a request is visible only to its account, only in the dashboard,
+// and only until it expires.
 func TestLoggedRequest(t *testing.T) {
 	w := mustWorldOf(t, 0, withRequestLog)
 	ann, bob := w.mustHolder(t, "ann@example.com", cola.TierFree), w.mustHolder(t, "bob@example.com", cola.TierFree)
@@ -128,8 +128,8 @@ func TestLoggedRequest(t *testing.T) {
 	}
 }
 
-// TestRequestLogPages checks that walking through the pages in both directions shows every request
-// once, and that a filter stays.
+// TestRequestLogPages checks that walking through the pages of a filtered log in both directions
+// shows every request once.
 func TestRequestLogPages(t *testing.T) {
 	w := mustWorldOf(t, 0, withRequestLog)
 	ann := w.mustHolder(t, "ann@example.com", cola.TierFree)
@@ -167,7 +167,7 @@ func TestRequestLogPages(t *testing.T) {
 	}
 }
 
-// TestRequestsLeftOut checks that the page counts the requests of its time span that are missing.
+// TestRequestsLeftOut checks that the page counts the unrecorded requests in its time span.
 func TestRequestsLeftOut(t *testing.T) {
 	w := mustWorldOf(t, 0, withRequestLog)
 	ann, bob := w.mustHolder(t, "ann@example.com", cola.TierFree), w.mustHolder(t, "bob@example.com", cola.TierFree)
@@ -194,7 +194,7 @@ func TestNoRequestLog(t *testing.T) {
 	w := mustWorld(t, 0)
 	ann := w.mustHolder(t, "ann@example.com", cola.TierFree)
 	w.LogRequest(ann.Account, false, func() cola.LoggedRequest {
-		t.Error("request described")
+		t.Error("describe was called")
 		return cola.LoggedRequest{}
 	})
 	w.Close()

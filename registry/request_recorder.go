@@ -14,10 +14,10 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Each process records a burst of up to requestBurst requests per account, then one per requestEvery,
-// which is the rate limit of the free plan. Beyond that, it still records a burst of up to
-// errorBurst errors, then one per errorEvery. An account therefore has at most 123,500 rows per
-// process in a week.
+// Each process records a burst of up to requestBurst requests per account, then one per
+// requestEvery, which is the rate limit of the free plan. Beyond that, it still records a burst of
+// up to errorBurst errors, then one per errorEvery. An account therefore has at most 123,500 rows
+// per process in a week.
 const (
 	requestBurst       = 2_000
 	requestEvery       = 6 * time.Second
@@ -27,19 +27,19 @@ const (
 )
 
 const (
-	// requestInterval is the time until a request is written. A crash loses the requests of this
-	// time.
+	// requestInterval is the delay before requests are written. A crash loses the requests of the
+	// last interval.
 	requestInterval = time.Second
-	// maxPendingRequests limits the requests in memory, including those being written. They have up
-	// to 7 KB each, but typically 400 bytes.
+	// maxPendingRequests limits the requests in memory, including those being written. Each is up
+	// to 7 KB, but typically 400 bytes.
 	maxPendingRequests = 5_000
 	// maxPendingGaps limits the counts in memory.
 	maxPendingGaps = 10_000
 )
 
 // requestRecorder samples the requests of accounts and writes them in the background, so that
-// requests don't wait for the database. If the database had committed a failed write, its requests
-// are recorded twice.
+// requests don't wait for the database. Failed writes are retried; if the database committed one
+// anyway, its requests are recorded twice.
 type requestRecorder struct {
 	background
 	store     store.RequestLog
@@ -47,7 +47,7 @@ type requestRecorder struct {
 	retention time.Duration
 	metrics   *requestLogMetrics
 	requests  *ratelimit.Limiter[cola.AccountID]
-	errors    *ratelimit.Limiter[cola.AccountID] // beyond requests
+	errors    *ratelimit.Limiter[cola.AccountID] // limits errors beyond the requests limit
 
 	// Guarded by mu.
 	pending []store.RecordedRequest
@@ -61,7 +61,7 @@ type gapKey struct {
 	hour    int64 // since 1970
 }
 
-// newRequestRecorder returns a recorder whose requests are deleted after some days.
+// newRequestRecorder returns a recorder whose requests are deleted after the given number of days.
 func newRequestRecorder(st store.RequestLog, days int, now cola.Clock, log *slog.Logger,
 	m *requestLogMetrics) *requestRecorder {
 	r := &requestRecorder{
@@ -109,7 +109,7 @@ func (r *requestRecorder) dropFull(account cola.AccountID, at time.Time, failed 
 	return full
 }
 
-// full reports whether the queue takes no more requests. The caller holds the lock.
+// full reports whether the queue accepts no more requests. The caller holds the lock.
 func (r *requestRecorder) full() bool {
 	return r.closed || len(r.pending)+r.writing >= maxPendingRequests
 }
@@ -173,12 +173,12 @@ func (r *requestRecorder) takePending() (requests []store.RecordedRequest, gaps 
 		gaps = append(gaps, *g)
 	}
 	requests = r.pending
-	r.pending, r.writing = make([]store.RecordedRequest, 0, len(requests)), len(requests) // expects as many
+	r.pending, r.writing = make([]store.RecordedRequest, 0, len(requests)), len(requests) // sized for as many again
 	clear(r.gaps)
 	return requests, gaps
 }
 
-// written counts requests as recorded, and makes room for as many.
+// written counts requests as recorded and frees their places in the queue.
 func (r *requestRecorder) written(requests []store.RecordedRequest) {
 	r.metrics.recorded.Add(float64(len(requests)))
 	r.mu.Lock()
@@ -204,7 +204,7 @@ func (r *requestRecorder) close() {
 	r.background.close()
 	if lost, _ := r.takePending(); len(lost) > 0 {
 		r.metrics.dropped.Add(float64(len(lost)))
-		r.log.Warn("requests missing from request logs at shutdown", "requests", len(lost))
+		r.log.Warn("request log entries lost at shutdown", "requests", len(lost))
 	}
 }
 

@@ -74,7 +74,7 @@ func (r *requestRecorder) counts() [3]float64 {
 }
 
 // TestRequestsWritten checks that requests are written together after an interval, in batches, with
-// their time of arrival and expiry.
+// their arrival and expiry times.
 func TestRequestsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRequestStore{}
@@ -149,8 +149,8 @@ func TestRequestSampling(t *testing.T) {
 	})
 }
 
-// TestFullRequestQueue checks that requests that don't fit in memory are dropped and counted, also
-// during a write, and that those that wait are written once the database works again.
+// TestFullRequestQueue checks that requests that don't fit in memory are dropped and counted,
+// including during a write, and that waiting requests are written once the database recovers.
 func TestFullRequestQueue(t *testing.T) {
 	for name, fail := range map[string]func(*fakeRequestStore){
 		"it fails": func(n *fakeRequestStore) { n.set(store.ErrUnavailable, false) },
@@ -211,7 +211,7 @@ func TestUnstorableRequests(t *testing.T) {
 		time.Sleep(time.Minute)
 		calls, requests, successes, failures := n.totals()
 		if calls != 1 || requests != 2 || successes != 0 || failures != 2 || n.gaps[gapKey{2, hour}].Errors != 2 {
-			t.Errorf("%d writes, %d recorded, %d successes and %d errors left out; want 1, 2, 0 and 2 of account 2",
+			t.Errorf("%d writes, %d recorded, %d successes and %d errors left out; want 1, 2, 0 and 2 for account 2",
 				calls, requests, successes, failures)
 		}
 		r.close()
@@ -221,8 +221,8 @@ func TestUnstorableRequests(t *testing.T) {
 	})
 }
 
-// TestRequestsAtShutdown checks that closing writes what is pending, and gives up in time if the
-// database does not respond.
+// TestRequestsAtShutdown checks that closing writes pending requests, and gives up after
+// flushTimeout if the database does not respond.
 func TestRequestsAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRequestStore{}

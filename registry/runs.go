@@ -58,8 +58,8 @@ func (s *Service) SavedSearchRun(
 // MatchedRun is a run with matches, and its search.
 type MatchedRun = store.MatchedRun
 
-// LatestMatches returns the newest run with matches of each of the caller's searches, newest first, for
-// at most limit searches. It is free and doesn't need the index.
+// LatestMatches returns the newest run with matches for each of the caller's searches, newest
+// first, for at most limit searches. It is free and doesn't need the index.
 func (s *Service) LatestMatches(ctx context.Context, c cola.Caller, limit int) ([]MatchedRun, cola.QuotaState, error) {
 	return readManaged(ctx, s, c, "list latest matches",
 		func(ctx context.Context, _ cola.QuotaState) ([]MatchedRun, error) {
@@ -204,7 +204,7 @@ func (s *Service) RunSavedSearch(
 	return requested, state, nil
 }
 
-// ReasonManualRuns is the value of details.reason if the manual runs of the day are used up.
+// ReasonManualRuns is the value of details.reason if the day's manual runs are used up.
 const ReasonManualRuns = "manual_runs"
 
 // manualRunLimitError returns the error for too many manual runs in a UTC day.

@@ -19,8 +19,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestSamples checks that samples are the results that a caller gets, that they are free, and that
-// the labels have images on this server.
+// TestSamples checks that samples match the results that a caller gets, that they are free, and
+// that the labels have images on this server.
 func TestSamples(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "samples@example.com", cola.TierPro)
@@ -54,8 +54,9 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestSamplesOfOtherBrands checks that the calls find stored labels if none has the preferred words: those
-// of the brand with the most labels, or of one with a nearly identical name.
+// TestSamplesOfOtherBrands checks that if no label has the preferred words, the sample calls use a
+// stored brand: one whose name is nearly identical to another's or, if there is none, the one with
+// the most labels.
 func TestSamplesOfOtherBrands(t *testing.T) {
 	day := cola.DateOf(testNow)
 	plain := []cola.Cola{
@@ -140,11 +141,11 @@ func TestSamplesWithoutImages(t *testing.T) {
 	}
 	w.clock.Add(1)
 	if m := w.newSamples(t, m); m.Coverage.Labels != 2 {
-		t.Errorf("samples after an hour are of %d labels, want 2", m.Coverage.Labels)
+		t.Errorf("samples after an hour cover %d labels, want 2", m.Coverage.Labels)
 	}
 }
 
-// newSamples waits until samples were computed again, in the background.
+// newSamples waits until the samples have been recomputed in the background.
 func (w *world) newSamples(t *testing.T, last *registry.Samples) *registry.Samples {
 	t.Helper()
 	for {
@@ -158,8 +159,8 @@ func (w *world) newSamples(t *testing.T, last *registry.Samples) *registry.Sampl
 	}
 }
 
-// TestSamplesOutage checks that a database outage doesn't replace samples, and that a failure is cached
-// for a minute.
+// TestSamplesOutage checks that a database outage doesn't replace samples, and that a failure is
+// cached for a minute.
 func TestSamplesOutage(t *testing.T) {
 	w := mustWorld(t, 300)
 	w.down.Store(true)
@@ -178,7 +179,7 @@ func TestSamplesOutage(t *testing.T) {
 	w.clock.Add(time.Hour.Microseconds())
 	for range 100 {
 		if m, err := w.Samples(t.Context()); m != first || err != nil {
-			t.Fatalf("samples in a second outage: %p, %v; want the previous ones, %p", m, err, first)
+			t.Fatalf("samples during a second outage: %p, %v; want the previous ones, %p", m, err, first)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -189,7 +190,7 @@ func TestSamplesOutage(t *testing.T) {
 	}
 }
 
-// panicking is a store that panics on reading images while broken is set.
+// panicking is a store that panics when reading images while broken is set.
 type panicking struct {
 	registry.Store
 	broken atomic.Bool
@@ -241,8 +242,8 @@ func (h hanging) MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTB
 	return nil, nil
 }
 
-// TestSamplesHang checks that callers don't wait for the first samples after their context ends, and
-// that all reads share a deadline.
+// TestSamplesHang checks that callers don't wait for the first samples after their context ends,
+// and that all reads share a deadline.
 func TestSamplesHang(t *testing.T) {
 	h := hanging{release: make(chan struct{}), deadlines: make(chan time.Time, 100)}
 	w := mustWorldOf(t, 600, func(o *registry.Options) { h.Store, o.Store = o.Store, &h })
@@ -268,7 +269,7 @@ func TestSamplesHang(t *testing.T) {
 	}
 }
 
-// TestSamplesWithoutLabels checks that the samples of an empty registry are computed again after a
+// TestSamplesWithoutLabels checks that the samples of an empty registry are recomputed after a
 // minute, and that there are none before the index is built.
 func TestSamplesWithoutLabels(t *testing.T) {
 	w := mustWorld(t, 0)

@@ -91,7 +91,7 @@ func (s *Service) setURLs(search *cola.SavedSearch) {
 	}
 }
 
-// saveSearchError returns the public error of a failed creation.
+// saveSearchError returns the public error for a failed creation.
 func saveSearchError(err error) error {
 	failed, isDestination := errors.AsType[store.DestinationError](err)
 	switch {
@@ -113,7 +113,8 @@ func saveSearchError(err error) error {
 	return fmt.Errorf("create saved search: %w", err)
 }
 
-// activeLimitError returns the error for too many active schedules. instead is the advice.
+// activeLimitError returns the error for too many active schedules. instead says what the caller
+// can do instead.
 func activeLimitError(err error, instead string) error {
 	limit := cola.MaxActiveSchedules
 	if reached, ok := errors.AsType[store.LimitError](err); ok {
@@ -247,14 +248,14 @@ func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id strin
 	return state, nil
 }
 
-// authorizeSearchWrite admits a caller who changes a search, and returns its normalized UUID.
+// authorizeSearchWrite admits a caller to change a search, and returns its normalized UUID.
 func (s *Service) authorizeSearchWrite(
 	ctx context.Context, c cola.Caller, id string,
 ) (key string, state cola.QuotaState, err error) {
 	return authorizeWrite(ctx, s, c, id, parseSearchID)
 }
 
-// authorizeWrite admits a caller who changes a record, and returns the parsed ID of the record.
+// authorizeWrite admits a caller to change a record, and returns the parsed ID of the record.
 func authorizeWrite[K any](
 	ctx context.Context, s *Service, c cola.Caller, id string, parse func(id string) (K, error),
 ) (found K, state cola.QuotaState, err error) {
@@ -284,9 +285,9 @@ func parseSearchID(id string) (string, error) {
 
 // normalizeUUID returns a UUID in lower case. It accepts only the form with hyphens.
 func normalizeUUID(id string) (normalized string, ok bool) {
-	const written = 36 // characters
+	const hyphenated = 36 // length in characters
 	parsed, err := uuid.Parse(id)
-	return parsed.String(), err == nil && len(id) == written
+	return parsed.String(), err == nil && len(id) == hyphenated
 }
 
 func savedSearchNotFound(id string) *cola.Error {
@@ -303,8 +304,8 @@ const (
 		"it's safe to repeat."
 )
 
-// changeSearchError returns the public error of a failed change or deletion. unknown is the message
-// if the outcome is unknown.
+// changeSearchError returns the public error for a failed change or deletion. unknown is the
+// message if the outcome is unknown.
 func changeSearchError(err error, id, unknown string) error {
 	if refusal, ok := errors.AsType[*cola.Error](err); ok {
 		return refusal

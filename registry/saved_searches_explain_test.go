@@ -33,7 +33,7 @@ func (f flaky) RequestRun(ctx context.Context, a cola.AccountID, uuid string, du
 	return f.Store.RequestRun(ctx, a, uuid, due, limit)
 }
 
-// bottle returns a label of a domestic wine in bottles.
+// bottle returns a label for a bottled domestic wine.
 func bottle(id cola.TTBID, brand string, approved cola.Date) cola.Cola {
 	c := cola.Cola{DomesticOrImported: vocabulary.Domestic, LLMContainerType: "bottle", ABV: cola.Some(13.0)}
 	c.TTBID, c.BrandName, c.ProductType, c.PermitNumber, c.ApprovalDate = id, brand, vocabulary.Wine, "CA-W-1", approved
@@ -54,8 +54,8 @@ func (w *world) mustImport(t *testing.T, mode store.Mode, labels ...cola.Cola) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for looks := 0; w.index.View().Marks().Labels < revision; looks++ {
-		if looks == 1_000 {
+	for tries := 0; w.index.View().Marks().Labels < revision; tries++ {
+		if tries == 1_000 {
 			t.Fatal("timeout waiting for the labels in the index")
 		}
 		time.Sleep(10 * time.Millisecond) // polling interval
@@ -90,7 +90,7 @@ func revisionOn(day int) cola.Revision {
 	return cola.Revision(time.Date(2026, 11, day, 6, 0, 0, 0, time.UTC).UnixMicro())
 }
 
-// TestVerdicts checks the verdict on a label by its approval date and trace.
+// TestVerdicts checks the verdict on a label for each approval date and trace.
 func TestVerdicts(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustCaller(t, "verdicts@example.com", cola.TierPro)
@@ -140,7 +140,7 @@ func foundCases() []verdictCase {
 	}
 }
 
-// planned changes the search's schedule.
+// planned returns a change to the search's schedule.
 func planned(change func(*cola.Schedule)) func(*store.Trace) {
 	return func(t *store.Trace) { change(t.Search.Schedule) }
 }
@@ -231,7 +231,7 @@ func TestExplanations(t *testing.T) {
 	}
 
 	w.mustChange(t, c, id, setActive(false))
-	expect("while it is paused", map[cola.TTBID]string{oak: "found", elm: "not_scheduled"})
+	expect("while paused", map[cola.TTBID]string{oak: "found", elm: "not_scheduled"})
 	w.mustChange(t, c, id, cola.SavedSearchChangeParams{Filters: &cola.SavedSearchFilters{}, Nulled: cola.Nulled{Nulls: []string{"schedule"}}})
 	if got := w.mustExplain(t, c, id, elm); !got.Matches || len(got.Filters) != 0 || got.Filters == nil {
 		t.Errorf("without filters: explanation = %+v", got)

@@ -105,8 +105,8 @@ func (w *world) mustAddBothGeorgias(t *testing.T) {
 	if _, err := w.store.UpsertColas(t.Context(), patches, store.Commit); err != nil {
 		t.Fatal(err)
 	}
-	for looks := 0; len(w.idsFound(cola.Query{Text: "tbilisi"})) < 2; looks++ {
-		if looks == 1_000 {
+	for tries := 0; len(w.idsFound(cola.Query{Text: "tbilisi"})) < 2; tries++ {
+		if tries == 1_000 {
 			t.Fatal("timeout waiting for the labels in the index")
 		}
 		time.Sleep(10 * time.Millisecond) // polling interval

@@ -190,7 +190,7 @@ func TestRejectedSavedSearchActions(t *testing.T) {
 	}
 	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if want := 1 + 5 + 30 + 1; err != nil || requestsOf(days) != want || unitsOf(days) != 0 {
-		t.Errorf("usage of the day = %+v, %v, want %d free requests", days, err, want)
+		t.Errorf("today's usage = %+v, %v, want %d free requests", days, err, want)
 	}
 }
 

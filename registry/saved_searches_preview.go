@@ -11,11 +11,11 @@ import (
 // dashboardLabelsOnly is the error for callers outside the dashboard who ask for labels.
 const dashboardLabelsOnly = "Only the dashboard shows labels in previews and runs. Use POST /saved-searches/preview for counts, or list matches and look up labels."
 
-// PreviewPage is a preview with the newest of the labels that it counts.
+// PreviewPage is a preview with the newest labels that it counts.
 type PreviewPage struct {
 	cola.SavedSearchPreview
 	Labels   []cola.ColaSummary
-	Withheld string // why labels are missing: one of Withheld…; empty if complete
+	Withheld string // why labels are missing: one of the constants below; empty if complete
 }
 
 // Reasons why a preview omits labels.
@@ -84,7 +84,7 @@ func (s *Service) takeAllowance(
 }
 
 // admitDashboard admits a free request from the dashboard, or rejects it with invalid if that is
-// not nil. Other callers get a CodeForbidden error with the message elsewhere.
+// not nil. Other callers get a CodeForbidden error; elsewhere is its message.
 func (s *Service) admitDashboard(
 	ctx context.Context, c cola.Caller, elsewhere string, invalid error,
 ) (cola.QuotaState, error) {

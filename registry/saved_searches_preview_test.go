@@ -19,7 +19,7 @@ func onDashboard(c cola.Caller) cola.Caller {
 	return c
 }
 
-// TestPreviewWithLabels checks that a preview returns the first of the counted labels for free.
+// TestPreviewWithLabels checks that a preview returns the first counted labels free of charge.
 func TestPreviewWithLabels(t *testing.T) {
 	w := mustWorld(t, 2000)
 	c := w.mustWriter(t, "page@example.com", cola.TierPro)
@@ -130,8 +130,8 @@ func TestRunRecord(t *testing.T) {
 	}
 }
 
-// TestPreviewLabelLimit checks that an account's previews name a limited number of distinct
-// labels per UTC day, however the filters are split, and still return counts beyond it.
+// TestPreviewLabelLimit checks that an account's previews name a limited number of distinct labels
+// per UTC day, however the filters are split, and still return counts beyond the limit.
 func TestPreviewLabelLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := onDashboard(w.mustWriter(t, "previews@example.com", cola.TierFree))
@@ -179,7 +179,7 @@ func TestSavedSearchNames(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "roll@example.com", cola.TierPro)
 	other := w.mustWriter(t, "other@example.com", cola.TierPro)
-	w.mustSave(t, other, alert("Of another account"))
+	w.mustSave(t, other, alert("Another account's"))
 	var names []string
 	for i := range 3 {
 		created := w.mustSave(t, c, alert(fmt.Sprint("Search ", i))).Search
@@ -189,12 +189,12 @@ func TestSavedSearchNames(t *testing.T) {
 	stored := w.mustSave(t, c, cola.SavedSearchParams{Name: "Kept", Filters: &cola.SavedSearchFilters{}}).Search
 	names = append(names, stored.UUID+" Kept")
 	w.mustChange(t, c, names[0][:36], setActive(false))
-	roll, state, err := w.SavedSearchNames(t.Context(), c)
-	if err != nil || !state.Known() || state.Used != (cola.Used{}) || roll.Active != 2 {
-		t.Errorf("active = %d, state = %+v, %v", roll.Active, state, err)
+	list, state, err := w.SavedSearchNames(t.Context(), c)
+	if err != nil || !state.Known() || state.Used != (cola.Used{}) || list.Active != 2 {
+		t.Errorf("active = %d, state = %+v, %v", list.Active, state, err)
 	}
 	var got []string
-	for _, s := range roll.Names {
+	for _, s := range list.Names {
 		got = append(got, s.UUID+" "+s.Name)
 	}
 	if diff := cmp.Diff(names, got); diff != "" {

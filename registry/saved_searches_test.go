@@ -132,7 +132,7 @@ func TestCreateSavedSearch(t *testing.T) {
 		t.Errorf("stored search: %v (-want +got):\n%s", err, diff)
 	}
 	if days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow)); err != nil || len(days) != 1 || days[0].Requests != 1 || days[0].Units != 0 {
-		t.Errorf("usage of the day = %+v, %v, want one free request", days, err)
+		t.Errorf("today's usage = %+v, %v, want one free request", days, err)
 	}
 	if again := w.mustSave(t, c, alert("New oak")); again.Repeated || again.Search.UUID == id {
 		t.Errorf("without a key: %+v, want another search", again)
@@ -177,7 +177,7 @@ func TestRejectedSavedSearches(t *testing.T) {
 	}
 	days, err := w.store.DailyUsage(t.Context(), writer.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if err != nil || requestsOf(days) != 6 {
-		t.Errorf("usage of the day = %+v, %v, want 6 requests", days, err)
+		t.Errorf("today's usage = %+v, %v, want 6 requests", days, err)
 	}
 	w.mustHaveSaved(t, writer)
 }

@@ -1,6 +1,6 @@
 // Package registry implements the operations of the registry. The REST API, the MCP endpoint and
 // the dashboard decode requests into the same parameters and call the same methods, so they behave
-// alike.
+// the same way.
 //
 // Methods that serve a caller take the cola.Caller and return its quota state with the result, and
 // with an error if the state is known (QuotaState.Known). A metered method:
@@ -81,7 +81,7 @@ type Store interface {
 
 // Options configures a Service. Logger, Metrics, Events, Vault and Images are optional.
 type Options struct {
-	Vault     *vault.Vault // encrypts secrets of destinations; nil if destinations are neither created nor confirmed
+	Vault     *vault.Vault // encrypts destination secrets; nil if destinations are neither created nor confirmed
 	Store     Store
 	Images    ImageStore // files of label images; nil if the process doesn't serve them
 	Index     *search.Index
@@ -135,7 +135,7 @@ type Service struct {
 	imports     importsCache
 	samples     samplesCache
 	references  atomic.Pointer[store.ReferenceSets]
-	requestDays int // days for which requests are kept; 0 if the request log is off
+	requestDays int // how many days requests are kept; 0 if the request log is off
 	ready       atomic.Bool
 	draining    atomic.Bool
 }
@@ -168,8 +168,8 @@ func New(o Options) *Service {
 	return s
 }
 
-// Close writes pending refusals and requests. Call it after the last request and before the store is
-// closed.
+// Close writes pending refusals and requests. Call it after the last request and before the store
+// is closed.
 func (s *Service) Close() {
 	s.refusals.close()
 	if s.requests != nil {
@@ -204,7 +204,7 @@ func (s *Service) Standing(ctx context.Context, c cola.Caller) (cola.QuotaState,
 // nil. It costs less than identifying the caller.
 func (s *Service) Overloaded() error { return s.ledger.Overloaded() }
 
-// Enter waits until a request with a known caller may be worked on. It returns the function to call
+// Enter waits until a request with a known caller may be processed. It returns the function to call
 // before the response is written, or an error: Overloaded's or ctx's.
 func (s *Service) Enter(ctx context.Context) (leave func(), err error) { return s.ledger.Enter(ctx) }
 
@@ -225,7 +225,7 @@ func (s *Service) charge(ctx context.Context, c cola.Caller, m cola.Meter, units
 }
 
 // quotaRequest returns the ledger request of an operation. Free requests from the dashboard are not
-// counted: browsing the pages must not use up the rate limit of the account's programs, or be
+// counted: browsing the pages must not use up the rate limit of the account's API clients, or be
 // blocked by them.
 func quotaRequest(c cola.Caller, m cola.Meter, units int) quota.Request {
 	return quota.Request{
@@ -257,7 +257,7 @@ func withTimeout(ctx context.Context, limit time.Duration, work func(ctx context
 	return err
 }
 
-// storeError returns the public error of a failed read.
+// storeError returns the public error for a failed read.
 func storeError(err error, operation string) error {
 	if errors.Is(err, store.ErrUnavailable) {
 		return cola.Unavailable()

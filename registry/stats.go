@@ -23,7 +23,8 @@ type ColaCounts struct {
 
 // CountColas counts the matching labels by one or two dimensions. It costs one list record per
 // cola.GroupsPerRecord groups returned, rounded up. If fewer list records are left, groups are left
-// out and Truncated is true. Reloading the same counts is free for a dashboard session (see pageKey).
+// out and Truncated is true. Reloading the same counts is free for a dashboard session (see
+// pageKey).
 func (s *Service) CountColas(
 	ctx context.Context, c cola.Caller, p cola.CountParams,
 ) (ColaCounts, cola.QuotaState, error) {
@@ -104,5 +105,5 @@ func countGroups(view *search.View, q cola.CountSearch) (found search.GroupCount
 	return found, tied
 }
 
-// recordsOf returns the list records that a number of groups costs.
+// recordsOf returns the number of list records that groups cost.
 func recordsOf(groups int) int { return (groups + cola.GroupsPerRecord - 1) / cola.GroupsPerRecord }

@@ -45,7 +45,7 @@ type Suggestions struct {
 
 // Suggest completes a value of a field. If no value completes the text, it completes the most
 // similar text that has values, and adds a note. It is free and exempt from the rate limit, but
-// each account has a limit of its own.
+// each account has a separate limit on suggestions.
 func (s *Service) Suggest(
 	ctx context.Context, c cola.Caller, p cola.SuggestParams,
 ) (Suggestions, cola.QuotaState, error) {
@@ -66,10 +66,10 @@ func (s *Service) Suggest(
 	return found, state, nil
 }
 
-// admitSuggestion checks the credential and counts the request toward the suggestion limit. With a
-// rejection, it returns the state of the sender's latest granted request, so that a client in a
-// tight loop doesn't cost a transaction per request. A sender's first request counts only if its
-// credential is accepted, so that a rejected key can't use up the limit.
+// admitSuggestion checks the credential and counts the request toward the suggestion limit. If it
+// rejects the request, it returns the state of the sender's latest granted request, so that a
+// client in a tight loop doesn't cost a transaction per request. A sender's first request counts
+// only if its credential is accepted, so that a rejected key can't use up the limit.
 func (s *Service) admitSuggestion(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	if isSample(c) {
 		return cola.QuotaState{}, nil
@@ -121,21 +121,21 @@ func (s *Service) suggest(q cola.SuggestSearch) Suggestions {
 func (s *Service) completions(
 	field string,
 ) (suggest func(cola.SuggestSearch) []cola.Suggestion, correct func(q string) string) {
-	var of func(*cola.ProductionReport) string
+	var valueOf func(*cola.ProductionReport) string
 	switch field {
 	case cola.SuggestCommodity:
-		of = func(r *cola.ProductionReport) string { return r.Commodity }
+		valueOf = func(r *cola.ProductionReport) string { return r.Commodity }
 	case cola.SuggestReportType:
-		of = func(r *cola.ProductionReport) string { return r.ReportType }
+		valueOf = func(r *cola.ProductionReport) string { return r.ReportType }
 	case cola.SuggestStatisticalGroup:
-		of = func(r *cola.ProductionReport) string { return string(r.StatisticalGroup) }
+		valueOf = func(r *cola.ProductionReport) string { return string(r.StatisticalGroup) }
 	default:
 		view := s.index.View()
 		return view.Suggest, func(q string) string { return view.Correct(field, q) }
 	}
 	rows, counts := s.references.Load().ProductionReports, map[string]int{}
 	for i := range rows {
-		counts[of(&rows[i])]++
+		counts[valueOf(&rows[i])]++
 	}
 	delete(counts, "")
 	values := make([]cola.Suggestion, 0, len(counts))

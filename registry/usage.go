@@ -37,8 +37,8 @@ const (
 // UsageSpans returns all spans, shortest first.
 func UsageSpans() []UsageSpan { return []UsageSpan{Last7Days, Last30Days, Last90Days, Last12Months} }
 
-// steps returns the days of the span that ends on a day or, for Last12Months, its calendar months. The
-// current month is complete.
+// steps returns the days of the span that ends on a day or, for Last12Months, its calendar months.
+// The current month includes its remaining days.
 func (p UsageSpan) steps(today cola.Date) (steps []UsageStep) {
 	if p == Last12Months {
 		current := cola.PeriodOf(today.Time())
@@ -58,17 +58,19 @@ func (p UsageSpan) steps(today cola.Date) (steps []UsageStep) {
 	return steps
 }
 
-// UsageReport is the usage of an account in the current month and in a time span. All figures come from
-// one read of the ledger, so steps and rows have the same totals, and so do days and state.
+// UsageReport is the usage of an account in the current month and in a time span. All figures come
+// from one read of the ledger, so steps and rows have the same totals, and so do days and state.
 type UsageReport struct {
-	State     cola.QuotaState // of this month
-	Now       time.Time       // when the report was made
-	Since     cola.Date       // from when Projected counts: the 1st, or the first day of use if that is later; 0 if unused
-	Projected cola.Used       // projection for the whole month
-	Days      []Usage         // of the month so far, first to today
-	Steps     []UsageStep     // of the span, oldest first; the last one includes today
-	Rows      []UsageRow      // of the span, most requests first, at most 12; the last may combine a channel's other sources
-	Refusals  []Refusal       // latest first, at most 50; new ones appear after a few seconds
+	State cola.QuotaState // of this month
+	Now   time.Time       // when the report was made
+	// Since is the first day that Projected is based on: the first day of use this month, or the 1st
+	// if there was usage in an earlier month. It is 0 if there was none.
+	Since     cola.Date
+	Projected cola.Used   // projection for the whole month
+	Days      []Usage     // of the month so far, from the 1st to today
+	Steps     []UsageStep // of the span, oldest first; the last one includes today
+	Rows      []UsageRow  // of the span, most requests first, at most 12; the last may combine a channel's other sources
+	Refusals  []Refusal   // latest first, at most 50; new ones appear after a few seconds
 }
 
 // Usage counts units of every meter, and requests.
@@ -92,8 +94,8 @@ func (u Usage) Plus(more Usage) Usage {
 	return Usage{u.DetailViews + more.DetailViews, u.ListRecords + more.ListRecords, u.Requests + more.Requests}
 }
 
-// UsageStep is the usage of a day or month (UTC). By has an entry for each row of UsageReport.Rows, zero
-// if it was unused.
+// UsageStep is the usage of a day or month (UTC). By has an entry for each row of UsageReport.Rows,
+// zero if it was unused.
 type UsageStep struct {
 	First, Last cola.Date // equal for a day
 	Total       Usage
@@ -101,11 +103,11 @@ type UsageStep struct {
 }
 
 // UsageRow is the usage in a report's span through one channel with one credential, or with the
-// channel's other ones.
+// channel's other credentials.
 type UsageRow struct {
 	Channel    cola.Channel
-	Credential cola.Credential // ID 0 for sign-ins: all browsers are one row; zero for a channel's other rows
-	Name       string          // of the key or app; empty for browsers; "others" for a channel's other rows
+	Credential cola.Credential // ID 0 for sign-ins: all browsers are one row; zero for a channel's other credentials
+	Name       string          // of the key or app; empty for browsers; "others" for a channel's other credentials
 	Total      Usage
 }
 
@@ -206,8 +208,8 @@ func (r usageData) report(state cola.QuotaState, now time.Time) UsageReport {
 	return report
 }
 
-// stepOf returns the index of a day's step, or -1. If the database's clock is ahead, today's usage is
-// that of the last step.
+// stepOf returns the index of a day's step, or -1. If the database's clock is ahead, later usage
+// counts toward the last step.
 func (r usageData) stepOf(day cola.Date) int {
 	last := len(r.steps) - 1
 	if day > r.steps[last].Last {
@@ -222,7 +224,7 @@ type usageSource struct {
 	credential cola.Credential
 }
 
-// usageSourceOf returns the group of a ledger row. All browsers are one group.
+// usageSourceOf returns the source of a ledger row. All browsers are one source.
 func usageSourceOf(d store.DayUsage) usageSource {
 	source := usageSource{d.Channel, d.Credential}
 	if source.credential.Kind == cola.CredentialSignIn {
@@ -297,7 +299,8 @@ func foldRows(rows []UsageRow) []UsageRow {
 	return append(list, others...)
 }
 
-// rowsShownAlone returns how many of the first rows fit alongside one row per channel for the others.
+// rowsShownAlone returns how many of the first rows fit alongside one row per channel for the
+// others.
 func rowsShownAlone(rows []UsageRow) int {
 	if len(rows) <= maxUseRows {
 		return len(rows)
@@ -311,7 +314,7 @@ func rowsShownAlone(rows []UsageRow) int {
 	return alone
 }
 
-// monthDays returns the usage of the days of a month up to now.
+// monthDays returns the usage on each day of a month, up to now.
 func (r usageData) monthDays(month cola.Period, now time.Time) []Usage {
 	first, last := periodDays(month)
 	today := min(max(cola.DateOf(now), first), last)
@@ -327,8 +330,8 @@ func (r usageData) monthDays(month cola.Period, now time.Time) []Usage {
 	return days
 }
 
-// projectUsage extrapolates the usage since a day to the end of the month. It never returns less than
-// was used, and does not extrapolate during the first day.
+// projectUsage extrapolates the usage since a day to the end of the month. It never returns less
+// than was used, and does not extrapolate during the first day.
 func projectUsage(used cola.Used, since cola.Date, end, now time.Time) cola.Used {
 	elapsed, left := now.Sub(since.Time()), end.Sub(now)
 	if elapsed < 24*time.Hour || left <= 0 {

@@ -28,7 +28,7 @@ func TestProjected(t *testing.T) {
 		{"a day and a half", used, 1, at(2, 12), cola.Used{DetailViews: 2000, ListRecords: 140}},
 		{"half the month", used, 1, at(16, 0), cola.Used{DetailViews: 200, ListRecords: 14}},
 		{"two thirds of the month", used, 1, at(21, 0), cola.Used{DetailViews: 150, ListRecords: 11}}, // 10.5 rounds up to 11
-		{"in another zone", used, 1, at(16, 0).In(time.FixedZone("", 9*3600)), cola.Used{DetailViews: 200, ListRecords: 14}},
+		{"in another time zone", used, 1, at(16, 0).In(time.FixedZone("", 9*3600)), cola.Used{DetailViews: 200, ListRecords: 14}},
 		{"first use on the 19th", used, 19, at(20, 12), cola.Used{DetailViews: 800, ListRecords: 56}},
 		{"first use yesterday", used, 20, at(21, 0), cola.Used{DetailViews: 1100, ListRecords: 77}},
 		{"first use today", used, 20, at(20, 23), used},
@@ -49,7 +49,8 @@ func TestProjected(t *testing.T) {
 	}
 }
 
-// TestSpans checks that the steps of a span are consecutive and end today or with the current month.
+// TestSpans checks that the steps of a span are consecutive and end today or with the current
+// month.
 func TestSpans(t *testing.T) {
 	for span, want := range map[UsageSpan]struct {
 		steps       int

@@ -25,19 +25,19 @@ func (w *world) mustReport(t *testing.T, holder cola.Caller, span registry.Usage
 	return r
 }
 
-// checkSums checks that the steps and the rows have equal totals, and so have the days and the state.
+// checkSums checks that the steps and the rows have equal totals, and so do the days and the state.
 func checkSums(t *testing.T, r registry.UsageReport) {
 	t.Helper()
 	var days, steps, rows registry.Usage
 	by := make([]registry.Usage, len(r.Rows))
 	for _, d := range r.Steps {
 		steps = steps.Plus(d.Total)
-		var ofStep registry.Usage
+		var stepTotal registry.Usage
 		for i, u := range d.By {
-			ofStep, by[i] = ofStep.Plus(u), by[i].Plus(u)
+			stepTotal, by[i] = stepTotal.Plus(u), by[i].Plus(u)
 		}
-		if ofStep != d.Total {
-			t.Errorf("%s: rows add up to %+v, want %+v", d.First, ofStep, d.Total)
+		if stepTotal != d.Total {
+			t.Errorf("%s: rows add up to %+v, want %+v", d.First, stepTotal, d.Total)
 		}
 	}
 	for i, row := range r.Rows {
@@ -55,7 +55,7 @@ func checkSums(t *testing.T, r registry.UsageReport) {
 	}
 }
 
-// mustSpend searches for a number of labels and reads one.
+// mustSpend searches for the given number of labels and reads one.
 func (w *world) mustSpend(t *testing.T, c cola.Caller, labels int) {
 	t.Helper()
 	found := w.newest(t, c, cola.SearchParams{PerPage: cola.Some(labels), ApprovalDateFrom: cola.NewDate(2005, 1, 1)})
@@ -112,7 +112,7 @@ func TestUsageReport(t *testing.T) {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
 	if r.Since.String() != "2026-12-01" {
-		t.Errorf("projection counts from %s, want the first of the month because of use in November", r.Since)
+		t.Errorf("projection starts on %s, want the first of the month because of use in November", r.Since)
 	}
 	november := "2026-11-20 {1 40 2}"
 	for span, want := range map[registry.UsageSpan][]string{
@@ -143,8 +143,8 @@ func usedSteps(r registry.UsageReport) (used []string) {
 	return used
 }
 
-// TestFirstUse checks that the projection counts from the first day that cost quota, and from the first
-// of the month if that was in an earlier month.
+// TestFirstUse checks that the projection is based on the days since the first use of quota, or
+// since the first of the month if that use was in an earlier month.
 func TestFirstUse(t *testing.T) {
 	w := mustWorld(t, 50)
 	holder := w.mustHolder(t, "young@example.com", cola.TierPro)
@@ -162,11 +162,12 @@ func TestFirstUse(t *testing.T) {
 	w.clock.Store(time.Date(2026, 12, 20, 0, 0, 0, 0, time.UTC).UnixMicro())
 	holder = w.mustSignIn(t, holder.Account, "Chromium")
 	if r := w.mustReport(t, holder, registry.Last7Days); r.Since.String() != "2026-12-01" || r.Projected != (cola.Used{}) {
-		t.Errorf("next month: projected %+v from %s, want nothing from the 1st", r.Projected, r.Since)
+		t.Errorf("next month: projected %+v from %s, want no usage from the 1st", r.Projected, r.Since)
 	}
 }
 
-// TestUsageAfterDowngrade checks that only a smaller plan makes the usage exceed the limit.
+// TestUsageAfterDowngrade checks that usage above the limits of a smaller plan is reported, and
+// that further requests are rejected.
 func TestUsageAfterDowngrade(t *testing.T) {
 	w := mustWorld(t, 50)
 	holder := w.mustHolder(t, "smaller@example.com", cola.TierPro)

@@ -30,8 +30,8 @@ type Vocabulary struct {
 // ListVocabulary lists the values in the rows of a reference list by filter, sorted.
 type ListVocabulary map[string][]string
 
-// Vocabulary returns the filter values that occur in records. It is not metered: call it for an
-// admitted request only.
+// Vocabulary returns the filter values that occur in records. It is not metered: call it only for
+// an admitted request.
 func (s *Service) Vocabulary(context.Context) (Vocabulary, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return Vocabulary{}, err

@@ -43,9 +43,9 @@ func letters(n int) (all []string) {
 	return all
 }
 
-// edged returns the strings with a prefix and a suffix.
-func edged(before string, of []string, after string) []string {
-	out := slices.Clone(of)
+// surround adds a prefix and a suffix to each string.
+func surround(before string, words []string, after string) []string {
+	out := slices.Clone(words)
 	for i := range out {
 		out[i] = before + out[i] + after
 	}
@@ -53,8 +53,8 @@ func edged(before string, of []string, after string) []string {
 }
 
 // hyphenated returns the strings with hyphens in place of spaces.
-func hyphenated(of []string) []string {
-	out := slices.Clone(of)
+func hyphenated(words []string) []string {
+	out := slices.Clone(words)
 	for i := range out {
 		out[i] = strings.ReplaceAll(out[i], " ", "-")
 	}
@@ -130,17 +130,17 @@ func (a *samples) texts() []class {
 		{"text: three words, default window", search(func(s *cola.ColaSearch, i int) {
 			s.Text, s.From = a.pairs[i%len(a.pairs)]+" wine", a.today.AddDays(-365)
 		})},
-		{"text: phrase of common words", searchText(edged(`"`, a.pairs, `"`)...)},
-		{"text: plurals of common words", searchText(edged("", a.common, "s")...)},
+		{"text: phrase of common words", searchText(surround(`"`, a.pairs, `"`)...)},
+		{"text: plurals of common words", searchText(surround("", a.common, "s")...)},
 		{"text: hyphenated common words", searchText(hyphenated(a.pairs)...)},
 		{"text: long chain of hyphens", searchText(strings.Join(a.common[:20], "-"), "table-red-wine-"+a.common[0])},
-		{"text: space for an apostrophe", searchText(slices.Concat(edged("d ", a.common, ""), edged("", a.common, " s"))...)},
+		{"text: space for an apostrophe", searchText(slices.Concat(surround("d ", a.common, ""), surround("", a.common, " s"))...)},
 		{"text: misspelled word", func(v *View, i int) int { return len(v.NearestWord(a.common[i%len(a.common)] + "x")) }},
 		{"text: dense phrases", searchText(`"table red"`, `"red wine"`, `"table red wine"`, `"cabernet sauvignon"`, `"wine red"`,
 			`"straight bourbon"`, `"red w*"`, `"cabernet s*"`)},
-		{"text: 1-character prefix", searchText(edged("", letters(1), "*")...)},
-		{"text: 2-character prefix", searchText(edged("", letters(2), "*")...)},
-		{"text: 3-character prefix", searchText(edged("", letters(3), "*")...)},
+		{"text: 1-character prefix", searchText(surround("", letters(1), "*")...)},
+		{"text: 2-character prefix", searchText(surround("", letters(2), "*")...)},
+		{"text: 3-character prefix", searchText(surround("", letters(3), "*")...)},
 		{
 			"text: prefixes of common words, digits",
 			searchText("vine*", "brew*", "cabe*", "chat*", "1*", "2*", "19*", "20*", "201*", "2015*", "0500*", "15*"),
@@ -168,8 +168,8 @@ func (a *samples) brands() []class {
 		{"brand: random word", brand(a.g.words...)},
 		{"brand: with a space", brand(a.spaced...)},
 		{"brand: words with a space", brand(a.pairs...)},
-		{"brand: plurals", brand(edged("", a.pairs, "s")...)},
-		{"brand: plurals of one word", brand(edged("", a.common, "s")...)},
+		{"brand: plurals", brand(surround("", a.pairs, "s")...)},
+		{"brand: plurals of one word", brand(surround("", a.common, "s")...)},
 		{"brand: whole", search(func(s *cola.ColaSearch, i int) { s.BrandName = `"` + a.label(i).BrandName + `"` })},
 		{"brand: punctuation", brand("o'", "d'or", "st.", "a.b", "é", "&", "/")},
 	}
@@ -205,10 +205,14 @@ func (a *samples) filters() []class {
 			s.Status, s.Domestic = vocabulary.Statuses()[i%4], vocabulary.Imported
 		})},
 		{"main barcode", search(func(s *cola.ColaSearch, i int) { s.Barcode = a.code(i) })},
-		{"brand new in a week", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-7 - i%7) })},
-		{"brand new in a year", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-365 + i%30) })},
-		{"permittee new in a year", search(func(s *cola.ColaSearch, i int) { s.PermitteeFirstSeen = a.today.AddDays(-365 + i%30) })},
-		{"brand new in twenty years", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-7300 + i%30) })},
+		{"brand first seen in the last week", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-7 - i%7) })},
+		{"brand first seen in the last year", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-365 + i%30) })},
+		{"permittee first seen in the last year", search(func(s *cola.ColaSearch, i int) {
+			s.PermitteeFirstSeen = a.today.AddDays(-365 + i%30)
+		})},
+		{"brand first seen in the last twenty years", search(func(s *cola.ColaSearch, i int) {
+			s.BrandFirstSeen = a.today.AddDays(-7300 + i%30)
+		})},
 	}
 }
 
@@ -317,7 +321,7 @@ func countClasses(a *samples) (all []class) {
 		all = append(all, class{"counts: " + strings.Join(by, ", "), counts(1000, every, by...)})
 	}
 	return append(all,
-		class{"counts: brand of a common word", counts(30, func(q *cola.Query, i int) {
+		class{"counts: brand, a common word", counts(30, func(q *cola.Query, i int) {
 			q.Text = a.common[i%len(a.common)]
 		}, cola.ByBrand)},
 		class{"counts: brand, permit, default window", counts(1000, func(q *cola.Query, _ int) {
@@ -398,7 +402,7 @@ func suggestClasses(g *synthetic) []class {
 		{"suggest: brand, a common word", suggest(cola.SuggestBrand, common...)},
 		{"suggest: brand, two words", suggest(cola.SuggestBrand, ends...)},
 		{"suggest: brand, random word", suggest(cola.SuggestBrand, g.words...)},
-		{"suggest: brand, connector", suggest(cola.SuggestBrand, edged("", common, " a")...)},
+		{"suggest: brand, connector", suggest(cola.SuggestBrand, surround("", common, " a")...)},
 		{"suggest: company, 1 letter", suggest(cola.SuggestCompany, letters(1)...)},
 		{"suggest: company, a common word", suggest(cola.SuggestCompany, append(common, "llc", "inc", "company")...)},
 		{"suggest: company, random word", suggest(cola.SuggestCompany, g.words...)},
@@ -408,7 +412,7 @@ func suggestClasses(g *synthetic) []class {
 	}
 	for _, field := range []string{cola.SuggestCategory, cola.SuggestOrigin, cola.SuggestClass, cola.SuggestAppellation} {
 		first := suggest(field, letters(1)...)
-		all = append(all, class{"suggest: " + field + ", first of a view", func(v *View, i int) int {
+		all = append(all, class{"suggest: " + field + ", first in a view", func(v *View, i int) int {
 			v.suggestions = &suggestionCache{}
 			return first(v, i)
 		}}, class{"suggest: " + field, first})
@@ -444,7 +448,7 @@ func brandClasses(g *synthetic, a *samples) []class {
 		{"similar: product type", similarBrands(func(s *cola.BrandSearch, i int) {
 			s.Name, s.ProductTypes = a.common[i%len(a.common)], vocabulary.ProductTypes()[i%3:i%3+1]
 		})},
-		{"similar: labels of brands", search(func(s *cola.ColaSearch, i int) { s.SimilarTo = misspelled(i) })},
+		{"similar: labels for similar brands", search(func(s *cola.ColaSearch, i int) { s.SimilarTo = misspelled(i) })},
 		{"similar: lowest score, page 10", similarBrands(func(s *cola.BrandSearch, i int) {
 			s.Name, s.MinScore, s.Page, s.PerPage = misspelled(i), 1, 10, 100
 		})},

@@ -185,7 +185,7 @@ func BenchmarkBrands(b *testing.B) {
 	pairs := brandPairs(b)
 	plantPairs(b, x.index, pairs)
 	found, scored, failures := checkPairs(x.index.View(), pairs)
-	fmt.Fprintf(os.Stderr, "words of brands: %d MiB; %d similar pairs in the first 20 rows, %d dissimilar ones found; failures: %q\n",
+	fmt.Fprintf(os.Stderr, "brand words: %d MiB; %d similar pairs in the first 20 rows, %d dissimilar ones found; failures: %q\n",
 		size/mib, found, scored, failures)
 }
 

@@ -15,9 +15,9 @@ import (
 
 // The required quality of the search for similar brands.
 const (
-	minFound       = 57 // similar pairs, out of 60, whose brand is among the first 20 rows
-	maxDissimilar  = 3  // dissimilar pairs, out of 60, that score at least cola.DefaultMinScore
-	pairsOfVerdict = 60
+	minFound        = 57 // similar pairs, out of 60, whose brand is among the first 20 rows
+	maxDissimilar   = 3  // dissimilar pairs, out of 60, that score at least cola.DefaultMinScore
+	pairsPerVerdict = 60
 )
 
 // brandPair is a name to search for, a brand, and whether the two are confusingly similar.
@@ -85,8 +85,8 @@ func TestBrandQuality(t *testing.T) {
 		}
 		cases.Check(t, p.name+" | "+p.brand, score)
 	}
-	if verdicts[verdictSimilar] != pairsOfVerdict || verdicts[verdictDissimilar] != pairsOfVerdict {
-		t.Errorf("%v pairs, want %d similar and %[2]d dissimilar ones", verdicts, pairsOfVerdict)
+	if verdicts[verdictSimilar] != pairsPerVerdict || verdicts[verdictDissimilar] != pairsPerVerdict {
+		t.Errorf("%v pairs, want %d similar and %[2]d dissimilar ones", verdicts, pairsPerVerdict)
 	}
 }
 

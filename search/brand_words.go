@@ -260,11 +260,11 @@ func (x *brandWords) relateWord(q *similar.Query, i int, r *relatedWords) {
 	if !q.InCore(i) { // only similar to itself
 		return
 	}
-	x.keyLike.alike(&want.Form, similar.EditLimit, compareKey)
+	x.keyLike.candidates(&want.Form, similar.EditLimit, compareKey)
 	if want.Written.Text != want.Text {
-		x.keyLike.alike(&want.Written, similar.EditLimit, compareKey)
+		x.keyLike.candidates(&want.Written, similar.EditLimit, compareKey)
 	}
-	x.inflected.alike(&want.Written, similar.EditLimit, compare)
+	x.inflected.candidates(&want.Written, similar.EditLimit, compare)
 	if !q.MayBegin(i) {
 		return
 	}
@@ -311,7 +311,7 @@ func (x *brandWords) withWords(q *similar.Query, related *relatedWords, sc *post
 // withJoined returns the names that may be similar to the query if words are written together.
 func (x *brandWords) withJoined(q *similar.Query, sc *postings.Scratch) []uint64 {
 	w := sc.Bitmap(x.len(), postings.AllBlocks(x.len()))
-	x.joined.alike(&q.Joined, similar.JoinedEditLimit, func(k uint32) {
+	x.joined.candidates(&q.Joined, similar.JoinedEditLimit, func(k uint32) {
 		if int(x.sizes[k]) != q.Size() {
 			postings.SetBit(w, k)
 		}

@@ -14,7 +14,7 @@ type BrandPage struct {
 	Rows    []cola.BrandMatch
 	Total   int            // similar brands on all pages; exact
 	Counts  map[string]int // similar brands by kind of similarity
-	HasMore bool           // whether brands follow this page
+	HasMore bool           // whether more brands follow this page
 }
 
 // Brands returns one page of the brands whose names are similar to a given name: highest score
@@ -50,7 +50,7 @@ func (v *View) Brands(s cola.BrandSearch) BrandPage {
 	return page
 }
 
-// similarity returns the name of a kind in responses.
+// similarity returns the name that responses use for a kind.
 func similarity(k similar.Kind) string { return cola.Similarities()[k] }
 
 // brandNames returns the ways to read a brand name: first its key, then other readings of elided

@@ -109,7 +109,7 @@ func TestElidedSpellings(t *testing.T) {
 		t.Helper()
 		rows := x.View().Brands(cola.BrandSearch{Name: "Arte", MinScore: 1, Page: 1, PerPage: 10}).Rows
 		if len(rows) != 1 || rows[0].Similarity != kind || rows[0].Colas != colas {
-			t.Errorf("rows %+v, want one of kind %s with %d labels", rows, kind, colas)
+			t.Errorf("rows %+v, want one %s match with %d labels", rows, kind, colas)
 		}
 	}
 	set(1, "D'ARTE")
@@ -213,13 +213,13 @@ func (r *registry) similarBrands(s cola.BrandSearch) BrandPage {
 		cola.BrandMatch
 	}
 	var rows []row
-	for key, of := range labels { // the best match of any spelling
+	for key, group := range labels { // the best match of any spelling
 		var m similar.Match
-		for _, l := range of {
+		for _, l := range group {
 			m = m.Or(compareNames(s.Name, l.Summary.BrandName, allowed))
 		}
 		if m.Score >= s.MinScore && m.Score > 0 {
-			match := r.brandMatch(of)
+			match := r.brandMatch(group)
 			match.Similarity, match.Score = cola.Similarities()[m.Kind], m.Score
 			rows = append(rows, row{key, match})
 			page.Counts[match.Similarity]++

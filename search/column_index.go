@@ -112,7 +112,7 @@ func (f *valueIndex) match(fold func(string) string, values []string, dst []post
 	return dst
 }
 
-// containsSorted reports whether all contains every number of part. Both are sorted.
+// containsSorted reports whether all contains every number in part. Both are sorted.
 func containsSorted(all, part []uint32) bool {
 	for _, p := range part {
 		i, ok := slices.BinarySearch(all, p)

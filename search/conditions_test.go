@@ -31,7 +31,7 @@ func TestEveryFilterExcludes(t *testing.T) {
 	if total(cola.Query{}) != 1 {
 		t.Fatal("search without filters does not find the label")
 	}
-	example := func(f *cola.Filter, of reflect.Type, index []int) string {
+	example := func(f *cola.Filter, typ reflect.Type, index []int) string {
 		switch {
 		case f.Kind == cola.MinFilter:
 			return "60"
@@ -40,7 +40,7 @@ func TestEveryFilterExcludes(t *testing.T) {
 		case f.Param == "approval_date_to":
 			return "2009-12-31"
 		}
-		return of.FieldByIndex(index).Tag.Get("example")
+		return typ.FieldByIndex(index).Tag.Get("example")
 	}
 	search, saved := params.New[cola.SearchParams]("a test"), params.New[cola.SavedSearchParams]("a test")
 	for f := range cola.Filters() {

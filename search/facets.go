@@ -41,8 +41,8 @@ type facetCounter struct {
 	byFacet map[string]*facetQuery
 }
 
-// facetQuery is a query that one or more facets are counted with: the search without conditions on
-// these facets.
+// facetQuery is the query used to count one or more facets: the search without its conditions on
+// those facets.
 type facetQuery struct {
 	query cola.Query
 	facetCounts
@@ -134,14 +134,14 @@ func (c *facetCounter) valuesOf(facet string, all []string, count func(string) i
 	return values
 }
 
-// fixedValues returns the facet of a fixed list of values.
+// fixedValues returns a facet whose values come from a fixed list.
 func (c *facetCounter) fixedValues(facet string, all []string, count func(string) int) cola.Facet {
 	values := c.valuesOf(facet, all, count)
 	slices.SortStableFunc(values, func(a, b cola.FacetValue) int { return b.Count - a.Count })
 	return cola.Facet{Name: facet, Values: values}
 }
 
-// years returns the facet of years.
+// years returns the year facet.
 func (c *facetCounter) years(counts map[int]int) cola.Facet {
 	f := cola.Facet{Name: cola.FacetYear}
 	if first := c.query.From; first != 0 {

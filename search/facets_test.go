@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// asOf is the current time of the random searches. It is chosen so that about half of the random
+// asOf is the current time for the random searches. It is chosen so that about half of the random
 // labels are in the default date window.
 var asOf = cola.NewDate(2025, 9, 1).Time()
 

@@ -48,7 +48,7 @@ type textField struct {
 	// can have it.
 	contains  func(q *cola.Query) string
 	fold      func(string) string // form in which parts are compared
-	unionCost int                 // full limit, as in unionLimit, above which the unions for contains are precomputed
+	unionCost int                 // full cost limit for unionLimit, above which unions for contains are precomputed
 }
 
 var textFields = [textColumns]textField{
@@ -130,7 +130,7 @@ func unlessEmpty(values []string) []string {
 
 // Columns of numbers. Dates are stored as numbers.
 const (
-	numEffective = iota // approval date or else its estimate
+	numEffective = iota // approval date, or its estimate if unknown
 	numApplied
 	numImages
 	numABV

@@ -4,7 +4,7 @@
 // # Views and updates
 //
 // An [Index] holds an immutable [View] behind an atomic pointer. Readers load the view and take no
-// lock. A writer collects changes in an [Update] and publishes them at once with Commit.
+// lock. A writer collects changes in an [Update] and publishes them atomically with Commit.
 //
 // # Segments
 //

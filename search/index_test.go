@@ -191,7 +191,7 @@ func (h *harness) checkSearch() {
 	}
 }
 
-// expected returns the labels that a search finds in its order.
+// expected returns the labels that a search finds, in the order of the search.
 func (h *harness) expected(s cola.ColaSearch, want []text.Phrase) []cola.ColaSummary {
 	expected := []cola.ColaSummary{}
 	for _, l := range h.registry.sorted(h.registry.search(&s.Query, want), s.Sort) {

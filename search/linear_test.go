@@ -13,9 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// registry is the reference implementation for the index: records in maps, filtered one by one. It
-// shares only the vocabulary, brand keys, completion matching and the similarity of two names with
-// the index.
+// registry is the reference implementation for the index: records in maps, filtered one by one. The
+// only code it shares with the index is the vocabulary, brand keys, completion matching and name
+// similarity.
 type registry struct {
 	labels     map[cola.TTBID]*cola.IndexRecord
 	permittees map[string]cola.Permittee
@@ -113,7 +113,7 @@ func (r *registry) searchAmong(q *cola.Query, want []text.Phrase, among func(col
 	return r.sorted(found, cola.SortNewest)
 }
 
-// effective returns the approval date, or else its estimate.
+// effective returns the approval date, or its estimate if unknown.
 func effective(s *cola.ColaSummary) cola.Date {
 	if s.ApprovalDate == 0 {
 		return s.ApprovalDateEstimate
@@ -400,7 +400,8 @@ func (r *registry) matches(q *cola.Query, l *cola.IndexRecord, aliases map[strin
 		anyOf(q.Containers, strings.ToLower(l.ContainerType))
 }
 
-// categoryOf returns the category path of a label: the stored path, or else the path of its class.
+// categoryOf returns the category path of a label: the stored path or, if none, the path of its
+// class.
 func categoryOf(l *cola.IndexRecord) string {
 	if l.CategoryPath == "" {
 		return vocabulary.CategoryOfClass(l.ClassID, string(l.Summary.ClassName))
@@ -426,7 +427,7 @@ func placeOf(l *cola.IndexRecord) string {
 
 var quotedPattern = regexp.MustCompile(`^"(.*)"$`)
 
-// hasBrand reports whether a brand is the wanted one, if want is in quotes, or else contains want.
+// hasBrand reports whether a brand contains want or, if want is in quotes, is that brand.
 func (r *registry) hasBrand(want, have string) bool {
 	if quoted := quotedPattern.FindStringSubmatch(want); quoted != nil {
 		return plain(quoted[1]) != "" && text.BrandKey(quoted[1]) == text.BrandKey(have)
@@ -444,7 +445,7 @@ func (r *registry) hasNamePart(part, name string) bool {
 	if strings.Contains(have.spaced, want.spaced) && want.spaced != "" {
 		return true
 	}
-	for _, words := range [][]keyedWord{want.sequences[0], want.sequences[2], want.sequences[3]} { // not with single initials
+	for _, words := range [][]keyedWord{want.sequences[0], want.sequences[2], want.sequences[3]} { // skip split initials
 		if len(words) > 0 && have.contains(len(words), func(w keyedWord, i int) bool { return w.key == words[i].key }) {
 			return true
 		}

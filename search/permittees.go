@@ -287,8 +287,8 @@ func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 }
 
 // Permittee returns a permittee by permit number, in any letter case, as of the given day. It
-// includes the first labels in result order; recent is their maximum number. ok is false if there
-// is no such permittee.
+// includes up to recent labels, the first in result order. ok is false if there is no such
+// permittee.
 func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.PermitteeDetail, ok bool) {
 	number = vocabulary.NormalizePermit(number)
 	i, ok := v.permittees.find(number)

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// query is a search's query, with everything resolved that is the same for all segments.
+// query is a search's query with the parts that are the same for all segments already resolved.
 type query struct {
 	cola.Query
 	view *View
@@ -28,8 +28,8 @@ type query struct {
 }
 
 // resolveQuery resolves a query. ok is false if it matches no label because a non-empty part of it
-// folds to the empty string or its non-empty text has no words. If the text is a barcode that some
-// label has, the query is by barcode; see asText.
+// folds to the empty string or its non-empty text has no words. If the text is the barcode of some
+// label, the query is by barcode; see asText.
 func (v *View) resolveQuery(q *cola.Query) (r *query, ok bool) {
 	r = &query{Query: *q, view: v}
 	for i := range textFields {
@@ -74,8 +74,8 @@ func (q *query) asText() *query {
 	return &text
 }
 
-// lookup returns for each segment the live documents whose ID, or else whose barcode, is the text;
-// nil if there are none.
+// lookup returns each segment's live document with the text as its ID or, if no segment has one, the
+// live documents with the text as a barcode. It returns nil if neither exists.
 func (v *View) lookup(text string) (found [][]uint32, barcode bool) {
 	found = make([][]uint32, len(v.segments))
 	if id, ok := cola.ParseTTBID(text); ok {
@@ -91,7 +91,7 @@ func (v *View) lookup(text string) (found [][]uint32, barcode bool) {
 }
 
 // findBarcode sets found to the live documents with the given barcode in each segment, and returns
-// their number.
+// how many there are.
 func (v *View) findBarcode(value string, found [][]uint32) (total int) {
 	for i := range v.segments {
 		seg := &v.segments[i]
@@ -225,7 +225,7 @@ func (p *plan) addPrefix(prefix string) {
 	p.addBitmap(w, n)
 }
 
-// addFields adds the conditions in the tables of fields.
+// addFields adds the conditions from the field tables.
 func (p *plan) addFields(q *query, _ int) {
 	for i := range textFields {
 		f := &textFields[i]

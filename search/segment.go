@@ -39,9 +39,9 @@ type segment struct {
 	permitsSeen  atomic.Pointer[segmentFirstSeen]
 }
 
-// The maximum estimated time, in nanoseconds, that a search of fullCostLabels labels or more spends
-// computing the union of the lists of one condition. The limit is lower for fewer labels. Costlier
-// unions are precomputed.
+// The maximum estimated time, in nanoseconds, that a search over at least fullCostLabels labels
+// spends computing the union of the lists of one condition. The limit is lower for fewer labels.
+// Costlier unions are precomputed.
 const (
 	maxUnionCost       = 200_000
 	maxPermitUnionCost = 400_000 // saved searches use parts of permit numbers with short date windows

@@ -171,7 +171,7 @@ func (c *groupCounter) groups() []cola.LabelGroup {
 	return rows
 }
 
-// companyName returns the name of the permittee of a group by permit.
+// companyName returns the company name of a permit group's permittee.
 func (v *View) companyName(group uint32) cola.Text {
 	if group == 0 {
 		return ""

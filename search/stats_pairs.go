@@ -12,7 +12,7 @@ import (
 // countLimits limits the memory, time and result size of a count by two dimensions.
 type countLimits struct {
 	cells  int // pairs of groups that are counted in a table
-	sorted int // labels that are sorted at a time, unless they are in one group
+	sorted int // labels to sort in the first pass, unless one group has more; later passes sort more
 	ranked int // labels of the groups whose pairs are ranked, if there are too many to rank all
 	groups int // pairs to return if one dimension is an axis
 }

@@ -57,7 +57,7 @@ func TestCountManyGroups(t *testing.T) {
 	check()
 }
 
-// TestCountBrandsOfSegments checks the brands of two segments that are equal when concatenated.
+// TestCountBrandsOfSegments checks two segments whose brands are equal when concatenated.
 func TestCountBrandsOfSegments(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

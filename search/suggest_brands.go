@@ -35,7 +35,7 @@ func (v *View) suggestBrands(c *completion, limit int) []cola.Suggestion {
 //
 // Each segment stores the number of a brand's labels, including those with tombstones. The sum over
 // all segments is an upper bound, so brands are counted in descending order of that sum, until the
-// next one cannot rank among the first.
+// next one cannot rank among the top.
 func (v *View) topBrands(c *completion, match, limit int) *ranking[namedValue] {
 	candidates := v.brandCandidates(c, match)
 	next := newBrandHeap(candidates)

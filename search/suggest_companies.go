@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// suggestCompanies returns the permittees whose company or operating name completes a text, each by
-// the name that matches better.
+// suggestCompanies returns the permittees whose company or operating name completes a text, each
+// under the name that matches better.
 func (v *View) suggestCompanies(c *completion, limit int) []cola.Suggestion {
 	if c.isEmpty() {
 		return suggestions()
@@ -28,7 +28,8 @@ func (v *View) topCompanies(c *completion, match, limit int) *ranking[namedValue
 		labels := int(ps.stats[i].labels)
 		return labels > 0 && (len(top.first) < limit || labels >= top.first[limit-1].Count)
 	}
-	// add adds a permittee by one of its names. If both match, it is added by its company name only.
+	// add adds a permittee under one of its names. If both match, it is added only under its company
+	// name.
 	add := func(i uint32, company, operating string, byCompany bool) {
 		p := ps.records[i]
 		ofCompany, ofOperating := c.match(company, string(p.CompanyName)), c.match(operating, string(p.OperatingName))

@@ -102,7 +102,7 @@ const unmatched = 2
 // unmatched.
 func rank(value string, c *completion) int { return c.match(text.BrandKey(value), value) }
 
-// companies returns every permittee by the name that matches the key best.
+// companies returns every permittee under the name that matches the key best.
 func (r *registry) companies(key *completion) (all []cola.Suggestion) {
 	labels := map[string]int{}
 	for _, l := range r.labels {
@@ -252,8 +252,8 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
-// TestSuggestCompanies checks that permittees are listed once per permit number, by the name that
-// matches, and only if they have labels.
+// TestSuggestCompanies checks that permittees are listed once per permit number, under the name
+// that matches, and only if they have labels.
 func TestSuggestCompanies(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

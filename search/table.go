@@ -153,8 +153,8 @@ func (t *table) idsWithPrefix(digits string) []uint32 {
 	return t.byID[t.idFrom(from):t.idFrom(to)]
 }
 
-// window returns the range [lo, hi) of documents with an effective date from one date to another,
-// both included. A zero date leaves that end open. If either date is set, undated documents are
+// window returns the range [lo, hi) of documents with an effective date between two dates,
+// inclusive. A zero date leaves that end open. If either date is set, undated documents are
 // excluded.
 func (t *table) window(from, to cola.Date) (lo, hi uint32) {
 	if from == 0 && to == 0 {

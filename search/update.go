@@ -71,7 +71,7 @@ func (u *Update) Abort() {
 	}
 }
 
-// Commit publishes all changes at once and ends the update. An error leaves the index unchanged.
+// Commit publishes all changes atomically and ends the update. An error leaves the index unchanged.
 func (u *Update) Commit(m Marks) error {
 	if u.index == nil {
 		return fmt.Errorf("search: update already ended")

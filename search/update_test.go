@@ -108,7 +108,7 @@ func TestClassCategories(t *testing.T) {
 		t.Errorf("categories = %s", got)
 	}
 	if !slices.Contains(x.View().Categories(), "Liquor > Whiskey > Bourbon > Straight Bourbon") {
-		t.Errorf("Categories = %v, want the categories of classes, too", x.View().Categories())
+		t.Errorf("Categories = %v, want class categories too", x.View().Categories())
 	}
 }
 

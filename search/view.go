@@ -121,7 +121,7 @@ func (v *View) Categories() []string {
 			path := vocabulary.ResolveCategory(c.At(value), v.aliases)
 			for ; path != ""; path = above(path) {
 				folded := vocabulary.FoldPath(path)
-				if _, met := paths[folded]; met {
+				if _, seen := paths[folded]; seen {
 					break
 				}
 				paths[folded] = path
@@ -137,15 +137,15 @@ func (v *View) Resolve(path string) string { return vocabulary.ResolveCategory(p
 // Origins returns the places of origin of labels as vocabulary.PlaceOf returns them, in upper case
 // and sorted. A place without live labels is listed until compaction removes it.
 func (v *View) Origins() []string {
-	met := map[string]bool{}
+	seen := map[string]bool{}
 	for i := range v.segments {
 		keys := &v.segments[i].values[colOrigin].keys
 		for n := range uint32(keys.Len()) {
-			met[keys.At(n)] = true
+			seen[keys.At(n)] = true
 		}
 	}
-	delete(met, "")
-	return slices.Sorted(maps.Keys(met))
+	delete(seen, "")
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // above returns the parent of a normalized path, or the empty string for a root.
@@ -156,14 +156,14 @@ func above(path string) string {
 
 // States returns the two-letter codes of the states of permittees, in alphabetical order.
 func (v *View) States() []string {
-	met := map[string]bool{}
+	seen := map[string]bool{}
 	for i := range v.permittees.stats {
 		if f := &v.permittees.stats[i]; f.known {
-			met[v.permittees.states[f.state]] = true
+			seen[v.permittees.states[f.state]] = true
 		}
 	}
-	delete(met, "")
-	return slices.Sorted(maps.Keys(met))
+	delete(seen, "")
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // UnknownWords returns the words of a query text that occur in no label, folded. It ignores

@@ -24,7 +24,7 @@ func (s *server) addCrawlerFiles() {
 	s.pages[sitemapPath] = newDocument("application/xml", []byte(s.sitemap(pages)))
 }
 
-// robots returns the rules for crawlers. They may visit the public pages and the files that these
+// robots returns the rules for crawlers. They may visit the public pages and the files those pages
 // load.
 func (s *server) robots() string {
 	rules := []string{"User-agent: *"}

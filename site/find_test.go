@@ -40,8 +40,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestQuestions checks what developers find first. Results in the first three suffice if several pages
-// answer a question.
+// TestQuestions checks what developers find first. A result in the top three suffices if several
+// pages answer a question.
 func TestQuestions(t *testing.T) {
 	s := newTestServer()
 	const first, top = 1, 3

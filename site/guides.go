@@ -35,7 +35,7 @@ func operatorGuideNames() []string {
 	return []string{"INSTALL", "CONFIGURATION", "DATA", "IMPORT", "OPERATIONS", "PLANS", "METERING", "OAUTH", "SECURITY"}
 }
 
-// operatorHeading is the heading of the last part of some guides, which is about running the service.
+// operatorHeading is the heading of the last section of some guides, about running the service.
 const operatorHeading = "On your own server"
 
 func readGuides(names []string) []guide {
@@ -103,7 +103,7 @@ func guideLinks(title string, names []string) menuGroup {
 	return group
 }
 
-// addGuides adds a page for each guide, and the start page of the documentation.
+// addGuides adds a page for each guide, and the documentation's home page.
 func (s *server) addGuides() {
 	s.add(page{
 		Title: "Documentation", Path: docsPath, Body: "docs", Data: s.opts.Reference.Sections, Wide: true,

@@ -14,7 +14,7 @@ import (
 )
 
 // escapeText escapes source code as the text of an element, where quotes need no escaping. Source
-// code has so many that escaped ones would be a tenth of a page.
+// code has so many that escaped quotes would make up a tenth of a page.
 var escapeText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\x00", "\uFFFD")
 
 // highlight returns source code with elements for its colored parts. Their tags are as short as
@@ -96,7 +96,7 @@ const (
 )
 
 var (
-	// shellURL finds a URL of a shell command with the quotes and brackets around it.
+	// shellURL finds a URL in a shell command, with the quotes and brackets around it.
 	shellURL = regexp.MustCompile(`["']?(?:https?://[^\s"'/?]+|\$API)[/?][^\s"']*["')]*`)
 	// urlPart finds a host, or a part of a URL before which a line may break.
 	urlPart = regexp.MustCompile(`^["']?(?:https?://)?[^/?&]+|[/?&]+[^/?&]*`)
@@ -113,8 +113,8 @@ func urlBounds(source string) (bounds []bound) {
 	return bounds
 }
 
-// tokenClass returns the class of a token in the style sheet (comment, string, value, word, name), or
-// "" for the color of the text.
+// tokenClass returns the class of a token in the style sheet (comment, string, value, word, name),
+// or "" for the default text color.
 func tokenClass(token chroma.Token) string {
 	switch t := token.Type; {
 	case strings.TrimSpace(token.Value) == "":

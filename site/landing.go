@@ -46,8 +46,9 @@ func newLanding(now cola.Clock) landing {
 	return landing{limit: ratelimit.New[netip.Prefix](sampleBurst, sampleInterval, maxLimitedClients, now)}
 }
 
-// landingPage is the data of the landing page. Samples are nil while the service isn't ready. Without
-// labels, the page has no numbers, and the documentation's example instead of sample calls.
+// landingPage is the data of the landing page. Samples are nil while the service isn't ready.
+// Without labels, the page shows no numbers, and the documentation's example instead of sample
+// calls.
 type landingPage struct {
 	*registry.Samples
 	Local   bool // whether the server can only be reached from its own machine
@@ -128,7 +129,7 @@ func (s *server) serveLanding(w http.ResponseWriter, r *http.Request) {
 	s.serveDocument(w, r, page, "private, no-cache")
 }
 
-// currentLanding returns the landing page and the sample calls, which are missing if there are no
+// currentLanding returns the landing page and the sample calls, which are nil if there are no
 // samples.
 func (s *server) currentLanding(ctx context.Context) (*document, []httpapi.SampleCall) {
 	samples := s.currentSamples(ctx)

@@ -135,13 +135,13 @@ func TestLandingQueries(t *testing.T) {
 	}
 }
 
-// TestLandingWithoutLabels checks that only a server that is reached from its own machine links the
-// import guide while it has no labels.
+// TestLandingWithoutLabels checks that, while it has no labels, only a server on the reader's own
+// machine links to the import guide.
 func TestLandingWithoutLabels(t *testing.T) {
 	for publicURL, link := range map[string]bool{"http://127.0.0.1:8080": true, "https://labels.example": false} {
 		page := get(New(Options{PublicURL: publicURL, Service: samples{m: &registry.Samples{}}}).Landing, "/", "192.0.2.1").Body.String()
 		if strings.Contains(page, `href="/docs/import"`) != link {
-			t.Errorf("%s: page links the import guide: %t, want %t", publicURL, !link, link)
+			t.Errorf("%s: page links to the import guide: %t, want %t", publicURL, !link, link)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestLandingBrand(t *testing.T) {
 	}
 }
 
-// TestLandingNumbers checks the shares and the oldest year, without labels, too.
+// TestLandingNumbers checks the shares and the oldest year, with and without labels.
 func TestLandingNumbers(t *testing.T) {
 	var p, empty landingPage
 	p.addNumbers(&cola.Coverage{
@@ -226,8 +226,8 @@ func TestLandingSignUp(t *testing.T) {
 	}
 }
 
-// TestLandingPlans checks where the buttons of the plans lead: to a new account, if that is how to get
-// the plan, or else to the operator.
+// TestLandingPlans checks where the buttons of the plans lead: to a new account if that is how to
+// get the plan, and otherwise to the operator.
 func TestLandingPlans(t *testing.T) {
 	button := regexp.MustCompile(`<a class="button[^"]*" href="([^"]+)">[^<]+<span class="unseen"> for (\w+)</span>`)
 	const create, choose, write = "/sign-in", "/sign-in?return=%2Fplans", "mailto:ops@example.com"
@@ -299,8 +299,8 @@ func TestLandingLinks(t *testing.T) {
 	}
 }
 
-// TestSampleLimit checks that samples are limited by client network, and that unknown ones don't
-// exist.
+// TestSampleLimit checks that samples are limited by client network, and that unknown samples
+// return 404.
 func TestSampleLimit(t *testing.T) {
 	full, err := registrytest.New(t).Samples(t.Context())
 	if err != nil {

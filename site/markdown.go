@@ -32,7 +32,7 @@ var markdown = goldmark.New(
 
 // rendered is a Markdown file as HTML.
 type rendered struct {
-	title    string // of the first heading
+	title    string // text of the first-level heading
 	summary  string // the first paragraph, as plain text
 	html     string
 	headings []heading
@@ -171,7 +171,8 @@ func plainText(n ast.Node, source []byte) string {
 	return strings.Join(lines, "\n")
 }
 
-// removeDiagrams removes Mermaid diagrams. Drawing them needs a large script, and the text says the same.
+// removeDiagrams removes Mermaid diagrams. Drawing them would take a large script, and the text has
+// the same information.
 func removeDiagrams(doc ast.Node, source []byte) {
 	for n := doc.FirstChild(); n != nil; {
 		next := n.NextSibling()
@@ -199,8 +200,8 @@ func sampleLanguage(n ast.Node, source []byte) string {
 	return map[string]string{"sh": "curl", "python": "Python", "js": "JavaScript", "go": "Go"}[string(block.Language(source))]
 }
 
-// introduces reports whether a node is a paragraph that only names a language, as above each sample of
-// several: "Go:" or "JavaScript (Node.js):".
+// introduces reports whether a node is a paragraph that only names a language, like those above
+// each sample in a series: "Go:" or "JavaScript (Node.js):".
 func introduces(n ast.Node, language string, source []byte) bool {
 	if n == nil || n.Kind() != ast.KindParagraph {
 		return false
@@ -244,7 +245,7 @@ func groupSamples(doc ast.Node, source []byte) {
 }
 
 // rewriteLinks points links between Markdown files to their pages, and removes links to files that
-// are not served. A file name as a link's text becomes the page's title.
+// are not served. If a link's text is a file name, it becomes the page's title.
 func (s *server) rewriteLinks(file string, doc ast.Node, source []byte) {
 	var unserved []*ast.Link
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -126,10 +126,10 @@ func (s *server) indexOperations(area, path string, sections []httpapi.Section) 
 	}
 }
 
-// refreshExamples renders the pages with example calls again if the samples have changed: with calls
-// for their record, and with this registry's responses. While another request does so, it returns
-// immediately. It reports whether the pages have such examples, of these samples or earlier ones;
-// without them, they show placeholders.
+// refreshExamples renders the pages with example calls again if the samples have changed. The calls
+// then use the samples' record and show this registry's responses. If another request is already
+// doing so, refreshExamples returns immediately. It reports whether the pages have such examples,
+// from these samples or earlier ones; otherwise, they show placeholders.
 func (s *server) refreshExamples(ctx context.Context) bool {
 	samples := s.currentSamples(ctx)
 	if samples == nil || samples.Record.TTBID == 0 || !s.refresh.TryLock() {
@@ -147,7 +147,7 @@ func (s *server) refreshExamples(ctx context.Context) bool {
 			records[name] = value
 		}
 	}
-	ctx = context.WithoutCancel(ctx) // other readers get these pages, too
+	ctx = context.WithoutCancel(ctx) // other readers get these pages too
 	s.addSections(referencePath, s.answered(ctx, s.opts.Reference.WithRecords(records).Sections))
 	s.addSections(toolsPath, s.toolSections(ctx, records))
 	s.examples = samples
@@ -192,7 +192,7 @@ func isEmptyAnswer(answer string) bool {
 	return json.Unmarshal([]byte(answer), &body) == nil && string(body.Data) == "[]"
 }
 
-// operationText returns the text of an operation that the search finds.
+// operationText returns the searchable text of an operation.
 func operationText(op *httpapi.Operation) string {
 	description := strings.NewReplacer("`", "", "**", "").Replace(op.Description)
 	return op.Method + " " + op.Path + "\n" + description + "\n" + fieldsText(op.Parameters) + fieldsText(op.Body)
@@ -260,13 +260,14 @@ type errorGroup struct {
 	Causes []errorCause
 }
 
-// errorCause is an error with the operations that return it, unless these are most of them.
+// errorCause is an error with the operations that return it, or with none if most operations do.
 type errorCause struct {
-	ID, Code, Description string // Code may be several, separated by commas
+	ID, Code, Description string // Code may list several, separated by commas
 	Operations            []menuLink
 }
 
-// errorGroups groups the errors by status. operations are those that return an error, by its ID.
+// errorGroups groups the errors by status. operations lists those that return each error, by its
+// ID.
 func errorGroups(ref *httpapi.Reference, operations map[string][]menuLink) (groups []errorGroup) {
 	for _, e := range ref.Errors {
 		i := slices.IndexFunc(groups, func(g errorGroup) bool { return g.Status == e.Status })
@@ -285,8 +286,8 @@ func errorGroups(ref *httpapi.Reference, operations map[string][]menuLink) (grou
 	return groups
 }
 
-// errorOperations returns the operations that return an error, by its ID. It leaves out errors that
-// most operations return: only the overview describes those.
+// errorOperations returns the operations that return each error, by its ID. It leaves out errors
+// that most operations return: only the overview describes those.
 func errorOperations(ref *httpapi.Reference) map[string][]menuLink {
 	const maxOperations = 12
 	operations := map[string][]menuLink{}
@@ -338,19 +339,21 @@ func (s *server) templateFuncs() template.FuncMap {
 	}
 }
 
-// fieldGroup is a part of the parameters of an operation, or all of them if it has no title.
+// fieldGroup is a group of an operation's parameters. Those before the first filter, or in a short
+// list, have no title.
 type fieldGroup struct {
 	Title  string
 	Anchor string // prefix of the IDs of fields; empty if they have none
 	Fields []httpapi.Field
-	Open   bool // whether the page shows it unfolded
+	Open   bool // whether the page shows it expanded
 }
 
-// maxUngrouped is the number of parameters up to which a page shows all of them in one list.
+// maxUngrouped is the maximum number of parameters that a page shows in one list.
 const maxUngrouped = 12
 
-// grouped groups long lists of parameters by the sections of filters, in order of appearance. Fields
-// before the first filter come first, and those after it last. The page folds all groups but the first.
+// grouped groups long lists of parameters by the sections of filters, in order of appearance.
+// Fields before the first filter come first, and those after it last. The page collapses all groups
+// but the first.
 func grouped(anchor string, fields []httpapi.Field) []fieldGroup {
 	groups := []fieldGroup{{Anchor: anchor}}
 	if len(fields) <= maxUngrouped {

@@ -105,8 +105,8 @@ type server struct {
 type Site struct {
 	http.Handler
 	Landing  http.Handler                // the page at / for signed-out visitors
-	NotFound http.Handler                // the page at unknown addresses for them
-	Frame    func(web.PublicPage) []byte // renders a page of the dashboard for them
+	NotFound http.Handler                // the 404 page for signed-out visitors
+	Frame    func(web.PublicPage) []byte // renders a page of the dashboard for signed-out visitors
 }
 
 // New returns the site. It panics if a page can't be rendered; any test that calls it catches this.
@@ -222,9 +222,9 @@ const bare = "bare"
 type page struct {
 	Title, Description string
 	Path               string
-	Redirect           string // URL to go to at once; may be empty
+	Redirect           string // URL to redirect to immediately; may be empty
 	Menu               []menuGroup
-	Layout             string // template: "layout" (default) has the menu of the documentation, "bare" hasn't
+	Layout             string // template: "layout" (default) has the menu of the documentation, "bare" doesn't
 	Body               string // template of the content
 	Data               any
 	Query              string // of the search
@@ -232,7 +232,7 @@ type page struct {
 	Wide               bool // whether a column for samples replaces the table of contents, which moves to the menu
 }
 
-// heading is an entry of the table of contents beside a page.
+// heading is an entry in a page's table of contents.
 type heading struct {
 	ID, Text string
 	Level    int
@@ -308,7 +308,7 @@ func (s *server) write(w http.ResponseWriter, status int, p page) {
 	web.Write(w, status, htmlType, content)
 }
 
-// notFound shows an error page. A page's path with a slash at the end redirects to the page.
+// notFound shows an error page. A page's path with a trailing slash redirects to the page.
 func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
 	if path, ok := strings.CutSuffix(r.URL.Path, "/"); ok && (s.page(path).etag != "" || path == findPath) {
 		to := url.URL{Path: path, RawQuery: r.URL.RawQuery}

@@ -385,7 +385,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTry checks that all operations that only read can be tried on the page.
+// TestTry checks that all read-only operations can be tried on the page.
 func TestTry(t *testing.T) {
 	s := newTestServer()
 	pages, tried := mustParseAll(t, s), 0
@@ -412,8 +412,8 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestExampleRecords checks that example calls use records of the registry: those of the samples, also
-// after these change, and placeholders without samples or for values that the record lacks.
+// TestExampleRecords checks that example calls use the samples' record, even after the samples
+// change. Without samples, or for values that the record lacks, they use placeholders.
 func TestExampleRecords(t *testing.T) {
 	m := &registry.Samples{}
 	service := &samples{m: m}
@@ -450,8 +450,8 @@ func TestExampleRecords(t *testing.T) {
 	check(labels, "lookUpBarcode", "/api/v1/barcode/036000291452", 1)
 }
 
-// TestAnswers checks which responses the pages show: those of the registry to example calls that read
-// public records, and those of the documentation, with its call, after an error and for an empty list.
+// TestAnswers checks which responses the pages show: the registry's for example calls that read
+// public records, and the documented call and response after an error or for an empty list.
 func TestAnswers(t *testing.T) {
 	m := &registry.Samples{}
 	m.Record.TTBID, m.Record.PermitNumber = 26266001000016, "BWN-OR-16677"
@@ -500,8 +500,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestFirstExamples checks that browsers and proxies don't cache placeholders that readers get while the
-// first examples are computed, or without records.
+// TestFirstExamples checks that browsers and proxies don't cache the placeholders that pages show
+// while the first examples are computed, or while there are no records.
 func TestFirstExamples(t *testing.T) {
 	m := &registry.Samples{}
 	service := &samples{m: m}
@@ -575,7 +575,7 @@ func TestHighlight(t *testing.T) {
 	}
 }
 
-// TestTrailingSlash checks that a path with a slash at the end redirects to the page, with its query.
+// TestTrailingSlash checks that a path with a trailing slash redirects to the page, with its query.
 func TestTrailingSlash(t *testing.T) {
 	h := newTestServer().routes()
 	for target, want := range map[string]string{
@@ -587,7 +587,7 @@ func TestTrailingSlash(t *testing.T) {
 	}
 }
 
-// TestResponses checks status and headers of pages, files and errors.
+// TestResponses checks the status and headers of pages, files and errors.
 func TestResponses(t *testing.T) {
 	s := newTestServer()
 	h := s.routes()
@@ -670,8 +670,8 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// TestGrouped checks that long lists of parameters are grouped without losing one, and that short ones
-// are not.
+// TestGrouped checks that long lists of parameters are grouped without losing any, and that short
+// ones are not.
 func TestGrouped(t *testing.T) {
 	titles := map[string][]string{}
 	for _, section := range newAPI().Reference.Sections {
@@ -729,8 +729,8 @@ func TestOperator(t *testing.T) {
 	}
 }
 
-// TestSourceLink checks that every page and the installation guide link the source code, if the operator
-// set its URL.
+// TestSourceLink checks that every page and the installation guide link to the source code if the
+// operator set its URL.
 func TestSourceLink(t *testing.T) {
 	const source = "https://example.com/source?a=b&c"
 	for _, url := range []string{source, ""} {

@@ -65,8 +65,8 @@ func (s *server) addTools() {
 	s.indexOperations(areaTools, toolsPath, sections)
 }
 
-// toolSections describes the tools like the operations of the REST API, with example calls for
-// records by argument.
+// toolSections describes the tools like the operations of the REST API. records has the values for
+// the arguments of example calls.
 func (s *server) toolSections(ctx context.Context, records map[string]string) (sections []httpapi.Section) {
 	for _, group := range mcp.ToolSections() {
 		section := httpapi.Section{Name: group.Name, Anchor: group.Anchor, Description: group.Description}
@@ -129,7 +129,7 @@ func (s *server) answerTool(ctx context.Context, op *httpapi.Operation, example 
 // identifiers are names of tools, arguments and fields in descriptions, which are plain text.
 var identifiers = regexp.MustCompile(`\b[a-z]+(?:[_.][a-z]+)*_[a-z]+(?:[_.][a-z]+)*\b`)
 
-// toolErrors returns the errors of an operation without those of HTTP bodies and media types.
+// toolErrors returns the errors of an operation except those about HTTP bodies and media types.
 func toolErrors(all []httpapi.ErrorDoc) (errors []httpapi.ErrorDoc) {
 	for _, e := range all {
 		switch e.Status {
@@ -175,7 +175,7 @@ func toolResponse(name string) string {
 	_, rest, _ = strings.Cut(rest, "\nResponse:\n\n```json\n")
 	response, _, ok := strings.Cut(rest, "\n```")
 	if !ok {
-		panic("site: no response of " + name + " in " + toolsFile)
+		panic("site: no response for " + name + " in " + toolsFile)
 	}
 	return response
 }

@@ -56,10 +56,10 @@ func ParseQuotaUse(text string) (u QuotaUse, err error) {
 func QuotaThresholds() []int { return []int{100, 80} }
 
 const (
-	// AccountEmailLifetime is how long sending an email is tried.
+	// AccountEmailLifetime is how long the server keeps trying to send an email.
 	AccountEmailLifetime = 3 * 24 * time.Hour
-	// AccountEmailRetention is how long email that is sent only once is stored. It is longer than a
-	// month.
+	// AccountEmailRetention is how long emails that are sent only once are stored. It is longer than
+	// a month.
 	AccountEmailRetention = 40 * 24 * time.Hour
 )
 
@@ -68,15 +68,15 @@ const (
 type AccountEmails interface {
 	// QueueQuotaEmails queues email to the accounts whose usage has reached a threshold of a monthly
 	// quota, and returns how many. It queues one email per account, month, tier, meter and threshold,
-	// and none for a threshold below one that was reached before on the tier. It skips suspended
-	// accounts, and those that turned it off.
+	// and none for a threshold below one already reached on that tier. It skips suspended accounts,
+	// and accounts that turned quota emails off.
 	QueueQuotaEmails(ctx context.Context) (queued int, err error)
 	// SetQuotaEmails turns an account's quota email on or off, or fails with ErrNotFound.
 	SetQuotaEmails(ctx context.Context, id cola.AccountID, on bool) error
 	// ClaimAccountEmails claims up to limit emails that are due, for the duration of hold. Unless it is
 	// settled by then, an email is due again, until its AccountEmailLifetime ends.
 	ClaimAccountEmails(ctx context.Context, limit int, hold time.Duration) ([]AccountEmail, error)
-	// SettleAccountEmail records that a claimed email was sent or given up if retry is zero, and
-	// otherwise makes it due again after that time.
+	// SettleAccountEmail records that a claimed email was sent or abandoned if retry is zero.
+	// Otherwise, it makes the email due again after retry.
 	SettleAccountEmail(ctx context.Context, e AccountEmail, retry time.Duration) error
 }

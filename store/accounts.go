@@ -34,7 +34,7 @@ const (
 )
 
 // DeletedEmail replaces the email address of a deleted account. Like an Identity.Name, it is not an
-// address. No issuer has such a URL, so it is also nobody's identity.
+// address. No issuer has such a URL, so no identity has this name.
 func DeletedEmail(id cola.AccountID) string { return fmt.Sprintf("deleted://account#%d", id) }
 
 // Suspended returns the reason for the suspension, for the account holder. It is empty if the
@@ -82,11 +82,11 @@ type Accounts interface {
 	SetActiveLimit(ctx context.Context, id cola.AccountID, limit int) error
 }
 
-// DeletionDelay is how long after the request the deletion of an account starts, and how long it can
-// be undone.
+// DeletionDelay is the time between a request to delete an account and the start of the deletion.
+// Until then, the request can be undone.
 const DeletionDelay = 7 * 24 * time.Hour
 
-// DeletionReminder is how long before the deletion of an account its holder is reminded by email.
+// DeletionReminder is how long before an account's deletion its holder gets a reminder by email.
 const DeletionReminder = 24 * time.Hour
 
 // AccountDeletion deletes accounts in these steps:
@@ -144,10 +144,10 @@ type Keys interface {
 	// processes.
 	CreateKey(ctx context.Context, key Key, hash KeyHash, maxKeys int) (Key, error)
 	// ReplaceKey creates a key that replaces one of the account's keys, in one transaction. The old
-	// key expires at the given time, unless it expires earlier anyway. The new key gets the old
-	// key's AccountID, Name and KeyAccess. ReplaceKey fails with ErrNotFound if the account has no such key,
-	// with ErrNotActive if that key is no longer valid, and with a LimitError if the account has
-	// maxKeys other valid keys, so that repeated replacements cannot exceed the limit.
+	// key expires at the given time, unless it already expires earlier. The new key gets the old
+	// key's AccountID, Name and KeyAccess. ReplaceKey fails with ErrNotFound if the account has no
+	// such key, with ErrNotActive if that key is no longer valid, and with a LimitError if the
+	// account has maxKeys other valid keys, so that repeated replacements cannot exceed the limit.
 	ReplaceKey(ctx context.Context, account cola.AccountID, id int64,
 		key Key, hash KeyHash, until time.Time, maxKeys int) (Key, error)
 	// ChangeKey changes the name and the access of one of the account's keys, starting with the next

@@ -22,7 +22,7 @@ type Copier interface {
 	// yield fails, Dump stops and returns its error.
 	Dump(ctx context.Context, yield func(*Item) error) error
 	// Fill writes items, in the order of Dump, into an empty store. They keep their IDs and times.
-	// Labels and permittees are written as they are, without merging, and no label arrives.
+	// Labels and permittees are written as is, without merging, and do not count as arrivals.
 	// Arrivals and marks of searches keep their revisions, and the store's next revision is above
 	// all of them, so every search sees exactly the arrivals after its mark. Fill fails with
 	// ErrExists if the store is not empty. On an error it writes nothing, or fails with

@@ -13,11 +13,11 @@ import (
 // run has matches or the destination wants empty runs. Database triggers do this. A delivery is due
 // immediately.
 //
-// Senders claim deliveries, try them, and record the attempts. If a process stops in between, its
+// Senders claim deliveries, try them, and record the attempts. If a process stops midway, its
 // claims expire and others take over. So a message may be sent twice, with the same ID, but is
 // never lost. Package sqlstore has a diagram of the states.
 type Deliveries interface {
-	// ClaimDeliveries claims deliveries of the given kinds that are due at the given time, longest
+	// ClaimDeliveries claims deliveries of the given kinds that are due at the given time, earliest
 	// due first. No other caller, in any process, gets them until hold has passed by the database's
 	// clock. It skips claimed deliveries, those of suspended accounts, those without a recipient
 	// address, and run and test messages to inactive destinations. If it returns fewer than limit,
@@ -64,14 +64,14 @@ type Deliveries interface {
 	// It fails with ErrNotFound, and with ErrNotActive if the destination is not active.
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
 	// ReplayUndelivered replays the failed and skipped deliveries of runs to a destination, oldest
-	// first, up to limit, and returns their number. It fails as Replay does.
+	// first, up to limit, and returns how many. It fails as Replay does.
 	ReplayUndelivered(ctx context.Context, account cola.AccountID,
 		destination string, due time.Time, limit int) (int, error)
 	// AddTest adds an EventTest message to a destination, due at the given time. It fails with
 	// ErrNotFound, and with ErrNotActive if the destination is not active or has no address.
 	AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (cola.Delivery, error)
 	// DeleteOldDeliveries deletes deliveries that were created before the given time, with their
-	// attempts, in small transactions. It returns their number.
+	// attempts, in small transactions. It returns how many it deleted.
 	DeleteOldDeliveries(ctx context.Context, before time.Time) (int, error)
 }
 

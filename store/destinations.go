@@ -28,8 +28,8 @@ type Destinations interface {
 	CreateDestination(ctx context.Context, d NewDestination) (Destination, error)
 	// Destination returns an account's destination, or ErrNotFound.
 	Destination(ctx context.Context, account cola.AccountID, uuid string) (Destination, error)
-	// DestinationByLink returns the destination, in any account, of a link in an email that an
-	// earlier version sent. hash is the SHA-256 of the link's token. It fails with ErrNotFound if
+	// DestinationByLink returns the destination, in any account, for a link in an email sent by an
+	// earlier version. hash is the SHA-256 of the link's token. It fails with ErrNotFound if
 	// no destination has that link.
 	DestinationByLink(ctx context.Context, hash []byte) (Destination, error)
 	// Destinations returns a page of an account's destinations, oldest first, and their total
@@ -178,7 +178,7 @@ type MatchedLabel struct {
 const ConfirmationRetention = 25 * time.Hour
 
 // ConfirmationRequest is a request to confirm a destination, subject to limits. The owner of an
-// email address gets an email, an endpoint a challenge.
+// email address gets an email; an endpoint gets a challenge.
 type ConfirmationRequest struct {
 	Due    time.Time // when the message is due
 	Limits ConfirmationLimits

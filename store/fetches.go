@@ -92,7 +92,7 @@ type FetchWindow struct {
 	Hold     int64      // identifies the claim
 }
 
-// ClassRange is a range of TTB's class/type codes, both ends included.
+// ClassRange is an inclusive range of TTB's class/type codes.
 type ClassRange struct{ From, To string }
 
 // Settled returns the time after which a day's labels no longer change: SettleDays after its end.
@@ -108,7 +108,7 @@ const SettleDays = 7
 type FetchLabel struct {
 	TTBID     cola.TTBID
 	Completed cola.Date // zero if unknown
-	Images    bool      // whether to fetch its images, too
+	Images    bool      // whether to fetch its images too
 	History   bool      // whether a history window listed it
 	Attempts  int       // failed attempts since it was queued
 	Hold      int64     // identifies the claim
@@ -118,7 +118,7 @@ type FetchLabel struct {
 type FetchStatus struct {
 	Windows    map[string]int // days by state
 	Labels     map[string]int // labels in the queue by state
-	WithImages int            // pending labels whose images are to be fetched, too
+	WithImages int            // pending labels whose images must be fetched too
 	ImagesDue  int            // labels with postponed images that are due
 	// FirstDay and LastDay are the first and the last complete day; zero if there is none.
 	FirstDay, LastDay cola.Date

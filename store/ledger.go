@@ -35,9 +35,9 @@ type Ledger interface {
 	// For a committed batch, Void reverts its entries in the month's counters, the day's rows, and
 	// the windows that still have its grants; entries must be those that were written. Units of
 	// pages that a later batch reloaded stay charged, because their rows were shown. They stay
-	// charged even if the later batch is voided too, so that its rows were not shown. Void waits for
-	// an open transaction of the batch. Voiding again has no effect. If an error wraps
-	// ErrUnavailable, the outcome is unknown; void the batch again.
+	// charged even if the later batch is voided too, in which case its rows were not shown. Void
+	// waits for an open transaction with the same ID. Voiding again has no effect. If an error
+	// wraps ErrUnavailable, the outcome is unknown; void the batch again.
 	Void(ctx context.Context, id BatchID, entries []Entry) error
 
 	// AccountUsage returns an account's state as a batch would see it, without a lock, or
@@ -47,8 +47,8 @@ type Ledger interface {
 	// DailyUsage returns an account's daily usage from first to last, by day, channel, credential
 	// and meter. The sum over the days of a month equals the month's counter.
 	DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]DayUsage, error)
-	// MonthlyUsage returns an account's monthly usage from first to last, by month, without months
-	// that have no usage.
+	// MonthlyUsage returns an account's monthly usage from first to last, by month, omitting months
+	// without usage.
 	MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]MonthUsage, error)
 }
 
@@ -105,12 +105,12 @@ type Grant struct {
 	Requests int
 }
 
-// Entry is the charge of a batch to one account.
+// Entry is a batch's charge to one account.
 type Entry struct {
 	Account  cola.AccountID
 	Requests int // granted; count toward the burst window
 	Units    []Units
-	Pages    []PagePayment // their units are included in Units, as list records of the session
+	Pages    []PagePayment // their units are included in Units, as list records charged to the session
 }
 
 // Units is the usage of one meter within an entry.
@@ -118,7 +118,7 @@ type Units struct {
 	Channel    cola.Channel
 	Credential cola.Credential
 	Meter      cola.Meter // MeterNone only counts requests
-	Units      int        // added to the month's counter of the meter, and to the day's row
+	Units      int        // added to the meter's counter for the month, and to the day's row
 	Requests   int        // added to the day's row
 }
 
@@ -145,7 +145,7 @@ func (e Entry) Check() error {
 	}
 	for _, p := range e.Pages {
 		if p.SignIn == 0 || p.Page == "" || p.Units < 0 || p.Units > e.listRecords(p.SignIn) {
-			return fmt.Errorf("invalid page of session %d with %d units", p.SignIn, p.Units)
+			return fmt.Errorf("invalid page for session %d with %d units", p.SignIn, p.Units)
 		}
 	}
 	return nil
@@ -211,7 +211,7 @@ func AddGrant(grants []Grant, g Grant) []Grant {
 // Allowance is a free operation with a limit per account and UTC day.
 //
 // Counts are exact, even across processes. Deleting a search or a run does not reduce them. Counts
-// of days before yesterday are deleted.
+// for days before yesterday are deleted.
 type Allowance string
 
 // The allowances.
@@ -221,12 +221,11 @@ const (
 	AllowPreviewLabels Allowance = "preview_labels" // counted by Allowances.NamePreviewLabels
 )
 
-// Allowances counts the labels that previews of saved searches name.
+// Allowances counts the labels that previews of saved searches show.
 type Allowances interface {
-	// NamePreviewLabels returns those of the given labels that a preview may show an account on a
-	// day, in the given order. These are labels that were already shown to the account that day,
-	// and new ones up to limit distinct labels. It records the new ones and does not write if there
-	// are none.
+	// NamePreviewLabels returns the given labels that a preview may show to an account on a day, in
+	// the given order: those already shown to the account that day, and new ones, up to limit
+	// distinct labels in total. It records the new ones and does not write if there are none.
 	NamePreviewLabels(ctx context.Context, account cola.AccountID,
 		day cola.Date, labels []cola.TTBID, limit int) ([]cola.TTBID, error)
 }

@@ -8,9 +8,9 @@ import (
 // ReferenceFetches records the downloads of reference data, one row for each source. Package
 // collect/reference names the sources.
 type ReferenceFetches interface {
-	// ClaimReferenceFetch records that a source is being fetched and returns its state. If minAge is
-	// positive, it fails with ErrNotFound if any process has fetched the source less than minAge
-	// ago, even without success, or has claimed it less than ReferenceFetchHold ago and isn't done.
+	// ClaimReferenceFetch records that a source is being fetched and returns its state. If minAge
+	// is positive, it fails with ErrNotFound if any process has fetched the source less than minAge
+	// ago, even unsuccessfully, or has claimed it less than ReferenceFetchHold ago and isn't done.
 	// Ages are by the database's clock.
 	ClaimReferenceFetch(ctx context.Context, source string, minAge time.Duration) (ReferenceFetch, error)
 	// SaveReferenceFetch records a successful fetch at the current time, and the source's content.
@@ -22,7 +22,7 @@ type ReferenceFetches interface {
 	ReferenceFetches(ctx context.Context) ([]ReferenceFetch, error)
 }
 
-// ReferenceFetchHold is the time after which another process may take over the source of a killed
+// ReferenceFetchHold is the time after which another process may take over a source from a killed
 // process.
 const ReferenceFetchHold = time.Hour
 

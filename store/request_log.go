@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// RequestBatch is the maximum number of requests, and of gaps, in a call of RecordRequests.
+// RequestBatch is the maximum number of requests, and of gaps, in one call to RecordRequests.
 const RequestBatch = 100
 
 // RecordedRequest is a request with its account and the time at which it is deleted.
@@ -38,8 +38,8 @@ type RequestFilter struct {
 	MinStatus, MaxStatus int
 	Channel              cola.Channel
 	Credential           cola.Credential // ID 0 stands for all credentials of the kind
-	// Text is part of the target or the input, as it is or escaped as in a query string, ignoring
-	// ASCII case. Or it is a whole request ID.
+	// Text is part of the target or the input, either verbatim or escaped as in a query string,
+	// ignoring ASCII case; or it is a whole request ID.
 	Text string
 	// Before and After select requests on one side of a position. At most one is set.
 	Before, After RequestCursor
@@ -61,8 +61,8 @@ type RequestLog interface {
 	// RequestGaps returns an account's total of the gaps of all hours that overlap the given time
 	// span.
 	RequestGaps(ctx context.Context, account cola.AccountID, from, to time.Time) (RequestGap, error)
-	// LimitRequestLog makes recorded requests expire at the given age or earlier, and gaps that long
-	// after the end of their hour. It then deletes the expired ones. It never extends the time for
-	// which they are kept.
+	// LimitRequestLog makes recorded requests expire at the given age or earlier, and gaps that
+	// long after the end of their hour. It then deletes the expired ones. It never makes them
+	// expire later.
 	LimitRequestLog(ctx context.Context, retention time.Duration) error
 }

@@ -38,7 +38,7 @@ type Arrival struct {
 //
 // An interrupted run is therefore repeated from the same mark, and a recorded one never is.
 type Runs interface {
-	// ClaimDue claims searches that are due at the given time, longest due first. No other caller,
+	// ClaimDue claims searches that are due at the given time, most overdue first. No other caller,
 	// in any process, gets them until hold has passed by the database's clock. It skips claimed
 	// searches and those that are paused because of their account. If it returns fewer than limit,
 	// no more are due. A search that this version of the program cannot read completely has a
@@ -49,8 +49,8 @@ type Runs interface {
 	HasDue(ctx context.Context, due time.Time) (bool, error)
 
 	// RecordRuns records runs of claimed searches and releases the searches. Each run is recorded
-	// atomically: the run, its new matches, how many labels messages may name, the new mark, and
-	// the next due time.
+	// atomically: the run, its new matches, the number of labels that messages may name, the new
+	// mark, and the next due time.
 	//
 	// A run is skipped entirely if its claim has ended, or if the revision of its new mark is not
 	// in the database's history (see HasRevision). A claim ends when the search's filters or
@@ -106,7 +106,8 @@ type Runs interface {
 	LatestMatches(ctx context.Context, account cola.AccountID, limit int) ([]MatchedRun, error)
 	// MatchesOf returns a page of the matches of an account's search, in one run or, if run is
 	// zero, in all runs, and their total number. Matches are ordered by run, latest first, then by
-	// ID. It fails with ErrNotFound if the account has no such search, or the search no such run.
+	// ID. It fails with ErrNotFound if the account has no such search, or if the search has no such
+	// run.
 	MatchesOf(ctx context.Context, account cola.AccountID, uuid string,
 		run int64, page Slice) ([]cola.SavedSearchMatch, int, error)
 	// Trace returns the state of a label in an account's search, from one consistent snapshot. It
@@ -177,5 +178,5 @@ type RunOutcome struct {
 	Recorded bool
 	Run      int64 // ID of the run
 	New      int   // matches that are new to the search
-	Late     int   // late ones among New
+	Late     int   // how many of New are late
 }

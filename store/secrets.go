@@ -55,8 +55,8 @@ func SecretKinds() []SecretKind {
 
 // SecretFinder checks many secrets in one query.
 type SecretFinder interface {
-	// KnownSecrets returns the names of a kind that have a row, in no particular order, even if the
-	// secret is no longer valid. Names that cannot be stored have no row.
+	// KnownSecrets returns those of the given names that have a row, in no particular order, even
+	// if the secret is no longer valid. Names that cannot be stored have no row.
 	KnownSecrets(ctx context.Context, kind SecretKind, names []string) ([]string, error)
 }
 

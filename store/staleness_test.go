@@ -15,7 +15,7 @@ func TestStaleSince(t *testing.T) {
 		4: 10, // Wednesday: until Monday
 		5: 11,
 		6: 12,
-		7: 12, // Saturday counts like Friday
+		7: 12, // Saturday counts as Friday
 		8: 12,
 		9: 13,
 	} {

@@ -20,15 +20,15 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrExists means that a record with the same key exists.
 	ErrExists = errors.New("already exists")
-	// ErrLimit means that a limit of the account or a daily limit is reached. It may come as a
-	// LimitError.
+	// ErrLimit means that an account limit or a daily limit has been reached. Some methods return it
+	// as a LimitError.
 	ErrLimit = errors.New("limit reached")
 	// ErrReused means that the idempotency key was used for a different request.
 	ErrReused = errors.New("idempotency key already used for another request")
 	// ErrNotActive means that the record is paused, disabled or not confirmed.
 	ErrNotActive = errors.New("not active")
-	// ErrConfirmationLimit means that there were too many recent confirmation requests. It comes as
-	// a ConfirmationLimitError.
+	// ErrConfirmationLimit means that there were too many recent confirmation requests. Methods
+	// return it as a ConfirmationLimitError.
 	ErrConfirmationLimit = errors.New("too many confirmation requests")
 	// ErrLastIdentity means that the identity is the only way to sign in to an account, which has no
 	// email address.
@@ -61,10 +61,10 @@ func (diskFullError) Error() string { return "the database's disk is full" }
 // Is makes the error an ErrUnavailable.
 func (diskFullError) Is(target error) bool { return target == ErrUnavailable }
 
-// LimitError is an ErrLimit with the limit.
+// LimitError is ErrLimit with the limit that was reached.
 type LimitError struct {
 	Limit int
-	All   bool // of saved searches: the limit counts all of them, not only those with an active schedule
+	All   bool // for saved searches: the limit counts all of them, not only those with an active schedule
 }
 
 // Error returns the limit.
@@ -132,7 +132,7 @@ type Mode uint8
 
 // The modes.
 const (
-	Commit  Mode = iota // write; labels with their first date arrive (see Arrivals)
+	Commit  Mode = iota // write; labels that get their first date arrive (see Arrivals)
 	DryRun              // return the outcomes without writing
 	History             // write, but no label arrives
 )
@@ -180,7 +180,7 @@ type Missing string
 
 // The kinds of missing data.
 const (
-	MissingDetail       Missing = "detail"        // no status; only TTB's detail pages have it
+	MissingDetail       Missing = "detail"        // no status; TTB's search export lacks it
 	MissingApprovalDate Missing = "approval-date" // no approval date
 	MissingImages       Missing = "images"        // no images, or an unknown number
 	MissingImageFiles   Missing = "image-files"   // an image has no URL

@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// StripeEventRetention is how long the IDs of processed events are kept. Stripe repeats an event for
-// up to three days.
+// StripeEventRetention is how long the IDs of processed events are kept. Stripe retries an event
+// for up to three days.
 const StripeEventRetention = 30 * 24 * time.Hour
 
 // Subscription is an account's Stripe customer with its subscription as last read from Stripe.
@@ -23,7 +23,7 @@ type Subscription struct {
 // SubscriptionState is the state of a subscription. It is zero if the customer never subscribed.
 type SubscriptionState struct {
 	ID     string // Stripe's ID
-	Status string // in Stripe's words, such as "active"
+	Status string // Stripe's term, such as "active"
 	Tier   cola.Tier
 	// Granted is the tier that the subscription gives the account: Tier, or free if the subscription
 	// has ended or is unpaid.
@@ -49,10 +49,10 @@ func (s SubscriptionState) Renews() bool { return s.Live() && s.EndsAt.IsZero() 
 // Subscriptions stores the Stripe customers of accounts.
 type Subscriptions interface {
 	// AddCustomer records an account's customer, and returns the account's record. If the account
-	// has a customer already, AddCustomer changes nothing. It fails with ErrNotFound if the account
+	// already has a customer, AddCustomer changes nothing. It fails with ErrNotFound if the account
 	// does not exist, and with ErrExists if another account has the customer.
 	AddCustomer(ctx context.Context, account cola.AccountID, customer string) (Subscription, error)
-	// RemoveCustomer removes a customer that was deleted at Stripe. If its subscription granted a
+	// RemoveCustomer removes a customer that was deleted in Stripe. If its subscription granted a
 	// tier, the account returns to the free tier. RemoveCustomer fails with ErrStale like
 	// SaveSubscription.
 	RemoveCustomer(ctx context.Context, s Subscription) error
@@ -67,7 +67,7 @@ type Subscriptions interface {
 	// unless the ID is empty. All this happens in one transaction.
 	//
 	// SaveSubscription fails with ErrStale if the record has been saved or removed since s was read.
-	// The caller must then read the record and the subscription again, in this order. So a state
+	// The caller must then read the record and the subscription again, in this order, so that a state
 	// never replaces one that was read from Stripe later.
 	SaveSubscription(ctx context.Context, s Subscription, event string) error
 	// EventProcessed reports whether SaveSubscription recorded an event.

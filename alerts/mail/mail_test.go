@@ -109,8 +109,8 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// TestServerUnavailable checks that failures to reach the server count as our fault, are logged once
-// per outage, and are not visible to account holders.
+// TestServerUnavailable checks that failures to reach the server count as our fault, are logged
+// once per outage, and are not visible to account holders.
 func TestServerUnavailable(t *testing.T) {
 	p := startServer(t, startTLS, "relay-user")
 	ours := alerts.Result{Fault: faultNotSent, OurFault: true}
@@ -253,7 +253,7 @@ func TestSiteName(t *testing.T) {
 	}
 	for _, name := range []string{"", "a\r\nBcc: b@example.com", "a\u202eb"} {
 		if _, err := New(Options{Server: "smtp://localhost", From: "a@example.com", PublicURL: "https://x", SiteName: name}); err == nil {
-			t.Errorf("site name %q is accepted", name)
+			t.Errorf("New accepted the site name %q", name)
 		}
 	}
 }

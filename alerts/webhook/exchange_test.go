@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestExchange checks that the message is recorded as signed, and that only some headers and the
-// start of the response are, without the destination's secrets.
+// TestExchange checks that the exchange records the signed body of the message, only some headers
+// and the start of the response, and none of the destination's secrets.
 func TestExchange(t *testing.T) {
 	r := newReceiver(t, true, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain\tx")

@@ -108,7 +108,7 @@ func (c *accountSetTier) Run(env *environment) error {
 	})
 }
 
-// openSubscription returns the subscription of an account that has not ended, or the zero value.
+// openSubscription returns an account's subscription if it has not ended, or else the zero value.
 func openSubscription(env *environment, st store.Subscriptions, id cola.AccountID) (store.Subscription, error) {
 	s, err := st.SubscriptionOf(env, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !s.Live() {
@@ -172,7 +172,7 @@ func (c *accountSetAlerts) Run(env *environment) error {
 	})
 }
 
-// accountChange are the flags of commands that change an account and print it.
+// accountChange holds the flags of commands that change an account and print it.
 type accountChange struct {
 	storeFlags
 	outputFlags

@@ -121,7 +121,7 @@ func TestTickKilled(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		const searches, labels = 2_500, 20
 		st := mustOpen(t, h)
-		// so that the next import is not an initial load
+		// Import a label first, so that the next import is not an initial load.
 		h.run(t, "import", "colas", mustWriteLabels(t, "EMU", 900, 1, cola.DateOf(time.Now())))
 		now := time.Now()
 		account := mustSaveMany(t, st, searches, now.Add(time.Minute))
@@ -133,11 +133,11 @@ func TestTickKilled(t *testing.T) {
 		if err := killed.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for looks := 0; ; looks++ {
+		for polls := 0; ; polls++ {
 			if runs, _ := runsOf(t, st, account, 0); runs > 0 {
 				break
 			}
-			if looks > 10_000 {
+			if polls > 10_000 {
 				t.Fatal("no search ran")
 			}
 			time.Sleep(3 * time.Millisecond) // poll interval
@@ -208,11 +208,11 @@ func TestAlertsFlag(t *testing.T) {
 			h, "--admin-listen", "127.0.0.1:0")
 		st := mustOpen(t, h)
 		account := mustSaveMany(t, st, 3, time.Now().Add(-time.Hour))
-		for looks := 0; ; looks++ {
+		for polls := 0; ; polls++ {
 			if runs, _ := runsOf(t, st, account, 2); runs > 0 {
 				break
 			}
-			if looks > 2_000 {
+			if polls > 2_000 {
 				t.Fatalf("no search ran\n%s", busy.err.String())
 			}
 			time.Sleep(100 * time.Millisecond) // poll interval

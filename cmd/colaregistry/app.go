@@ -77,7 +77,7 @@ func checkIssuer(issuer string) error {
 	return nil
 }
 
-// scopeList is a list of scopes, in addition to reading.
+// scopeList is a list of scopes beyond read access.
 type scopeList []cola.Scope
 
 // newScopeList returns a list that is [] in JSON if it is empty.

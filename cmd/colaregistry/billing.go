@@ -47,7 +47,7 @@ func (f *billingFlags) checkBilling(billingURL string) error {
 	return nil
 }
 
-// billing returns the sale of plans, or nil without a key.
+// billing returns the Billing that sells plans, or nil without a key.
 func (f *billingFlags) billing(env *environment, st billing.Store, publicURL string, metrics prometheus.Registerer) *billing.Billing {
 	if f.StripeSecretKey == "" {
 		return nil
@@ -59,7 +59,7 @@ func (f *billingFlags) billing(env *environment, st billing.Store, publicURL str
 	})
 }
 
-// runBilling reports whether the configuration at Stripe is usable, and keeps subscriptions current. A
+// runBilling logs whether the configuration in Stripe is usable, and keeps subscriptions current. A
 // wrong configuration must not keep the server from starting: the registry works without Stripe.
 func runBilling(ctx context.Context, env *environment, b *billing.Billing) {
 	switch err := b.Check(ctx); {

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// stripeFlags returns the flags of a server that uses a fake of Stripe.
+// stripeFlags returns the flags of a server that uses a fake Stripe API.
 func stripeFlags(s *stripetest.Server) []string {
 	return []string{
 		"--stripe-api-url", s.URL, "--stripe-secret-key", stripetest.SecretKey,
@@ -21,9 +21,9 @@ func stripeFlags(s *stripetest.Server) []string {
 	}
 }
 
-// TestStripeEvents kills a server while it reads a subscription from Stripe, and sends the events again,
-// in reverse order, to two others. The next request has the limits of the plan. Commands then leave the
-// tier to Stripe.
+// TestStripeEvents kills a server while it reads a subscription from Stripe, and resends the events
+// in reverse order to two others. The next request gets the plan's limits. After that, commands
+// can't change the tier or delete the account.
 func TestStripeEvents(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -89,8 +89,8 @@ func TestStripeEvents(t *testing.T) {
 }
 
 // TestDeletionEndsBilling runs a server's deletion task on an account that subscribed after the
-// deletion was requested. A server without a Stripe key leaves it to others, although no subscription
-// renewed when the record was last saved.
+// deletion was requested. A server without a Stripe key leaves the account to others, even though
+// the stored subscription no longer renews.
 func TestDeletionEndsBilling(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -121,7 +121,7 @@ func TestDeletionEndsBilling(t *testing.T) {
 		selling := &server{env: env, billing: flags.billing(env, st, "https://registry.example", nil)}
 		fake.SetFault(func(*http.Request) int { return http.StatusServiceUnavailable })
 		if err := selling.deleter(st).DeleteDue(t.Context()); err == nil {
-			t.Error("the account was deleted although Stripe was unavailable")
+			t.Error("the account was deleted while Stripe was unavailable")
 		}
 		fake.SetFault(nil)
 		if err := selling.deleter(st).DeleteDue(t.Context()); err != nil {

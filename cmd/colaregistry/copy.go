@@ -59,8 +59,8 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	}
 	check, err := target.KeyCheck(env, "")
 	if err == nil && check != "" {
-		fmt.Fprintf(env.stderr, "Secrets stay encrypted. Run the copy with the key file of the original, "+
-			"which contains key %s (--secret-key-file).\n",
+		fmt.Fprintf(env.stderr, "Secrets stay encrypted. Use the original's key file with the copy "+
+			"(--secret-key-file); it contains key %s.\n",
 			vault.KeyOf(check))
 	}
 	return err
@@ -241,7 +241,7 @@ func newDigests() *digests {
 func (d *digests) add(i *store.Item) error {
 	to, ok := d.byKind[i.Kind]
 	if !ok {
-		return fmt.Errorf("unknown kind of record %q", i.Kind)
+		return fmt.Errorf("unknown record kind %q", i.Kind)
 	}
 	to.count += i.Records()
 	return json.NewEncoder(to.sum).Encode(content(i))

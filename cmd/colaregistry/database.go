@@ -182,7 +182,7 @@ func (p place) openWith(env *environment, o postgres.Options) (st database, err 
 	return st, nil
 }
 
-// migrate migrates the schema and returns its old and new version.
+// migrate migrates the schema and returns its old and new versions.
 func (p place) migrate(env *environment) (from, to int64, err error) {
 	if p.path != "" {
 		from, to, err = sqlite.Migrate(env, p.path, sqlite.Options{Logger: env.log})
@@ -209,7 +209,7 @@ func (p place) versions(ctx context.Context) (current, latest int64, err error) 
 }
 
 // change updates the record with the given ID and prints done. If the record does not exist, it
-// returns an error with the text missing.
+// returns missing as the error.
 func (f *storeFlags) change(
 	env *environment, update func(store.Store, context.Context, int64) error, id int64, done, missing string,
 ) (err error) {

@@ -133,8 +133,8 @@ func (s *serverProcess) checkListed(t *testing.T, key string, webhooks int) {
 
 var unsubscribeLink = regexp.MustCompile(`^<(http://[^>]+)>$`)
 
-// checkMail checks the messages to the account's email and then unsubscribes with one click, as a
-// mailbox provider does.
+// checkMail checks the messages to the account's email address and then unsubscribes with one
+// click, as a mailbox provider does.
 func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server, messages int) {
 	t.Helper()
 	for range 600 {
@@ -235,17 +235,17 @@ func TestSenderKilled(t *testing.T) {
 		receiver.await(t, searches)
 		receiver.mu.Lock()
 		defer receiver.mu.Unlock()
-		of := map[string]string{}
+		sent := map[string]string{}
 		for id, message := range receiver.accepted {
-			if other, twice := of[message.Search]; twice {
+			if other, twice := sent[message.Search]; twice {
 				t.Errorf("search %s: messages %s and %s, want one", message.Search, id, other)
 			}
-			of[message.Search] = id
+			sent[message.Search] = id
 			if receiver.attempts[id] < 2 {
 				t.Errorf("message %s was sent once; the kill came too late", id)
 			}
 		}
-		if diff := cmp.Diff(slices.Sorted(slices.Values(uuids)), slices.Sorted(maps.Keys(of))); diff != "" {
+		if diff := cmp.Diff(slices.Sorted(slices.Values(uuids)), slices.Sorted(maps.Keys(sent))); diff != "" {
 			t.Errorf("searches with messages (-want +got):\n%s", diff)
 		}
 	})
@@ -282,8 +282,8 @@ func TestSuspendedAlerts(t *testing.T) {
 	})
 }
 
-// TestAccountDelete checks that the commands schedule and cancel the deletion of an account, which a
-// running server rejects at once.
+// TestAccountDelete checks that the commands schedule and cancel an account's deletion, and that a
+// running server rejects the account's requests as soon as its deletion is scheduled.
 func TestAccountDelete(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

@@ -63,7 +63,8 @@ func newEngine(env *environment, st store.Store, o engineOptions) *engine {
 	return e
 }
 
-// close commits charges, records refusals and requests, and closes the index. Call it before closing the store.
+// close commits charges, records refusals and requests, and closes the index. Call it before
+// closing the store.
 func (e *engine) close() {
 	e.ledger.Close()
 	e.service.Close()

@@ -15,7 +15,7 @@ import (
 
 // enricherFlags configure the enrichment of labels by a model.
 type enricherFlags struct {
-	URL     string     `env:"COLAREGISTRY_ENRICH_URL" name:"url" placeholder:"URL" help:"Address of an OpenAI-compatible API, such as https://api.openai.com/v1."`
+	URL     string     `env:"COLAREGISTRY_ENRICH_URL" name:"url" placeholder:"URL" help:"Base URL of an OpenAI-compatible API, such as https://api.openai.com/v1."`
 	Model   string     `env:"COLAREGISTRY_ENRICH_MODEL" placeholder:"NAME" help:"Name of the model."`
 	Key     string     `env:"COLAREGISTRY_ENRICH_KEY" placeholder:"KEY" help:"API key, if the endpoint needs one."`
 	KeyFile secretFile `env:"COLAREGISTRY_ENRICH_KEY_FILE" name:"key-file" placeholder:"FILE" help:"File with the API key."`

@@ -135,7 +135,7 @@ func TestEnrichFlags(t *testing.T) {
 	}
 }
 
-// TestEnrichPanic checks that a panic outside the processing of a label becomes an error, which a
+// TestEnrichPanic checks that a panic outside label processing becomes an error, after which a
 // server retries.
 func TestEnrichPanic(t *testing.T) {
 	f := enricherFlags{Rate: 1}

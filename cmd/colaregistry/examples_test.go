@@ -47,7 +47,8 @@ func TestReferenceExamples(t *testing.T) {
 			checkFound(t, s, s.base+path+"?"+query)
 		}
 	}
-	// One label, one permittee, one barcode, five for saved searches, one destination and one delivery.
+	// One label, one permittee, one barcode, five for saved searches, one destination and one
+	// delivery.
 	if placeholders != 10 {
 		t.Errorf("%d example calls with a placeholder, want 10", placeholders)
 	}
@@ -85,8 +86,8 @@ func pasted(t *testing.T, source string) string {
 	return m[1]
 }
 
-// singleExamples returns one query string for the example of each query parameter of an operation.
-// Each also contains the required parameters and, for a volume bound, its unit. It omits the
+// singleExamples returns one query string for each query parameter of an operation, with the
+// parameter's example, the required parameters and, for a volume bound, its unit. It omits the
 // "fields" parameter, because responses with selected fields lack others that the schema requires.
 func singleExamples(op answer) (queries []string) {
 	examples, required := url.Values{}, url.Values{}

@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 )
 
-// longOutage is slightly longer than a batch is retried, so it leaves batches in doubt.
+// longOutage slightly exceeds the time for which a batch is retried, so it leaves batches in doubt.
 const longOutage = 6 * time.Second
 
 var withAdmin = []string{"--admin-listen", "127.0.0.1:0"}
@@ -117,9 +117,9 @@ func cutDuringImport(t *testing.T, pg *pgtest.Server, h testRegistry, file strin
 // their IDs.
 func moreLabels(t *testing.T) (file string, ids []string) {
 	t.Helper()
-	there := map[cola.TTBID]bool{}
+	existing := map[cola.TTBID]bool{}
 	for c := range demo.Labels(loadTestData()) {
-		there[c.TTBID] = true
+		existing[c.TTBID] = true
 	}
 	o := loadTestData()
 	o.Colas, o.Seed = 5*loadTestLabels, demoSeed+1
@@ -128,7 +128,7 @@ func moreLabels(t *testing.T) (file string, ids []string) {
 	for c := range demo.Labels(o) { // one per line
 		line, err := all.ReadBytes('\n')
 		mustDo(t, err)
-		if !there[c.TTBID] {
+		if !existing[c.TTBID] {
 			more.Write(line)
 			ids = append(ids, c.TTBID.String())
 		}

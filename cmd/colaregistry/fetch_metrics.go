@@ -79,7 +79,7 @@ func newFetchMetrics(st store.Fetches) *fetchMetrics {
 			func(s *status, _ time.Time) float64 { return asNumber(s.Blocked != "") }},
 		{desc("paused", "1 while requests are paused, otherwise 0."),
 			func(s *status, now time.Time) float64 { return asNumber(s.PausedUntil.After(now)) }},
-		{desc("newest_day_timestamp_seconds", "Newest completion date of fetched labels; 0 without labels."),
+		{desc("newest_day_timestamp_seconds", "Newest completion date of fetched labels; 0 if there are none."),
 			func(s *status, _ time.Time) float64 { return dateSeconds(s.NewestDay) }},
 		{desc("stale", "1 if the newest completion date is older than three business days, otherwise 0."),
 			func(s *status, now time.Time) float64 { return asNumber(!s.StaleSince(now).IsZero()) }},

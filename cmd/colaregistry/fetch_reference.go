@@ -14,7 +14,7 @@ import (
 
 // referenceFlags set the addresses of sources. In serve, they have the prefix fetch-.
 type referenceFlags struct {
-	SourceURL []string `env:"COLAREGISTRY_FETCH_SOURCE_URL" name:"source-url" sep:" " placeholder:"NAME=URL" help:"Address of a source of reference data; repeatable. An empty URL disables the source."`
+	SourceURL []string `env:"COLAREGISTRY_FETCH_SOURCE_URL" name:"source-url" sep:" " placeholder:"NAME=URL" help:"URL of a reference data source; repeatable. An empty URL disables the source."`
 }
 
 type fetchReference struct {
@@ -201,7 +201,7 @@ func timeOrNever(t time.Time) string {
 // referenceJSON is a source in the output of fetch status --json.
 type referenceJSON struct {
 	Source     string     `json:"source"`
-	URL        *string    `json:"url"` // of the content imported last
+	URL        *string    `json:"url"` // of the most recently imported content
 	CheckedAt  *time.Time `json:"checked_at"`
 	ImportedAt *time.Time `json:"imported_at"`
 	Failure    *string    `json:"failure"` // of the latest fetch

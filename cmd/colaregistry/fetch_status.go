@@ -57,7 +57,7 @@ type fetchStatusJSON struct {
 	FirstRequestAt *time.Time          `json:"first_request_at"`
 	LastRequestAt  *time.Time          `json:"last_request_at"`
 	RateLimit      float64             `json:"rate_limit"`   // requests per second
-	PausedUntil    *time.Time          `json:"paused_until"` // null without a pause
+	PausedUntil    *time.Time          `json:"paused_until"` // null if not paused
 	SecondsLeft    int64               `json:"seconds_left"` // estimate
 	Blocked        *string             `json:"blocked"`      // the reason
 	BlockedAt      *time.Time          `json:"blocked_at"`

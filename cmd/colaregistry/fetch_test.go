@@ -140,7 +140,7 @@ func TestFetchStatusPause(t *testing.T) {
 		var text strings.Builder
 		printFetchStatus(&text, status, time.Now(), 0)
 		if got := newFetchStatusJSON(status, time.Now(), 0).PausedUntil; (got != nil) != paused {
-			t.Errorf("paused_until = %v, want one: %t", got, paused)
+			t.Errorf("paused_until = %v, want it set: %t", got, paused)
 		}
 		if s := text.String(); strings.Contains(s, "paused:") != paused || strings.Contains(s, "next at") != paused {
 			t.Errorf("want a pause: %t, got\n%s", paused, s)

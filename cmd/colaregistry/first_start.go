@@ -28,7 +28,8 @@ const (
 	// demoMarker is a file next to the database that exists while the demo data is incomplete, so
 	// that the next start completes it.
 	demoMarker = "demo.loading"
-	// demoRecord is a file next to the database with the options of its complete demo data.
+	// demoRecord is a file next to the database with the options of its demo data. It is written
+	// once the data is complete.
 	demoRecord = "demo.json"
 	// demoLock is the file that a process locks while it loads the data.
 	demoLock = "registry.db-demo.lock"
@@ -144,9 +145,9 @@ const freshInterval = 10 * time.Minute
 
 func utcToday() cola.Date { return cola.DateOf(time.Now().UTC()) }
 
-// addFreshLabels adds today's fresh labels to a registry with demo data, unless last is today, and
-// returns the day. Without demo data, or if labels were ever imported or fetched into the registry,
-// it adds none.
+// addFreshLabels adds today's fresh labels to a registry with demo data, unless last, the previous
+// day with fresh labels, is today. It returns the latest such day. Without demo data, or if labels
+// were ever imported or fetched into the registry, it adds none.
 func (c *serveCommand) addFreshLabels(ctx context.Context, st database, today, last cola.Date) (cola.Date, error) {
 	if !c.embedded() || c.Demo == "never" || last == today {
 		return last, nil

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// guideSample returns the n-th code block of a guide in a language.
+// guideSample returns a guide's n-th code block in the given language.
 func guideSample(t *testing.T, guide, language string, n int) string {
 	t.Helper()
 	source, err := os.ReadFile("../../docs/" + guide + ".md")
@@ -158,12 +158,12 @@ func checkRetries(t *testing.T, base, key string, run func(base, key string) (st
 		{"accepted", 0, 0, "", 1, true},
 		{"rate limit", 429, 2, "0", 3, true},
 		{"unavailable", 503, 1, "1", 2, true},
-		{"rate limit without end", 429, 100, "0", 5, false},
+		{"endless rate limit", 429, 100, "0", 5, false},
 		{"quota", 429, 100, "", 1, false},
 		{"tomorrow", 429, 100, "86400", 1, false},
 		{"error", 500, 100, "", 1, false},
 	} {
-		requests := 0 // sent one by one
+		requests := 0 // sent one at a time
 		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if requests++; requests > tt.rejected {
 				forward.ServeHTTP(w, r)

@@ -275,8 +275,8 @@ func (*accountIdentities) Help() string {
 
 // Help describes the command.
 func (*accountExport) Help() string {
-	return `Prints one JSON object with everything that is stored about the account, except secrets, the labels that
-alerts found, and the messages sent, which contain labels. Its last field is "complete": true.
+	return `Prints one JSON object with everything stored about the account, except secrets, the labels that alerts
+found, and the messages sent, which contain labels. Its last field is "complete": true.
 
 Example:
 
@@ -297,7 +297,7 @@ Examples:
 
 // Help describes the command.
 func (*keyList) Help() string {
-	return `Shows the first and last characters of each key. The time of the last use can lag by a minute.
+	return `Shows the first and last characters of each key. The last-used time can lag by a minute.
 
 Examples:
 

@@ -140,7 +140,7 @@ func TestAddIdentityPreviousAccount(t *testing.T) {
 		}
 		slices.Sort(accounts)
 		if want := []string{"ada@example.com", p.free.Email}; !slices.Equal(accounts, want) {
-			t.Errorf("links of accounts %q, want %q", accounts, want)
+			t.Errorf("links belong to accounts %q, want %q", accounts, want)
 		}
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/images"
 )
 
-// imageFlags select the store of image files.
+// imageFlags select the image file store.
 type imageFlags struct {
 	ImageStore string `group:"Database flags:" placeholder:"LOCATION" help:"Folder or s3://BUCKET URL of the label images that fetch stores (default: the folder \"images\" next to the index snapshot). All processes must use the same location."`
 }
@@ -20,7 +20,7 @@ func (f imageFlags) checkImages() error {
 	return flagError("--image-store", images.CheckLocation(f.ImageStore))
 }
 
-// openImages opens the store of image files. It creates the folder if it doesn't exist.
+// openImages opens the image file store. It creates the folder if it doesn't exist.
 func (f imageFlags) openImages(env *environment, database storeFlags, renders int) (*images.Store, error) {
 	location := f.ImageStore
 	if location == "" {

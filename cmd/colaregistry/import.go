@@ -85,14 +85,14 @@ func printFailures(env *environment, err error) error {
 	return errors.Join(err, exitError(exitFailed))
 }
 
-// rejectsFile is the file of rejected rows. writer and close accept a nil *rejectsFile, which means
-// no file.
+// rejectsFile is the file for rejected rows. writer and close accept a nil *rejectsFile, which
+// means no file.
 type rejectsFile struct {
 	*os.File
 	written bool
 }
 
-// createRejects creates the file of rejected rows, if --rejects is set. It does not replace an
+// createRejects creates the file for rejected rows, if --rejects is set. It does not replace an
 // existing file, which may be an input or contain rows that have not been corrected yet.
 func (c *importCommand) createRejects() (*rejectsFile, error) {
 	switch c.Rejects {

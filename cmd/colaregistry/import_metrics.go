@@ -27,7 +27,7 @@ func newImportMetrics(sources []ingest.Source) *importMetrics {
 	}
 	m := &importMetrics{
 		rows:     desc("rows_read_total", "Rows processed."),
-		outcomes: desc("rows_total", "Rows processed, by outcome: added, changed, unchanged or refused.", "outcome"),
+		outcomes: desc("rows_total", "Rows processed, by outcome: added, changed, unchanged or rejected.", "outcome"),
 		read:     desc("read_bytes_total", "Compressed bytes read from the files; runs ahead of the rows stored."),
 		size:     desc("source_bytes", "Size of the files in bytes, excluding standard input."),
 		sources:  desc("sources", "Files to read."),

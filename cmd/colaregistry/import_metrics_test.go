@@ -23,10 +23,10 @@ import (
 // one of them of unknown size.
 func TestImportMetrics(t *testing.T) {
 	m := newImportMetrics([]ingest.Source{{Size: 100}, {Size: -1}, {Size: 50}})
-	counts := func(added, changed, unchanged, refused int) ingest.Counts {
+	counts := func(added, changed, unchanged, rejected int) ingest.Counts {
 		return ingest.Counts{
-			Read:  added + changed + unchanged + refused,
-			Added: added, Changed: changed, Unchanged: unchanged, Rejected: refused,
+			Read:  added + changed + unchanged + rejected,
+			Added: added, Changed: changed, Unchanged: unchanged, Rejected: rejected,
 		}
 	}
 	steps := []struct {

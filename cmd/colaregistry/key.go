@@ -60,8 +60,7 @@ func recordName(name, kind string) (string, error) {
 	return name, nil
 }
 
-// keyFlagError returns the usage error for the problems with a key's parameters, which are named like
-// the flags.
+// keyFlagError converts an error about a key's parameters to a usage error that names the flag.
 func keyFlagError(err error) error {
 	refusal, ok := errors.AsType[*cola.Error](err)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKeyCommands checks that a key is created with a scope, networks and an expiry, and listed with
-// them for its account only.
+// TestKeyCommands checks that a key is created with a scope, networks and an expiry, and that key
+// list shows them and filters by account.
 func TestKeyCommands(t *testing.T) {
 	in := func(args ...string) []string { return append(args, "--data-dir", t.Name()) }
 	t.Chdir(t.TempDir())

@@ -84,8 +84,8 @@ func checkPictures(t *testing.T, b *http.Client, root, page string) {
 	}
 }
 
-// TestSampleCalls checks that the sample calls cost nothing and return what the calls shown beside
-// them return with a key.
+// TestSampleCalls checks that the sample calls are free and return the same responses as the calls
+// shown next to them, which need a key.
 func TestSampleCalls(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t))
@@ -154,8 +154,8 @@ func TestCrawlers(t *testing.T) {
 	}
 }
 
-// TestSiteName checks that the operator's name of the service appears wherever the service introduces
-// itself, escaped as the format requires.
+// TestSiteName checks that the operator's name for the service appears wherever the service
+// introduces itself, escaped as the format requires.
 func TestSiteName(t *testing.T) {
 	t.Parallel()
 	const name = `Ann & Bob’s "Labels" <Desk>`

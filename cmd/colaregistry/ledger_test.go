@@ -204,8 +204,8 @@ func testRateLimitWindow(t *testing.T, h testRegistry) {
 		t.Errorf("%d requests granted in 75 seconds, want ten, and then one to ten more after a minute", len(grants))
 	}
 	for i := range max(0, len(grants)-10) {
-		// A request is granted between its sending and its response, so this is an upper bound on
-		// the time between the first and the eleventh grant.
+		// A request is granted after it is sent and before it is answered, so this is an upper bound
+		// on the time between the first and the eleventh grant.
 		if span := grants[i+10].answered.Sub(grants[i].sent); span < time.Minute {
 			t.Errorf("eleven requests granted within %v", span)
 		}

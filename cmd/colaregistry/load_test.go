@@ -153,7 +153,7 @@ func (s *loadRun) requireExact(t *testing.T, quiet bool, endings ...loadtest.End
 	return tally
 }
 
-// await waits for a condition that must become true eventually. The limit only keeps a failing test
+// await waits for a condition that must eventually become true. The limit only keeps a failing test
 // from hanging.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()

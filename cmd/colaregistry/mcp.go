@@ -32,7 +32,7 @@ const (
 	// after which assistants give up. Messages answered before the index is built get a "try again"
 	// error.
 	indexTimeout = 20 * time.Second
-	// remoteTimeout is the timeout of one message to a remote server, longer than the server's own.
+	// remoteTimeout is the timeout for one message to a remote server, longer than the server's own.
 	remoteTimeout = 90 * time.Second
 )
 

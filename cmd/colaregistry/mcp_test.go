@@ -108,14 +108,14 @@ func TestAssistants(t *testing.T) {
 	})
 }
 
-// TestReadOnlyEndpoint checks that a relay to the read-only endpoint offers only tools that read.
+// TestReadOnlyEndpoint checks that a relay to the read-only endpoint offers only read-only tools.
 func TestReadOnlyEndpoint(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, embedded(t))
 	a := mustPipe(t, s.key, "--url", s.endpoint()+"/readonly")
 	list, err := a.ListTools(t.Context(), protocol.ListToolsRequest{})
 	if err != nil || slices.ContainsFunc(list.Tools, func(tool protocol.Tool) bool { return !*tool.Annotations.ReadOnlyHint }) {
-		t.Errorf("ListTools = %+v, %v; want only tools that read", list, err)
+		t.Errorf("ListTools = %+v, %v; want only read-only tools", list, err)
 	}
 	a.call(t, "get_usage", nil)
 }
@@ -220,7 +220,7 @@ func TestToolCursorWalk(t *testing.T) {
 		walked = append(walked, got.ids()...)
 		if got.at("pagination", "has_more") != true {
 			if total := got.at("pagination", "total").(float64); int(total) != len(walked) || total < 60 {
-				t.Errorf("read %d labels of %v", len(walked), total)
+				t.Errorf("read %d of %v labels", len(walked), total)
 			}
 			break
 		}

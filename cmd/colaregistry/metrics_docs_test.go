@@ -49,7 +49,7 @@ func documentedMetrics(t *testing.T, guide string) metricTable {
 	return table
 }
 
-// add adds the metrics that a listener exposes to the table.
+// add adds the metrics exposed by a listener to the table.
 func (table metricTable) add(t *testing.T, address string) {
 	t.Helper()
 	_, text := fetch(t, address+"/metrics")

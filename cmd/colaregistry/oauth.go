@@ -75,7 +75,7 @@ func (c *serveCommand) linkPolicies() (auth.LinkPolicies, error) {
 	return links, flagError("--oidc-link-email", err)
 }
 
-// tokens returns the verifier of access tokens, or nil without an issuer.
+// tokens returns the access token verifier, or nil without an issuer.
 func (f *oauthFlags) tokens(
 	env *environment, st store.Store, resource auth.Resource, links auth.LinkPolicies, metrics prometheus.Registerer,
 	events *security.Events,
@@ -98,7 +98,7 @@ func (f *oauthFlags) tokens(
 }
 
 // checkIssuers logs issuers that don't work, so operators notice configuration mistakes at startup.
-// Failures don't prevent the start: the issuer may recover, and API keys don't need it.
+// Failures don't prevent startup: the issuer may recover, and API keys don't need it.
 func checkIssuers(ctx context.Context, env *environment, purpose string, check func(context.Context) error) {
 	checking, cancel := context.WithTimeout(ctx, issuerTimeout)
 	defer cancel()

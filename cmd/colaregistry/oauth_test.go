@@ -255,7 +255,7 @@ func TestHostileTokens(t *testing.T) {
 	for _, path := range []string{"/api/v1/usage", "/mcp"} {
 		if status := sendHuge(t, s, path); status != http.StatusRequestHeaderFieldsTooLarge &&
 			status != http.StatusUnauthorized {
-			t.Errorf("%s: status %d for a token of 1 MB", path, status)
+			t.Errorf("%s: status %d for a 1 MB token", path, status)
 		}
 	}
 	s.expect(t, "the good one", good, 200, "detail_views")

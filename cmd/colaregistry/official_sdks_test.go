@@ -292,7 +292,7 @@ func TestOfficialSDKRecords(t *testing.T) {
 
 // checkImported imports labels, requires a minimum count, and checks each label against the Python
 // models.
-func checkImported(t *testing.T, models map[string][]sdkField, least int, files ...string) {
+func checkImported(t *testing.T, models map[string][]sdkField, minimum int, files ...string) {
 	t.Helper()
 	h := embedded(t)
 	h.run(t, append([]string{"import", "colas"}, files...)...)
@@ -302,8 +302,8 @@ func checkImported(t *testing.T, models map[string][]sdkField, least int, files 
 		ids = append(ids, r.Summary.TTBID)
 		return nil
 	})
-	if err != nil || len(ids) < least {
-		t.Fatalf("%d records, %v, want at least %d", len(ids), err, least)
+	if err != nil || len(ids) < minimum {
+		t.Fatalf("%d records, %v, want at least %d", len(ids), err, minimum)
 	}
 	for _, id := range ids {
 		c, err := st.Cola(t.Context(), id)

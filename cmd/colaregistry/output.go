@@ -21,7 +21,7 @@ type outputFlags struct {
 	JSON bool `name:"json" help:"Print JSON instead of a table."`
 }
 
-// list prints the records that read returns, one row for each.
+// list prints the records that read returns, one per row.
 func list[T, R any](
 	f *storeFlags, o outputFlags, env *environment, read func(store.Store) ([]T, error), row func(T) R,
 ) (err error) {

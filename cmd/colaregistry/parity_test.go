@@ -53,8 +53,8 @@ var lists = []struct {
 	},
 }
 
-// parityCases returns a case for the example of every parameter and for an invalid value of it. A
-// parameter without an example fails the test.
+// parityCases returns two cases for every parameter: one with its example and one with an invalid
+// value. A parameter without an example fails the test.
 func parityCases(t *testing.T) (cases []parityCase) {
 	t.Helper()
 	for _, l := range lists {
@@ -240,7 +240,7 @@ func checkParity(t *testing.T, s *serverProcess, st store.Store, account store.A
 	got, _ := withoutRowFields(structured).(map[string]any)
 	for _, name := range []string{"data", "pagination", "meta", "total", "others", "defaults_applied"} {
 		want := rest.at(name)
-		if rows, isList := want.([]any); isList && !takesPages(c.tool) { // an unpaged list is truncated to the response limit
+		if rows, isList := want.([]any); isList && !isPaged(c.tool) { // an unpaged list is truncated to the response limit
 			want = rows[:min(len(rows), len(got["data"].([]any)))]
 			if len(rows) > 0 && len(got["data"].([]any)) == 0 {
 				t.Errorf("%s: %s returns no records", path, c.tool)
@@ -260,7 +260,7 @@ func checkParity(t *testing.T, s *serverProcess, st store.Store, account store.A
 	}
 }
 
-func takesPages(tool string) bool {
+func isPaged(tool string) bool {
 	return tool == "search_colas" || tool == "check_brand" || tool == "search_permittees" || tool == "list_production_reports" ||
 		tool == "list_saved_searches"
 }

@@ -139,7 +139,7 @@ func mustRun(t *testing.T, args ...string) string {
 type serverProcess struct {
 	cmd      *exec.Cmd
 	base     string // URL including /api/v1
-	key      string // printed at a first start, or the registry's
+	key      string // printed at the first start, or the registry's
 	out, err output
 	done     chan error
 }
@@ -311,7 +311,7 @@ func mustAccount(t *testing.T, st store.Store, email string, tier cola.Tier) (st
 	return a, secret, key
 }
 
-// sharedData returns a file from the optional data directory, or skips the test.
+// sharedData returns the path of a file in the optional data directory, or skips the test.
 func sharedData(t *testing.T, name string) string {
 	t.Helper()
 	dir := os.Getenv("COLAREGISTRY_SHARED_DATA")

@@ -61,11 +61,11 @@ func mustTerminal(t *testing.T, width uint16) (screen, terminal *os.File) {
 	return screen, terminal
 }
 
-// TestUnreadableFile checks that an unreadable file is reported once, even when the
-// report lists rejected rows of another file.
+// TestUnreadableFile checks that an unreadable file is reported once, even when the report lists
+// rejected rows from another file.
 func TestUnreadableFile(t *testing.T) {
 	dir := t.TempDir()
-	file, rejected := filepath.Join(dir, "labels.json"), filepath.Join(dir, "refused.json")
+	file, rejected := filepath.Join(dir, "labels.json"), filepath.Join(dir, "rejected.json")
 	for name, content := range map[string]string{file: "no labels", rejected: `{"ttb_id":"24001001000001"}`} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)

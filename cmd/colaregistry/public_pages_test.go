@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPublicPages checks that pages for visitors share a frame, with previews for links, and name the
-// operator.
+// TestPublicPages checks that pages for visitors share a layout, have link preview metadata, and
+// name the operator.
 func TestPublicPages(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t), "--company", "Example & Sons", "--contact", "ops@example.com")
@@ -37,7 +37,7 @@ func TestPublicPages(t *testing.T) {
 }
 
 // TestSignInStatus checks that only our pages can find out whether a browser is signed in, and that
-// caches don't keep the answer.
+// the response is not cached.
 func TestSignInStatus(t *testing.T) {
 	t.Parallel()
 	h := seeded(t)

@@ -91,8 +91,8 @@ func (o pausingOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestReceiveFinishesResponses checks that the receiver finishes the responses in progress before it
-// exits after its last message.
+// TestReceiveFinishesResponses checks that after its last message, the receiver finishes in-flight
+// responses before it exits.
 func TestReceiveFinishesResponses(t *testing.T) {
 	secret := cola.NewWebhookSecret()
 	signer, err := webhooks.NewWebhook(secret)
@@ -147,7 +147,7 @@ func signMessage(t *testing.T, req *http.Request, signer *webhooks.Webhook, id, 
 	req.Header.Set(webhooks.HeaderWebhookSignature, signature)
 }
 
-// sendSigned posts body with a signature of signed, and returns the status, or 0 without a
+// sendSigned posts body with a signature of signed, and returns the status, or 0 if there is no
 // response.
 func sendSigned(t *testing.T, url string, signer *webhooks.Webhook, signed, body string) int {
 	t.Helper()

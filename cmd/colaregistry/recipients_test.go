@@ -83,7 +83,7 @@ func TestFeed(t *testing.T) {
 			if strings.Contains(string(feed.body), "<entry>") {
 				break
 			}
-			time.Sleep(time.Second) // within the rate limit of feeds
+			time.Sleep(time.Second) // within the feed rate limit
 		}
 		for _, want := range []string{"2 new labels: Bettongs", "BETTONG", "99365001000002"} {
 			if feed.StatusCode != http.StatusOK || !strings.Contains(string(feed.body), want) {

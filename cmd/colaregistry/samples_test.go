@@ -44,7 +44,7 @@ func mustPython(t *testing.T) string { return mustTool(t, "python3", "-c", "impo
 func mustNode(t *testing.T) string   { return mustTool(t, "node", "--version") }
 func mustGo(t *testing.T) string     { return mustTool(t, "go", "version") }
 
-// runFiles runs a program in a new folder with files and returns its output.
+// runFiles runs a program in a new folder with the given files and returns its output.
 func runFiles(t *testing.T, files map[string]string, env []string, program string, args ...string) string {
 	t.Helper()
 	out, err := tryFiles(t, files, env, program, args...)
@@ -105,8 +105,8 @@ func referenceSamples(t *testing.T, s *serverProcess) map[string][]codeSample {
 	return samples
 }
 
-// TestReferenceAnswers checks that the printed responses to calls that read public records are those
-// of the server.
+// TestReferenceAnswers checks that the printed responses to calls that read public records match
+// the server's.
 func TestReferenceAnswers(t *testing.T) {
 	t.Parallel()
 	h := seeded(t)
@@ -157,7 +157,7 @@ func TestReferenceAnswers(t *testing.T) {
 // publicRecords matches calls with the same response for all accounts.
 var publicRecords = regexp.MustCompile(`^/(colas|barcode|brands|permittees|suggest|coverage|processing-times|production-reports|avas)\b`)
 
-// isIn reports whether an element is in another one with the given name.
+// isIn reports whether an element has an ancestor with the given name.
 func isIn(n *html.Node, name string) bool {
 	for a := range n.Ancestors() {
 		if a.Data == name {
@@ -225,7 +225,7 @@ func attribute(n *html.Node, name string) string {
 }
 
 // sampleRunners run samples in one process, which prints a line "## NUMBER" before each sample and
-// stops at the first that fails.
+// stops at the first failure.
 var sampleRunners = map[string]func(t *testing.T, samples []codeSample, env []string) (string, error){
 	"curl": func(t *testing.T, samples []codeSample, env []string) (string, error) {
 		script := "set -eu\n"
@@ -247,7 +247,7 @@ var sampleRunners = map[string]func(t *testing.T, samples []codeSample, env []st
 			"  console.log(`\\n## ${i}`);\n  await import(`./${i}.mjs`);\n}\n"
 		return tryFiles(t, files, env, mustNode(t), "run.mjs")
 	},
-	// Each program becomes a package of one program, because linking is slow.
+	// The samples become packages of a single program, because linking is slow.
 	"Go": func(t *testing.T, samples []codeSample, env []string) (string, error) {
 		files := map[string]string{"go.mod": "module samples\n\ngo 1.24\n"}
 		imports, calls := "", ""
@@ -262,7 +262,7 @@ var sampleRunners = map[string]func(t *testing.T, samples []codeSample, env []st
 	},
 }
 
-// numbered returns a file with each sample.
+// numbered returns the samples as numbered files.
 func numbered(samples []codeSample, extension string) map[string]string {
 	files := map[string]string{}
 	for i, s := range samples {
@@ -271,8 +271,8 @@ func numbered(samples []codeSample, extension string) map[string]string {
 	return files
 }
 
-// TestReferenceSamples runs all samples on the reference pages, with the values that a reader has to
-// replace. All must succeed, and fail with an invalid key.
+// TestReferenceSamples runs all samples on the reference pages, with placeholders replaced as a
+// reader would. All must succeed; the first and the last must fail with an invalid key.
 func TestReferenceSamples(t *testing.T) {
 	t.Parallel()
 	h := demoFile(t)
@@ -290,7 +290,7 @@ func TestReferenceSamples(t *testing.T) {
 			output, err := run(t, samples, []string{"API_KEY=" + f.key})
 			outputs := regexp.MustCompile(`(?m)^## \d+$`).Split(output, -1)[1:]
 			if err != nil || len(outputs) != len(samples) || len(samples) < 42 {
-				t.Fatalf("%v; %d outputs of %d samples; last:\n%s\n%s", err, len(outputs), len(samples),
+				t.Fatalf("%v; %d outputs for %d samples; last:\n%s\n%s", err, len(outputs), len(samples),
 					samples[max(0, len(outputs)-1)].source, outputs[max(0, len(outputs)-1)])
 			}
 			for i, c := range samples {
@@ -300,7 +300,7 @@ func TestReferenceSamples(t *testing.T) {
 			}
 			for _, c := range []codeSample{samples[0], samples[len(samples)-1]} {
 				if output, err := run(t, []codeSample{c}, []string{"API_KEY=lar_invalid"}); err == nil || !strings.Contains(output, "unauthorized") {
-					t.Errorf("%s: %v, %.300q with an invalid key; want its error", c.operation, err, output)
+					t.Errorf("%s: %v, %.300q with an invalid key; want unauthorized", c.operation, err, output)
 				}
 			}
 		})
@@ -310,7 +310,7 @@ func TestReferenceSamples(t *testing.T) {
 // noContent are the operations that return 204.
 var noContent = map[string]bool{"deleteSavedSearch": true, "deleteFeed": true, "deleteDestination": true}
 
-// sampleRecords are an account's records that samples need, with its key.
+// sampleRecords are the records of an account that samples need, and its key.
 type sampleRecords struct {
 	key              string
 	search, run      string   // a search that ran
@@ -322,7 +322,8 @@ type sampleRecords struct {
 	confirmed, code  string   // an unconfirmed destination with its code
 }
 
-// newSampleRecords creates records in a new account for each language. A run finds imported labels.
+// newSampleRecords creates records in a new account for each language, including a run that finds
+// imported labels.
 func newSampleRecords(t *testing.T, h testRegistry, s *serverProcess) map[string]*sampleRecords {
 	t.Helper()
 	st, all := mustOpen(t, h), map[string]*sampleRecords{}
@@ -410,7 +411,7 @@ func (c *challengeCodes) await(t *testing.T, path string) string {
 	return ""
 }
 
-// replace returns the sample with the values that a reader has to replace.
+// replace returns the sample with its placeholders replaced by real values.
 func (f *sampleRecords) replace(c codeSample) string {
 	search, destination := f.search, f.destination
 	switch c.operation {

@@ -37,10 +37,10 @@ func (s *serverProcess) createByTool(t *testing.T, key, arguments string) answer
 	return s.post(t, key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_saved_search","arguments":`+arguments+`}}`)
 }
 
-// savedCase is a request to create a saved search, for REST and the tool alike.
+// savedCase is a request to create a saved search, for both REST and the tool.
 type savedCase struct {
 	sent  string
-	field string // expected filters of the created search, in Go syntax; not checked if empty
+	field string // Go field of the filter that the created search must have; not checked if empty
 	fails bool
 }
 

@@ -16,8 +16,8 @@ import (
 
 // BenchmarkChargedSearch measures searches over HTTP on a server in this process, so that -benchmem
 // counts every allocation of a request: connection, search, charge and logs. As in make perf-http,
-// 64 clients search 20,000 labels. They take turns with 2,000 accounts, whose rate limits admit
-// 240,000 requests per minute; beyond, the benchmark fails.
+// 64 clients search 20,000 labels. They rotate through 2,000 accounts, whose rate limits allow
+// 240,000 requests per minute in total; beyond that, the benchmark fails.
 func BenchmarkChargedSearch(b *testing.B) {
 	b.Run("sqlite", func(b *testing.B) {
 		benchmarkSearch(b, testRegistry{storeFlags: storeFlags{DataDir: b.TempDir()}})
@@ -40,7 +40,7 @@ func benchmarkSearch(b *testing.B, h testRegistry) {
 	if _, err := measure.Search(b.Context(), address, keys, clients, len(keys)); err != nil { // fills the caches
 		b.Fatal(err)
 	}
-	b.Run("64clients", func(b *testing.B) { // apart from the setup, which would run for each b.N
+	b.Run("64clients", func(b *testing.B) { // separate from the setup, which would run for each b.N
 		b.ReportAllocs()
 		found, err := measure.Search(b.Context(), address, keys, clients, b.N)
 		if err != nil || found.Check() != nil || found.Refused() > 0 {

@@ -151,7 +151,7 @@ func missingKeys(inUse map[string]int, v *vault.Vault) (missing []string) {
 }
 
 // sealClear encrypts secrets that an earlier version stored in plaintext. It is idempotent and may
-// run while that version still runs.
+// run while that version is still running.
 func sealClear(env *environment, st store.SealedSecrets, v *vault.Vault) error {
 	sealed, err := st.RewriteSecrets(env, vault.Prefix, func(s store.SealedSecret) (string, error) {
 		return v.Reseal(purposeOf(s), s.Destination, s.Text)
@@ -325,8 +325,7 @@ func (c *secretStatus) Run(env *environment) (err error) {
 	return err
 }
 
-// rows returns the keys of the file, the missing keys and, if there are any, the secrets in clear
-// text.
+// rows returns the keys in the file, the missing keys and, if there are any, the plaintext secrets.
 func (c *secretStatus) rows(env *environment, st database) ([]secretKeyRow, error) {
 	keys, err := c.keyring(env, c.storeFlags, st)
 	if err != nil {

@@ -70,7 +70,7 @@ func secretPaths(f *kong.Flag) (paths []string) {
 	return paths
 }
 
-// set sets a string flag, or appends to a flag with several values.
+// set sets a string flag, or appends to a repeatable flag.
 func set(target reflect.Value, value string) {
 	if target.Kind() == reflect.Slice {
 		target.Set(reflect.Append(target, reflect.ValueOf(value)))

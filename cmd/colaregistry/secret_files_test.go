@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/keyring"
 )
 
-// writeSecret creates a file with this content and mode and returns its path.
+// writeSecret creates a file with the given content and mode and returns its path.
 func writeSecret(t *testing.T, content string, mode os.FileMode) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret")
@@ -85,7 +85,7 @@ func TestSecretFileProblems(t *testing.T) {
 	t.Setenv("COLAREGISTRY_DATABASE_URL", "sqlite:y")
 	if _, _, err := parsed(t, "key", "list", "--database-url-file", path); err == nil ||
 		!strings.Contains(err.Error(), "both") {
-		t.Errorf("flag and the environment: %v", err)
+		t.Errorf("flag and environment variable: %v", err)
 	}
 }
 

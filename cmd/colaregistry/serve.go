@@ -141,9 +141,8 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	return s.serve(env, limited)
 }
 
-// servedImages opens the store of image files. With PostgreSQL, the data directory may be
-// read-only, so opening the default folder may fail; then servedImages returns nil, unless images
-// are fetched.
+// servedImages opens the image file store. With PostgreSQL, the data directory may be read-only, so
+// opening the default folder may fail; then servedImages returns nil, unless images are fetched.
 func (c *serveCommand) servedImages(env *environment, processors int) (*images.Store, error) {
 	files, err := c.openImages(env, c.storeFlags, max(1, processors-1))
 	if err == nil || c.ImageStore != "" || c.Fetch && c.Collector.Images != collect.None {
@@ -183,11 +182,11 @@ func (c *serveCommand) check() (publicURL string, err error) {
 		return "", err
 	}
 	_, err = c.signInIssuers(c.Issuers)
-	_, unlinked := c.linkPolicies()
+	_, linkErr := c.linkPolicies()
 	err = errors.Join(c.checkImages(), c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(),
 		c.checkFetch(), c.checkOperators(), c.checkRequestLog(), c.checkSignUp(), c.checkLinks(), c.checkSiteName(),
 		c.checkCompany(), err,
-		unlinked)
+		linkErr)
 	if err != nil {
 		return "", err
 	}
@@ -204,7 +203,7 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	return checkedRoot("--public-url", c.PublicURL)
 }
 
-// checkSignUp rejects open sign-up without email, which it needs.
+// checkSignUp rejects open sign-up without a mail server, because sign-in links are emailed.
 func (c *serveCommand) checkSignUp() error {
 	if c.SignUp == "open" && c.SMTP == "" {
 		return usageErrorf("--sign-up open requires --smtp, to send sign-in links")

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/images"
 )
 
-// serveEnrichFlags configure the enrichment of labels by a server.
+// serveEnrichFlags configure how a server enriches labels.
 type serveEnrichFlags struct {
 	Enricher enricherFlags `embed:"" prefix:"enrich-" group:"Enrich flags:"`
 }
@@ -31,7 +31,7 @@ func (c *serveCommand) checkEnrich() error {
 	return c.Enricher.requireImageStore("--enrich-", c.storeFlags, c.imageFlags)
 }
 
-// enrichRetry is the wait after a failure of the database or the image store, or a panic.
+// enrichRetry is the wait after a database or image store failure, or a panic.
 const enrichRetry = time.Minute
 
 // enricher returns a function that enriches labels until its context ends, or nil if enrichment is

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/collect/reference"
 )
 
-// serveFetchFlags configure the collector of a server.
+// serveFetchFlags configure a server's collector.
 type serveFetchFlags struct {
 	Fetch     bool           `group:"Fetch flags:" help:"Fetch labels from TTB: the latest days once a day and, in between, the labels chosen by --fetch-details. You can run several servers: they share the work. Requires --fetch-contact; implies --demo never."`
 	Collector collectorFlags `embed:"" prefix:"fetch-" group:"Fetch flags:"`
@@ -17,7 +17,7 @@ type serveFetchFlags struct {
 	Addresses referenceFlags `embed:"" prefix:"fetch-" group:"Fetch flags:"`
 }
 
-// checkFetch validates the flags of the collector, if it is enabled.
+// checkFetch validates the collector flags, if the collector is enabled.
 func (c *serveCommand) checkFetch() error {
 	if !c.Fetch {
 		return nil

@@ -247,7 +247,7 @@ func (f *deliveryFlags) check() error {
 	return err
 }
 
-// mailer returns the sender of email, or nil without a mail server. With a nil vault, it only checks
+// mailer returns the email sender, or nil without a mail server. With a nil vault, it only checks
 // the flags; the sender can't send.
 func (f *deliveryFlags) mailer(
 	v *vault.Vault, publicURL, upgradeURL, siteName, company string, log *slog.Logger,
@@ -261,7 +261,7 @@ func (f *deliveryFlags) mailer(
 	})
 }
 
-// senders returns the sender of each kind of destination. mailer may be nil.
+// senders returns the sender for each kind of destination. mailer may be nil.
 func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, mailer *mail.Sender) map[string]alerts.Sender {
 	senders := map[string]alerts.Sender{
 		cola.KindWebhook: webhook.New(webhook.Options{

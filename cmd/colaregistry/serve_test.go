@@ -140,7 +140,7 @@ func TestStoppedWhenReady(t *testing.T) {
 	})
 }
 
-// TestInterruptedFirstStart checks that an interrupted first start continues at the next one.
+// TestInterruptedFirstStart checks that the next start completes an interrupted first start.
 func TestInterruptedFirstStart(t *testing.T) {
 	t.Parallel()
 	h := embedded(t)

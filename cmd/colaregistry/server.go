@@ -70,7 +70,7 @@ type deployment struct {
 	admin      *admin
 }
 
-// servedImages returns the store of image files, or nil.
+// servedImages returns the image file store, or nil.
 func (d deployment) servedImages() registry.ImageStore {
 	if d.images == nil {
 		return nil // untyped, so that the interface is nil
@@ -147,7 +147,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	return s, nil
 }
 
-// handler returns the handler of all requests.
+// handler returns the handler for all requests.
 func (s *server) handler(
 	c *serveCommand, d deployment, resource auth.Resource, tokens *auth.Tokens, links auth.LinkPolicies, mailer *mail.Sender,
 ) (http.Handler, error) {
@@ -184,7 +184,7 @@ func (s *server) toolAnswer(ctx context.Context, name, arguments string) (json.R
 	return mcp.Answer(ctx, s.service, name, arguments)
 }
 
-// dashboard returns the handler of the dashboard.
+// dashboard returns the handler for the dashboard.
 func (s *server) dashboard(
 	c *serveCommand, d deployment, links auth.LinkPolicies, mailer *mail.Sender, rest *httpapi.API, public *site.Site, demo bool,
 ) (http.Handler, error) {
@@ -210,7 +210,8 @@ func (s *server) dashboard(
 	}), nil
 }
 
-// addTasks adds the tasks that every server has, if they apply.
+// addTasks adds the background tasks for accounts and, if they are configured, for access tokens,
+// billing and email.
 func (s *server) addTasks(d deployment, tokens *auth.Tokens, mailer *mail.Sender) {
 	if tokens != nil {
 		s.background(func(ctx context.Context) { checkIssuers(ctx, s.env, "access tokens", tokens.Check) })
@@ -225,9 +226,9 @@ func (s *server) addTasks(d deployment, tokens *auth.Tokens, mailer *mail.Sender
 	}
 }
 
-// deleter returns the task that deletes accounts. Without a Stripe key it can't delete a customer at
-// Stripe, so accounts with one wait, even if no subscription renewed when it was last read: one may
-// have been started or resumed since then.
+// deleter returns the task that deletes accounts. Without a Stripe key, it can't delete a customer
+// in Stripe, so accounts that have a customer wait. They wait even if no subscription was set to
+// renew when it was last read, because one may have been started or resumed since then.
 func (s *server) deleter(st store.Store) *registry.AccountDeleter {
 	endBilling := func(ctx context.Context, a store.Account) error {
 		switch _, err := st.SubscriptionOf(ctx, a.ID); {
@@ -277,7 +278,7 @@ func route(rest, assistants, pages, public http.Handler) http.Handler {
 	})
 }
 
-// routeEvents routes events from Stripe to the billing, and other requests to next.
+// routeEvents routes events from Stripe to the billing webhook, and other requests to next.
 func (s *server) routeEvents(next http.Handler) http.Handler {
 	if s.billing == nil {
 		return next
@@ -292,7 +293,7 @@ func (s *server) routeEvents(next http.Handler) http.Handler {
 	})
 }
 
-// isNavigation reports whether a browser navigates to a page, so that it gets errors as HTML.
+// isNavigation reports whether a browser is navigating to a page and so expects errors as HTML.
 func isNavigation(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		strings.Contains(r.Header.Get("Accept"), "text/html")

@@ -31,7 +31,7 @@ func (s *serverProcess) requestLink(t *testing.T, email string) (*http.Response,
 	return resp, string(body)
 }
 
-// awaitLinks waits for n emails and returns the links in those to an address.
+// awaitLinks waits for n emails and returns the links in those sent to an address.
 func awaitLinks(t *testing.T, post *mailtest.Server, n int, to string) (links []string) {
 	t.Helper()
 	eventually(t, func() bool { return len(post.Messages()) >= n })
@@ -168,7 +168,7 @@ func TestSignInEmailOracle(t *testing.T) {
 			if signUp == "open" {
 				wantSent["eve@example.com"] = 1
 			}
-			s.stop(t) // sends what is queued
+			s.stop(t) // sends queued emails
 			sent := map[string]int{}
 			for _, m := range post.Messages() {
 				sent[m.To]++

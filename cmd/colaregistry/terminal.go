@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// terminalWidth returns the width of a terminal in columns, 0 if unknown.
+// terminalWidth returns the width of a terminal in columns, or 0 if unknown.
 func terminalWidth(f *os.File) int {
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {

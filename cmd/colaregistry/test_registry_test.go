@@ -160,7 +160,7 @@ func (h testRegistry) flags() []string {
 func (h testRegistry) keyFlags(t testing.TB) []string {
 	t.Helper()
 	if h.DatabaseURL == "" {
-		return nil // the server creates a key file beside the embedded database
+		return nil // the server creates a key file next to the embedded database
 	}
 	if _, err := keyring.LoadOrCreate(h.keyFile); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ var (
 // walkthrough describes how to run the shell blocks of a guide.
 type walkthrough struct {
 	// skip lists the beginnings of blocks that don't run here: they start a server, or need another
-	// program or a file of the reader.
+	// program or one of the reader's files.
 	skip    []string
 	files   map[string]string                 // in the working directory
 	arrange func(t *testing.T, s store.Store) // before the script; may be nil

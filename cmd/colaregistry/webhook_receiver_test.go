@@ -45,7 +45,7 @@ func newWebhookReceiver(t *testing.T, answer func(id string, n int) int) *webhoo
 	return h
 }
 
-// destination creates a destination for an account's saved search at a path of the receiver.
+// destination creates a destination for an account's saved search at a path on the receiver.
 func (h *webhookReceiver) destination(t *testing.T, s *serverProcess, key, search, path string) {
 	t.Helper()
 	created := s.mustAnswer(t, 201, "POST", "/destinations", key,
@@ -102,12 +102,12 @@ func (h *webhookReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Unlock()
 	status := h.answer(id, n)
 	if status < 300 {
-		h.take(id, body)
+		h.accept(id, body)
 	}
 	w.WriteHeader(status)
 }
 
-func (h *webhookReceiver) take(id string, body []byte) {
+func (h *webhookReceiver) accept(id string, body []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var m struct {

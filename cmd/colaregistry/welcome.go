@@ -100,7 +100,7 @@ func (c *serveCommand) databaseFlag() string {
 	return databasePlaceholder
 }
 
-// firstText returns the text of a first start. label is the TTB ID of an existing label.
+// firstText returns the text for a first start. label is the TTB ID of an existing label.
 func (w *welcome) firstText(label string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nThe registry is ready, with demo data.\n\n%s", w.links())
@@ -119,7 +119,7 @@ func (w *welcome) firstText(label string) string {
 	return b.String()
 }
 
-// restartText returns the text of a later start.
+// restartText returns the text for a later start.
 func (w *welcome) restartText(labels int, hasAccounts bool) string {
 	text := "\nThe server is ready.\n\n" + w.links()
 	if labels == 0 {

@@ -11,7 +11,7 @@ const pathSeparator = " > "
 // CategoryRoots lists the roots of the category taxonomy.
 func CategoryRoots() []string { return []string{"Beer", "Wine", "Liquor"} }
 
-// NormalizePath joins the levels of a category path by " > ". It trims and collapses white space,
+// NormalizePath joins the levels of a category path with " > ". It trims and collapses white space,
 // drops empty levels, and keeps the letter case. It is idempotent.
 func NormalizePath(path string) string { return strings.Join(pathLevels(path), pathSeparator) }
 
@@ -29,7 +29,7 @@ func NormalizeCategory(path string) string {
 func FoldPath(path string) string { return FoldText(NormalizePath(path)) }
 
 // pathLevels returns the normalized, non-empty levels of a path. A level that consists of combining
-// marks counts as empty, so that folding, which would remove it, keeps the number of levels.
+// marks counts as empty; otherwise, folding would remove it and change the number of levels.
 func pathLevels(path string) []string {
 	levels := make([]string, 0, strings.Count(path, ">")+1)
 	for level := range strings.SplitSeq(path, ">") {

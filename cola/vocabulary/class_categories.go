@@ -21,7 +21,7 @@ import (
 
 // CategoryRange is the category that a range of class/type codes implies.
 type CategoryRange struct {
-	From, To int // numbers of codes, inclusive
+	From, To int // code numbers, inclusive
 	Category string
 }
 
@@ -80,7 +80,7 @@ func CategoryTableVersion() string {
 	return fmt.Sprintf("%08x", sum.Sum32())
 }
 
-// classCode is a class/type code in its parts.
+// classCode is a class/type code split into its parts.
 type classCode struct {
 	number int
 	letter byte

@@ -122,7 +122,7 @@ func TestCategoriesPage(t *testing.T) {
 	}
 	before, _, ok := strings.Cut(string(b), "## Classes\n")
 	if !ok {
-		t.Fatalf("%s has no section Classes", page)
+		t.Fatalf("%s has no Classes section", page)
 	}
 	var w strings.Builder
 	w.WriteString(before + "## Classes\n\n| code | class/type | category |\n|---|---|---|\n")

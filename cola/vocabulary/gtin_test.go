@@ -43,7 +43,7 @@ func TestGTINs(t *testing.T) {
 		{"UPC-E ending in 3", "01234531", []string{"00000001234531", "00012300000451"}},
 		{"UPC-E ending in 4", "01234543", []string{"00000001234543", "00012340000053"}},
 		{"UPC-E ending in 5", "01234558", []string{"00000001234558", "00012345000058"}},
-		{"UPC-E of number system 1", "11234562", []string{"00000011234562", "00112345000062"}},
+		{"UPC-E in number system 1", "11234562", []string{"00000011234562", "00112345000062"}},
 		{"UPC-E with a wrong check digit", "04252615", []string{"00000004252615"}},
 		{"number system 2", "24252614", []string{"00000024252614"}},
 		{"nine digits", "123456789", []string{"00000123456789"}},

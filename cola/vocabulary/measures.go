@@ -21,8 +21,8 @@ func parseDecimal(s string) (float64, bool) {
 var abvText = regexp.MustCompile(`^(?:alc(?:ohol|\.)? )?` + decimal +
 	` ?(?:%|percent)?(?: ?abv| ?(?:alc(?:ohol|\.)?)?(?: ?/ ?| by | )?(?:vol(?:ume|\.)?))?$`)
 
-// ParseABV reads an alcohol content as labels and TTB's forms write it. ok is false for other text,
-// such as ranges, proof and percentages by weight.
+// ParseABV reads an alcohol content as written on labels and TTB's forms. ok is false for other
+// text, such as ranges, proof and percentages by weight.
 func ParseABV(s string) (percent float64, ok bool) {
 	m := abvText.FindStringSubmatch(foldMeasure(s))
 	if m == nil {
@@ -37,7 +37,7 @@ func foldMeasure(s string) string { return strings.ToLower(strings.Join(strings.
 // as in "1 PINT .9 FL. OZ."
 var volumePart = regexp.MustCompile(`^` + decimal + ` ?([a-z]+(?:\.? ?[a-z]+)*\.?) ?`)
 
-// ParseVolume reads net contents as labels and TTB's forms write them, such as "750 MILLILITERS",
+// ParseVolume reads net contents as written on labels and TTB's forms, such as "750 MILLILITERS",
 // "12 FL. OZ." and "1 PINT 9.4 FL. OZ.". US measures that follow each other from large to small are
 // added up in the smallest unit. ok is false for any other text, including a number without a unit.
 func ParseVolume(s string) (v float64, unit string, ok bool) {

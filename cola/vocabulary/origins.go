@@ -127,8 +127,7 @@ func placeTitle(name string) string {
 	return strings.Join(words, " ")
 }
 
-// OriginWords returns every known name and adjective of an origin, without codes, folded and
-// sorted.
+// OriginWords returns all known names and adjectives of origins, but no codes, folded and sorted.
 func OriginWords() []string {
 	isCode := map[string]bool{}
 	for _, c := range countryCodes {

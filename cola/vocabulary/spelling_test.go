@@ -63,7 +63,7 @@ func TestEditDistance(t *testing.T) {
 		want int
 	}{
 		{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "axc", 1}, {"abc", "ab", 1}, {"abc", "abcd", 1},
-		{"kitten", "sitting", 3}, {"ca", "abc", 3}, // each position is edited once
+		{"kitten", "sitting", 3}, {"ca", "abc", 3}, // each position is edited at most once
 	} {
 		if got := EditDistance([]rune(tt.a), []rune(tt.b), 10); got != tt.want {
 			t.Errorf("EditDistance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)

@@ -1,7 +1,7 @@
-// Package vocabulary defines the words of labels and searches, and how to compare them: product
-// types, statuses, TTB's origins and class/type codes, category paths, US states, units of volume,
-// permit numbers, barcodes, and the folding and correction of text. It uses only the standard
-// library.
+// Package vocabulary defines the terms used on labels and in searches, and how to compare them:
+// product types, statuses, TTB's origins and class/type codes, category paths, US states, units of
+// volume, permit numbers, barcodes, and the folding and correction of text. It uses only the
+// standard library.
 package vocabulary
 
 // ProductType is the commodity of a label.

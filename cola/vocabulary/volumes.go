@@ -6,7 +6,7 @@ import (
 )
 
 // VolumeUnits lists every unit of volume. Ounces, pints, quarts and gallons are US liquid measure;
-// a beer barrel has 31 gallons.
+// a beer barrel is 31 gallons.
 func VolumeUnits() []string {
 	return []string{"beer barrels", "fluid ounces", "gallons", "liters", "milliliters", "pints", "quarts"}
 }

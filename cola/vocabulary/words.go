@@ -9,9 +9,9 @@ import "strings"
 //
 //	rivers, river → river    houses, house → hous    geese, goose → goos    four, 4 → 4
 //
-// The rules are for English. They rarely merge different words of other languages, because they
+// The rules are for English. They rarely merge different words in other languages, because they
 // change only the endings -s, -e and -x. Index snapshots contain keys: if the rules change,
-// snapshotMagic in package search must change, too.
+// snapshotMagic in package search must also change.
 func WordKey(word string) string {
 	if singular, ok := irregularPlurals[word]; ok {
 		word = singular
@@ -35,7 +35,7 @@ func singular(word string) string {
 	return singularE(withoutS(word))
 }
 
-// withoutS removes the s of a plural. Words in -ss and -us are singular.
+// withoutS removes the s of a plural. Words that end in -ss or -us are singular.
 func withoutS(word string) string {
 	n := len(word)
 	if n < 4 || word[n-1] != 's' {
@@ -87,7 +87,7 @@ var irregularPlurals = map[string]string{
 }
 
 // IsConnector reports whether a folded word means "and", as & and + do. Searches treat all
-// connectors alike.
+// connectors the same.
 func IsConnector(word string) bool {
 	switch word {
 	case "and", "et", "und", "y":

@@ -32,7 +32,7 @@ const (
 	QR      Type = "QR-CODE"
 )
 
-// types lists the symbologies in the order in which codes in one place are reported.
+// types lists the symbologies in the order in which Read returns codes at the same position.
 var types = []Type{EAN13, UPCA, UPCE, EAN8, ITF14, Code128, QR}
 
 // Retail reports whether a type identifies a product at the point of sale.

@@ -130,7 +130,7 @@ func TestReadUnreadable(t *testing.T) {
 				return float64(m.GrayAt(x, y).Y)
 			})
 		},
-		"nearly no contrast": func(_ drawn, m *image.Gray) *image.Gray {
+		"almost no contrast": func(_ drawn, m *image.Gray) *image.Gray {
 			return changed(m, func(x, y int) float64 { return 120 + float64(m.GrayAt(x, y).Y)/25 })
 		},
 	}
@@ -223,7 +223,7 @@ func TestReadInTexture(t *testing.T) {
 	}
 }
 
-// TestReadFormats reads the same code from images of all color models.
+// TestReadFormats reads the same code from images in every color model.
 func TestReadFormats(t *testing.T) {
 	d := samples[0]
 	src := d.draw(t, 3)
@@ -323,8 +323,8 @@ func FuzzSymbols(f *testing.F) {
 	})
 }
 
-// TestAnyValue checks that barcodes of arbitrary values, written by another library, decode to those
-// values only.
+// TestAnyValue checks that barcodes with arbitrary values, written by another library, decode only
+// to those values.
 func TestAnyValue(t *testing.T) {
 	for _, d := range samples[:6] {
 		rapid.Check(t, func(t *rapid.T) {

@@ -72,7 +72,7 @@ func decodeCode128(runs []float64, i int) (symbol, bool) {
 }
 
 // code128Value returns the value with the pattern that fits six runs best. It compares distances
-// between edges of the same kind, which the growth of bars does not change.
+// between edges of the same kind, which bar growth does not change.
 func code128Value(runs []float64, module float64, f *fit) (value int, ok bool) {
 	width := sum(runs)
 	if math.Abs(width-11*module) > maxDistortion*11*module {

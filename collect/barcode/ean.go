@@ -6,8 +6,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// digitWidths has the widths in modules of the runs of the digits 0 to 9 in set A, space first, and
-// in set C, bar first. Set B is set A reversed.
+// digitWidths has the run widths, in modules, of the digits 0 to 9 in set A (space first) and in
+// set C (bar first). Set B is set A reversed.
 var digitWidths = [10][4]int{
 	{3, 2, 1, 1}, {2, 2, 2, 1}, {2, 1, 2, 2}, {1, 4, 1, 1}, {1, 1, 3, 2},
 	{1, 2, 3, 1}, {1, 1, 1, 4}, {1, 3, 1, 2}, {1, 2, 1, 3}, {3, 1, 1, 2},

@@ -24,7 +24,7 @@ type finder struct {
 }
 
 // maxFinders bounds the patterns per direction, to limit memory on textured images. maxCorners
-// limits the time to combine patterns.
+// limits the time spent on combining patterns.
 const (
 	maxFinders = 100_000
 	maxCorners = 40

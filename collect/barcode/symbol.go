@@ -11,7 +11,7 @@ type symbol struct {
 	misfit float64 // root mean square of the deviations from the pattern, in modules
 }
 
-// quietZone is the minimum space beside a symbol, in modules. Standards require 7 to 11, but real
+// quietZone is the minimum space next to a symbol, in modules. Standards require 7 to 11, but real
 // labels have less. If an image is cropped tightly, borderZone modules between the symbol and the
 // image's border suffice.
 const (
@@ -89,7 +89,7 @@ func growth(runs []float64, module float64, singles ...int) float64 {
 	return min(max(g, -0.6*module), 0.6*module)
 }
 
-// even returns run i of a symbol without the growth of bars.
+// even returns the width of run i of a symbol, corrected for bar growth.
 func even(runs []float64, i int, g float64) float64 {
 	if i%2 == 0 {
 		return runs[i] - g

@@ -31,9 +31,9 @@ type field struct {
 	of    func(*cola.Cola) any   // *cola.Text, *cola.Opt[int] or *[]string
 	only  vocabulary.ProductType // the product type that has the field; empty for all
 	about string                 // description for the model
-	words []string               // allowed values of a text, if limited
-	limit int                    // characters of a text
-	// check returns the stored form of a text. Optional.
+	words []string               // allowed values of a string, if limited
+	limit int                    // maximum characters of a string
+	// check returns the stored form of a string. Optional.
 	check func(string) (string, error)
 	// lowest and highest bound a number; a highest of zero means the current year.
 	lowest, highest int
@@ -139,7 +139,7 @@ func unfenced(answer []byte) []byte {
 	return text
 }
 
-// read sets a field to a value of an answer.
+// read sets a field to a value from an answer.
 func (f field) read(raw json.RawMessage, to any, year int) error {
 	switch to := to.(type) {
 	case *cola.Text:
@@ -207,7 +207,7 @@ func readList(raw json.RawMessage, to *[]string) error {
 	return nil
 }
 
-// cleanText returns a text on one line; it is empty if the text means that the value is unknown.
+// cleanText returns s on one line, or "" if s means that the value is unknown.
 func cleanText(s string, limit int) (string, error) {
 	text := strings.Join(strings.Fields(s), " ")
 	switch strings.ToLower(text) {
@@ -237,7 +237,7 @@ func checkCategory(path string) (string, error) {
 	return path, nil
 }
 
-// schema returns the JSON schema of answers. All fields are required, and texts and numbers are
+// schema returns the JSON schema of answers. All fields are required, and strings and numbers are
 // nullable, because strict modes allow neither optional fields nor bounds.
 func schema() map[string]any {
 	properties, required := map[string]any{}, []string{}

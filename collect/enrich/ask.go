@@ -66,8 +66,7 @@ func (e *enricher) fail(ctx context.Context, r *store.Enrichment, reason *Reject
 	return fmt.Errorf("the last %d labels got no usable answer; check the model and its API. Latest reason: %w", maxFailed, reason)
 }
 
-// forget resets a label as if the model had never been asked about it. Values that were filled
-// remain.
+// forget resets a label as if the model had never been asked about it. It keeps filled values.
 func (e *enricher) forget(ctx context.Context, id cola.TTBID) error {
 	r, err := e.st.ClaimEnrichment(ctx, id, hold)
 	if errors.Is(err, store.ErrNotFound) {
@@ -147,7 +146,7 @@ func (e *enricher) noAnswer(id cola.TTBID, busy *BusyError) error {
 	return nil
 }
 
-// count records the tokens of a request, even if the context was canceled meanwhile.
+// count records the tokens of a request, even if the context has been canceled.
 func (e *enricher) count(ctx context.Context, used Usage, r *store.Enrichment) error {
 	if used == (Usage{}) {
 		return nil

@@ -66,7 +66,7 @@ type Store interface {
 	UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola], mode store.Mode) ([]store.Outcome, error)
 }
 
-// Images reads files of label images; *images.Store implements it.
+// Images reads label image files; *images.Store implements it.
 type Images interface {
 	Read(ctx context.Context, c store.ImageContent, v images.Variant) ([]byte, error)
 }
@@ -104,8 +104,8 @@ const (
 	// number of failed image reads in a row that ends any run.
 	maxBusy = 8
 	// maxUnanswered is the number of unanswered requests after which a label is postponed to the
-	// next pass. If the model answers about other labels meanwhile, the label fails after twice as
-	// many.
+	// next pass. If the model answers about other labels in the meantime, the label fails after
+	// twice as many.
 	maxUnanswered = 3
 	// maxFailed is the number of failed labels in a row that ends a run: in that case, the model or
 	// the API is at fault, not the labels.
@@ -351,14 +351,14 @@ func (e *enricher) apply(
 	return true, e.save(ctx, r)
 }
 
-// save records a result even if the context was canceled meanwhile, because the request has been
-// paid for.
+// save records a result even if the context has been canceled, because the request has been paid
+// for.
 func (e *enricher) save(ctx context.Context, r store.Enrichment) error {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
 	err := e.st.SaveEnrichment(ending, r)
 	if errors.Is(err, store.ErrNotFound) {
-		return &postponedError{fmt.Errorf("the claim of label %s ended before its result was saved", r.TTBID)}
+		return &postponedError{fmt.Errorf("the claim on label %s ended before its result was saved", r.TTBID)}
 	}
 	return err
 }

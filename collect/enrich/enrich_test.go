@@ -331,7 +331,7 @@ func TestBadRequest(t *testing.T) {
 	}
 }
 
-// TestBusy checks that a request to a busy API is repeated after the wait that the API states, or
+// TestBusy checks that a request to a busy API is repeated after the wait that the API asks for, or
 // after growing waits, and that a run ends if the API stays busy.
 func TestBusy(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
@@ -364,8 +364,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestUnansweredLabel checks that a label about which the model never answers doesn't block others,
-// and fails once the model has answered about others.
+// TestUnansweredLabel checks that a label for which the model never returns an answer doesn't block
+// others, and fails once the model has answered about others.
 func TestUnansweredLabel(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
 		if strings.Contains(text, `"BRAND 9"`) {
@@ -387,8 +387,8 @@ func TestUnansweredLabel(t *testing.T) {
 	}
 }
 
-// TestOutage checks that an outage of several hours fails no labels, and that requests during the
-// outage count toward the daily limit.
+// TestOutage checks that an outage of several hours doesn't fail any labels, and that requests
+// during the outage count toward the daily limit.
 func TestOutage(t *testing.T) {
 	up := start.Add(5 * time.Hour)
 	w := mustWorld(t, nil)
@@ -432,7 +432,8 @@ func TestLongWait(t *testing.T) {
 	}
 }
 
-// TestEndedClaim checks that a label is asked about again if its claim ended before the answer came.
+// TestEndedClaim checks that the model is asked about a label again if the claim expired before the
+// answer arrived.
 func TestEndedClaim(t *testing.T) {
 	w := mustWorld(t, nil)
 	w.api.answer = func(rw http.ResponseWriter, n int, text string) {
@@ -530,7 +531,7 @@ func TestLimits(t *testing.T) {
 	_ = w.sleep(t.Context(), 24*time.Hour)
 	report := w.mustRun(t, func(o *Options) { o.Limit.Tokens = 100 })
 	if report.Asked != 1 || !report.Limit {
-		t.Errorf("report = %+v, want one label, whose answer exceeds the limit of tokens", report)
+		t.Errorf("report = %+v, want one label, whose answer exceeds the token limit", report)
 	}
 }
 

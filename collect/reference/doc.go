@@ -12,7 +12,7 @@
 //  3. Otherwise, it downloads the file to a temporary folder. If the hash hasn't changed, the
 //     source is done.
 //  4. It checks the file with a dry run of package ingest, so that a file that is truncated or in
-//     another format is not imported in part.
+//     another format is not partially imported.
 //  5. It imports the file, then stores the new validators and the hash.
 //
 // If a run is killed before the last step, the next run fetches the source again. Importing a file

@@ -60,7 +60,7 @@ func (o *Options) setDefaults() {
 // Result is the outcome of one source.
 type Result struct {
 	Source Source
-	// NotModified reports whether the server answered that the file hasn't changed (status 304).
+	// NotModified reports whether the server responded that the file hasn't changed (status 304).
 	NotModified bool
 	// Imported reports whether the file was imported. If it is false and Err is nil, the file hasn't
 	// changed since it was imported.
@@ -221,7 +221,7 @@ func (f *fetch) load(ctx context.Context, file *download) (ingest.Report, error)
 }
 
 // importError returns the error for a failed import. An unavailable database ends the run, because
-// the other sources would fail, too.
+// the other sources would also fail.
 func (f *fetch) importError(err error) error {
 	if err == nil || errors.Is(err, store.ErrUnavailable) {
 		return err

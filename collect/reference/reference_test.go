@@ -75,12 +75,12 @@ func (s *site) set(path string, serve http.HandlerFunc) {
 	s.files[path] = serve
 }
 
-// text serves a text without validators.
+// text serves content without validators.
 func text(content string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, content) }
 }
 
-// versioned serves a text with an ETag.
+// versioned serves content with an ETag.
 func versioned(content, etag string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", etag)
@@ -335,13 +335,13 @@ func TestFailures(t *testing.T) {
 			}
 			web.set("/bad.csv", versioned(permitList, `"1"`))
 			if report, _ := run(t, st, o); report.Imported != 1 || state(t, st, "bad").Failure != "" {
-				t.Errorf("when it works: %+v", report)
+				t.Errorf("once it works: %+v", report)
 			}
 		})
 	}
 }
 
-// TestFailureKeepsContent checks that a failure leaves the validators of the last import.
+// TestFailureKeepsContent checks that a failure keeps the validators of the last import.
 func TestFailureKeepsContent(t *testing.T) {
 	st := mustOpen(t)
 	web := newSite(t, map[string]http.HandlerFunc{"/a": versioned(permitList, `"1"`)})

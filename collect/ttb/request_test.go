@@ -63,7 +63,7 @@ func redirect(to string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) }
 }
 
-// TestAnswers checks which error each answer to a request for a form causes.
+// TestAnswers checks the error for each response to a request for a form.
 func TestAnswers(t *testing.T) {
 	good := fmt.Sprintf(formPage, anID)
 	temporary := func(status int) func(error) bool {
@@ -122,7 +122,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestTotals checks that an unknown answer to a search is an error, never zero labels.
+// TestTotals checks that an unrecognized response to a search is an error, never zero labels.
 func TestTotals(t *testing.T) {
 	for text, want := range map[string]Matches{
 		fmt.Sprintf(resultText, "1 to 20 of 1000 (Total Matching Records: 1310)"):                  {1310, 1000},
@@ -194,21 +194,21 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestFiles checks which error each answer to a request for an export or an image causes.
+// TestFiles checks the error for each response to a request for an export or an image.
 func TestFiles(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer        http.HandlerFunc
 		export, image func(error) bool
 	}{
-		"empty":        {status(200, ""), func(err error) bool { return isTemporary(err, 200, 0) }, is(ErrNoImage)},
-		"other text":   {status(200, "no results"), func(err error) bool { return isTemporary(err, 200, 0) }, is(nil)},
-		"other page":   {page("<html>Welcome</html>"), is(ErrSessionExpired), is(ErrSessionExpired)},
-		"search page":  {page(searchForm), is(ErrSessionExpired), is(ErrSessionExpired)},
-		"redirect":     {redirect(searchPage), is(ErrSessionExpired), is(ErrSessionExpired)},
-		"not found":    {status(404, ""), is(errNotFound), is(ErrNoImage)},
-		"CSV":          {status(200, "TTB ID,x\n"), is(nil), is(nil)},
-		"CSV as HTML":  {page("TTB ID,x\n"), is(ErrSessionExpired), is(ErrSessionExpired)},
-		"larger pages": {status(200, "TTB ID,"+strings.Repeat(" ", 2*maxPage)), is(nil), is(nil)},
+		"empty":       {status(200, ""), func(err error) bool { return isTemporary(err, 200, 0) }, is(ErrNoImage)},
+		"other text":  {status(200, "no results"), func(err error) bool { return isTemporary(err, 200, 0) }, is(nil)},
+		"other page":  {page("<html>Welcome</html>"), is(ErrSessionExpired), is(ErrSessionExpired)},
+		"search page": {page(searchForm), is(ErrSessionExpired), is(ErrSessionExpired)},
+		"redirect":    {redirect(searchPage), is(ErrSessionExpired), is(ErrSessionExpired)},
+		"not found":   {status(404, ""), is(errNotFound), is(ErrNoImage)},
+		"CSV":         {status(200, "TTB ID,x\n"), is(nil), is(nil)},
+		"CSV as HTML": {page("TTB ID,x\n"), is(ErrSessionExpired), is(ErrSessionExpired)},
+		"large file":  {status(200, "TTB ID,"+strings.Repeat(" ", 2*maxPage)), is(nil), is(nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := fake(t, test.answer, Options{})
@@ -251,7 +251,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestNoSession checks answers that don't open a session.
+// TestNoSession checks responses that don't open a session.
 func TestNoSession(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"no cookie":  page(searchForm),
@@ -334,7 +334,7 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// TestUnreachable checks the error from a site that does not answer.
+// TestUnreachable checks the error for a site that does not respond.
 func TestUnreachable(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	c := mustClient(t, server, Options{})

@@ -56,7 +56,7 @@ func (c *Client) Search(ctx context.Context, s Search) (Matches, error) {
 	}
 	total, listed, ok := a.page.Total()
 	if !ok {
-		return Matches{}, unexpected("the result page has no total that can be read")
+		return Matches{}, unexpected("the result page has no readable total")
 	}
 	c.searched = true
 	return Matches{Total: total, Listed: listed}, nil

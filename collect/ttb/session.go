@@ -25,7 +25,7 @@ func (c *Client) inSession(ctx context.Context, r request) (answer, error) {
 	return answer{}, &TemporaryError{Err: errors.New("the site ended a new session")}
 }
 
-// openSession requests the search page, which sets the cookies of a session.
+// openSession requests the search page, which sets the session cookies.
 func (c *Client) openSession(ctx context.Context) error {
 	c.close()
 	a, err := c.do(ctx, request{path: searchPage, limit: maxPage, opens: true})

@@ -55,7 +55,7 @@ func textAfter(name *html.Node) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(b.String(), "\u00a0", " ")), " ")
 }
 
-// block returns the lines of the rows below the row of a name, up to the next row with a name.
+// block returns the lines of the rows that follow a name's row, up to the next row with a name.
 func block(name *html.Node) (lines []string) {
 	row := ancestor(name, "tr")
 	if row == nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// itemNumber is the number of a form item, which differs between versions of the form.
+// itemNumber matches the number of a form item, which differs between versions of the form.
 var itemNumber = regexp.MustCompile(`^\d+[a-z]?\.\s*`)
 
 // printable reads a printable form: a caption and a value in two blocks of one cell. Contact and

@@ -1,6 +1,6 @@
 // Package ttbpage reads the pages of TTB's Public COLA Registry as its web site serves them.
 //
-// It extracts texts as they are on the page; package ingest turns them into values. The contact
+// It extracts text as it appears on the page; package ingest turns it into values. The contact
 // block of a page (person, phone, fax, email) and signatures are never read.
 package ttbpage
 
@@ -30,14 +30,14 @@ const (
 	NoPage       Kind = "no page"        // the error page for a label without the requested page
 	Blocked      Kind = "block page"     // a firewall's page with a support ID
 	Captcha      Kind = "CAPTCHA page"
-	SiteError    Kind = "error page" // of the site or of a proxy
+	SiteError    Kind = "error page" // from the site or a proxy
 	Unknown      Kind = "unknown web page"
 )
 
 // ErrNoLabel is wrapped by Label's error for a page that does not describe a label.
 var ErrNoLabel = errors.New("the page does not describe a label")
 
-// IsHTML reports whether a text starts like an HTML page.
+// IsHTML reports whether start looks like the beginning of an HTML page.
 func IsHTML(start []byte) bool {
 	start = bytes.ToLower(bytes.TrimLeft(start, " \t\r\n\f\ufeff"))
 	for _, tag := range []string{"<!doctype html", "<html", "<head", "<title", "<!--"} {
@@ -72,7 +72,7 @@ func Parse(text []byte) (*Page, error) {
 	return p, nil
 }
 
-// kind recognizes a page by its headings and titles.
+// kind recognizes a page by its title, heading and text.
 func (p *Page) kind() Kind {
 	title := strings.ToLower(textOf(find(p.root, func(n *html.Node) bool { return n.Data == "title" })))
 	heading := textOf(find(p.root, func(n *html.Node) bool { return n.Data == "h1" }))
@@ -116,7 +116,7 @@ func isCaptcha(n *html.Node) bool {
 	return strings.Contains(strings.ToLower(attribute(n, "src")+attribute(n, "class")+attribute(n, "id")), "captcha")
 }
 
-// Label is a label as a detail page or printable form shows it. Texts that the page lacks are
+// Label is a label as a detail page or printable form shows it. Fields missing from the page are
 // empty.
 type Label struct {
 	TTBID           string
@@ -151,7 +151,7 @@ type Label struct {
 	Images          []Image
 	HasImages       bool // the page lists the images: it is a printable form
 	// Approvals requested on a printable form.
-	DistinctiveChecked  bool // of a distinctive bottle
+	DistinctiveChecked  bool // for a distinctive bottle
 	ResubmissionChecked bool // after a rejection
 }
 

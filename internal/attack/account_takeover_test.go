@@ -34,7 +34,7 @@ func lookalikes() map[string]string {
 }
 
 // TestLookalikeAddresses checks that an address that resembles the victim's gives no access to the
-// victim's account, neither by access token nor by dashboard sign-in.
+// victim's account, whether by access token or by dashboard sign-in.
 func TestLookalikeAddresses(t *testing.T) {
 	i := newIssuer(t)
 	onBoth(t, program.Options{Flags: i.flags()}, func(t *testing.T, s *site) {

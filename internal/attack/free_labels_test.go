@@ -104,7 +104,7 @@ func TestScheduledMessageLabels(t *testing.T) {
 		for _, m := range before {
 			if len(m.Data.Labels) != cola.MaxMessageLabels || m.Data.More != 15 ||
 				!maps.Equal(distinct(m.body), distinct(feed)) {
-				t.Errorf("message names %d labels and counts %d more, want the %d labels of the feed and 15 more",
+				t.Errorf("message names %d labels and counts %d more, want the %d labels in the feed and 15 more",
 					len(m.Data.Labels), m.Data.More, cola.MaxMessageLabels)
 			}
 		}
@@ -162,21 +162,21 @@ func TestMatchCharges(t *testing.T) {
 				"no more matches",
 				func() response { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?page=9", nil) }, 0,
 			},
-			{"page of the search", func() response { return s.send(browser, http.MethodGet, path, nil, nil) }, 0},
-			{"page of the run", func() response { return s.send(browser, http.MethodGet, run, nil, nil) }, 0},
+			{"saved search page", func() response { return s.send(browser, http.MethodGet, path, nil, nil) }, 0},
+			{"run page", func() response { return s.send(browser, http.MethodGet, run, nil, nil) }, 0},
 			{
-				"page of the deliveries",
+				"deliveries page",
 				func() response { return s.send(browser, http.MethodGet, "/deliveries", nil, nil) }, 0,
 			},
 			{
-				"page of the run's labels",
+				"run labels page",
 				func() response { return s.send(browser, http.MethodGet, run+"/labels?page=2", nil, nil) }, 10,
 			},
 		} {
 			got := step.read()
 			spent += step.cost
 			if n := len(distinct(string(got.Body))); got.Status != http.StatusOK || n != step.cost {
-				t.Errorf("%s: %d with %d labels, want %d", step.what, got.Status, n, step.cost)
+				t.Errorf("%s: status %d with %d labels, want 200 with %d", step.what, got.Status, n, step.cost)
 			}
 			if used := s.used(a); used != (cola.Used{ListRecords: spent}) {
 				t.Errorf("%s: used %+v, want %d list records", step.what, used, spent)

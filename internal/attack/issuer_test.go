@@ -180,7 +180,7 @@ func browserAt(t *testing.T, address string) *http.Client {
 
 var awayTo = regexp.MustCompile(`<meta http-equiv="refresh" content="0;url=([^"]+)">`)
 
-// beginSignIn clicks the button of the first issuer and returns the issuer URL that the browser is
+// beginSignIn clicks the first issuer's button and returns the issuer URL that the browser is
 // redirected to, or nil.
 func (s *site) beginSignIn(browser *http.Client, returnTo string) (*url.URL, response) {
 	s.t.Helper()

@@ -61,8 +61,8 @@ var messages = []string{
 }
 
 // TestKeyOutsideNetworks calls every REST operation and sends every kind of MCP message with a key
-// from outside its networks, also when the account's rate limit is reached. All of them are rejected,
-// reveal no quota, cost nothing and aren't a use of the key.
+// from outside its networks, including after the account has reached its rate limit. All of them
+// are rejected, reveal no quota, cost nothing and don't count as use of the key.
 func TestKeyOutsideNetworks(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--trusted-proxy", "127.0.0.0/8"}}, func(t *testing.T, s *site) {
 		a := s.account("networks@example.com", cola.TierFree)
@@ -84,7 +84,7 @@ func TestKeyOutsideNetworks(t *testing.T) {
 				t.Errorf("%s from %s: %d %v, want a 403 without quota headers: %s", what, from, got.Status, got.Header, got.Body)
 			}
 			if _, err := netip.ParseAddr(from); err == nil && !strings.Contains(string(got.Body), from) {
-				t.Errorf("%s: response does not say %s: %s", what, from, got.Body)
+				t.Errorf("%s: response does not name %s: %s", what, from, got.Body)
 			}
 		}
 		all := func(from string) {
@@ -134,8 +134,8 @@ func TestKeyOutsideNetworks(t *testing.T) {
 	})
 }
 
-// TestReadOnlyKey calls every REST operation, the MCP tools that write, and forms of the dashboard
-// with a read-only key. It can't change anything, nor see where alerts are sent.
+// TestReadOnlyKey calls every REST operation, the MCP tools that write, and dashboard forms with a
+// read-only key. The key must not change anything or reveal where alerts are sent.
 func TestReadOnlyKey(t *testing.T) {
 	o := program.Options{Flags: []string{"--smtp", "smtp://127.0.0.1:1", "--mail-from", "alerts@example.com", "--alerts", "off"}}
 	onBoth(t, o, func(t *testing.T, s *site) {
@@ -169,7 +169,7 @@ func TestReadOnlyKey(t *testing.T) {
 			requireScope(t, o.method+" "+o.path, got)
 		}
 		if writes < 12 {
-			t.Errorf("%d operations that write, want at least 12", writes)
+			t.Errorf("%d write operations, want at least 12", writes)
 		}
 		for tool, arguments := range map[string]string{
 			"create_saved_search": `{"name":"x","filters":{"brand_name":"oak"}}`,

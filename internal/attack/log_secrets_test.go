@@ -32,8 +32,8 @@ func TestServerLogSecrets(t *testing.T) {
 	})
 }
 
-// TestProxyLogSecrets repeats TestServerLogSecrets through HAProxy with deploy/haproxy.cfg. The log
-// of HAProxy must contain route names instead of paths.
+// TestProxyLogSecrets repeats TestServerLogSecrets through HAProxy with deploy/haproxy.cfg. The
+// HAProxy log must contain route names instead of paths.
 func TestProxyLogSecrets(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, log := s.startProxy("", "")

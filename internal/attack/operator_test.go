@@ -32,7 +32,7 @@ func TestOperatorPages(t *testing.T) {
 		as := func(claims map[string]any) *http.Client {
 			browser := newBrowser(t)
 			if page := s.signInAt(browser, i, claims); page.Status != http.StatusOK {
-				t.Fatalf("sign-in of %v: status %d, want 200: %s", claims, page.Status, page.Body)
+				t.Fatalf("sign-in as %v: status %d, want 200: %s", claims, page.Status, page.Body)
 			}
 			return browser
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestRequestLogSecrets sends keys wherever a client may put them by mistake. They must not appear in
-// the database, whose request log has the requests. A rejected request of a revoked key is recorded;
-// a request without a valid key is not.
+// TestRequestLogSecrets sends keys wherever a client may put them by mistake. The requests must
+// appear in the request log, but the keys must not appear anywhere in the database. A request with
+// a revoked key is rejected and recorded; a request with an unknown key is not recorded.
 func TestRequestLogSecrets(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		holder := s.account("holder@example.com", cola.TierPro)
@@ -44,7 +44,7 @@ func TestRequestLogSecrets(t *testing.T) {
 		}
 		awaitTrue(t, "the request log", func() bool { return bytes.Contains(s.stolen(), []byte("q=after-revocation")) })
 		s.requireNoneOf(map[string]string{
-			"key": key[8:], "other key": other[8:], "request without a valid key": "never-recorded",
+			"key": key[8:], "other key": other[8:], "request with an unknown key": "never-recorded",
 		})
 		if content := s.stolen(); !bytes.Contains(content, []byte("q=before-revocation")) || !bytes.Contains(content, []byte("REMOVED")) ||
 			!bytes.Contains(content, []byte("tools/call")) {

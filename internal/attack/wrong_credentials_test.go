@@ -76,7 +76,7 @@ func TestWrongCredentials(t *testing.T) {
 			flood.Wait()
 			if count, most := s.metric(admin, queries)-before, time.Since(started)/(10*time.Millisecond)+2; count < 1 ||
 				count > float64(most) {
-				t.Errorf("400 wrong secrets of kind %s caused %v queries, want at most %d", kind, count, most)
+				t.Errorf("%s: 400 wrong secrets caused %v queries, want at most %d", kind, count, most)
 			}
 			if kind != "session" && statuses[http.StatusTooManyRequests] == 0 {
 				t.Errorf("%s: no request was limited: %v", kind, statuses)

@@ -12,9 +12,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/stripetest"
 )
 
-// TestBilling changes the plan twice on the pages of the fake of Stripe, misses a payment, pays, and
-// cancels. The last steps run without scripts; the others check the plans page with axe, which needs
-// them.
+// TestBilling changes the plan twice on the fake Stripe's pages, misses a payment, pays, and
+// cancels. The last steps run without scripts; the others check the plans page with axe, which
+// needs scripts.
 func TestBilling(t *testing.T) {
 	axe := mustAxe(t)
 	stripe, address := stripetest.Start(t), program.Address(t)
@@ -64,7 +64,7 @@ func TestBilling(t *testing.T) {
 	b.open(p.base + "/account")
 	b.shows("canceled. It stays active until")
 	if text := ask(b, chromedp.Evaluate[string]("document.body.innerText")); strings.Contains(text, "payment failed") {
-		t.Error("banner after the payment")
+		t.Error("the banner about the failed payment is still shown after the payment")
 	}
 	b.checkErrors("billing without scripts")
 	if _, err := p.Try("account", "set-tier", "--account", ann, "--tier", "free"); err == nil {

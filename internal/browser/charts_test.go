@@ -19,8 +19,8 @@ import (
 // tip is the text of the chart's visible tooltip, or "".
 const tip = `(document.querySelector(".tip:not([hidden])")?.textContent ?? "")`
 
-// TestChartTooltips checks that the pointer and the keyboard show the numbers of a chart's table in
-// tooltips, and that a screen reader announces them.
+// TestChartTooltips checks that tooltips, reached by pointer or keyboard, show the numbers in a
+// chart's table, and that a screen reader announces them.
 func TestChartTooltips(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -59,7 +59,8 @@ func TestChartTooltips(t *testing.T) {
 	}
 }
 
-// TestSparkline checks that the overview's chart without axes has the same tooltips, from its left edge on.
+// TestSparkline checks that the overview's chart, which has no axes, has the same tooltips,
+// starting at its left edge.
 func TestSparkline(t *testing.T) {
 	s := newSite(t)
 	s.holder = s.registry.Holder(t, ann, cola.TierFree)
@@ -83,7 +84,7 @@ func TestSparkline(t *testing.T) {
 	b.checkErrors("sparkline")
 }
 
-// TestCSVDownload checks that the browser saves the table of a chart as CSV at no charge.
+// TestCSVDownload checks that the browser saves a chart's table as CSV at no charge.
 func TestCSVDownload(t *testing.T) {
 	s := newSite(t)
 	s.holder = s.registry.Holder(t, ann, cola.TierFree)

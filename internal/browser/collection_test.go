@@ -105,8 +105,7 @@ func blockedCollectionPages() []namedPage {
 	return []namedPage{{"collection-blocked", "/collection", 200}, {"collection-resume", "/collection/resume", 200}}
 }
 
-// TestCollectionUpdates checks that an open page updates without a reload and without losing the
-// focus.
+// TestCollectionUpdates checks that an open page updates without a reload and without losing focus.
 func TestCollectionUpdates(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, registrytest.Operator, cola.TierFree)
@@ -117,7 +116,7 @@ func TestCollectionUpdates(t *testing.T) {
 	s.blockCollectors()
 	b.do(until(`document.body.innerText.includes("Blocked by TTB")`))
 	if !ask(b, chromedp.Evaluate[bool](`window.loaded && document.activeElement.id === "refresh"`)) {
-		t.Error("the page was reloaded or lost the focus")
+		t.Error("the page was reloaded or lost focus")
 	}
 	b.checkErrors("update")
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// TestPublicPages opens every page of the sitemap, and others that visitors without an account reach, on
-// a dark phone. TestPages opens those of the search.
+// TestPublicPages opens every page in the sitemap, and the other pages that visitors without an
+// account can reach, on a phone in dark mode. TestPages opens the documentation search.
 func TestPublicPages(t *testing.T) {
 	s := newSite(t)
 	axe := mustAxe(t)
@@ -48,17 +48,18 @@ func TestPublicPages(t *testing.T) {
 		b.fill("[name=email]", email)
 		b.click("main form .button")
 		if status := ask(b, chromedp.Evaluate[int](statusCode)); status != want {
-			t.Errorf("sign-in of %s: status %d, want %d", email, status, want)
+			t.Errorf("sign-in as %s: status %d, want %d", email, status, want)
 		}
-		b.checkPublic("sign-in of "+email, axe)
+		b.checkPublic("sign-in as "+email, axe)
 	}
 }
 
-// loaded evaluates to the bytes of the page with its style sheets, scripts and fonts, before compression.
+// loaded evaluates to the size in bytes of the page with its style sheets, scripts and fonts,
+// before compression.
 const loaded = `performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource").filter(
 	e => /[.](css|js|woff2)$/.test(e.name))).reduce((sum, e) => sum + e.decodedBodySize, 0)`
 
-// checkPublic checks a page that everyone can open.
+// checkPublic checks a page that anyone can open.
 func (b *tab) checkPublic(where, axe string) {
 	b.t.Helper()
 	ask(b, chromedp.Evaluate[bool](loadPictures, chromedp.EvalAwaitPromise)) // a missing one is an error
@@ -72,12 +73,13 @@ func (b *tab) checkPublic(where, axe string) {
 	}
 }
 
-// tried evaluates to the status and response shown by the first form for trying a call on a
-// reference page.
+// tried evaluates to the status and response shown by a reference page's first form for trying a
+// call.
 const tried = `(form => form.querySelector(".status").innerText + "\n" + form.querySelector("pre").innerText)(
 	document.querySelector(".try"))`
 
-// tryCall sends a call from a reference page by keyboard, and waits until the page shows a text.
+// tryCall sends a call from a reference page by keyboard, and waits until the form shows the given
+// text.
 func (b *tab) tryCall(path, shown string) {
 	b.t.Helper()
 	b.fill(".try [name=url]", path)
@@ -115,7 +117,7 @@ func TestKeyInDocs(t *testing.T) {
 	b.fill("[name=name]", "Docs")
 	b.click("main form .button")
 	key := ask(b, chromedp.Evaluate[string](`document.querySelector("pre code").textContent.trim()`))
-	// The new tab of a modified click doesn't share this tab's storage.
+	// A Ctrl-click opens a new tab, which doesn't share this tab's storage.
 	if ask(b, chromedp.Evaluate[bool](`(link => {
 		addEventListener("click", (event) => event.preventDefault(), { once: true });
 		link.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey: true }));
@@ -150,7 +152,7 @@ func TestKeyInDocs(t *testing.T) {
 	b.shows("200", "x-list-records-remaining: ")
 	for _, view := range views() {
 		b.setSize(view.width, view.scheme)
-		b.accessible(fmt.Sprintf("a tried call, %d wide, %s", view.width, view.scheme), axe)
+		b.accessible(fmt.Sprintf("after a call, %d wide, %s", view.width, view.scheme), axe)
 	}
 
 	b.open(registrytest.PublicURL + "/docs/reference/account")
@@ -209,7 +211,7 @@ func (b *tab) checkKept(key string) {
 	}
 	if leaked := ask(b, chromedp.Evaluate[bool](fmt.Sprintf(`JSON.stringify([location, document.referrer, localStorage,
 		document.cookie, performance.getEntriesByType("resource").map(e => e.name)]).includes(%q)`, key))); leaked {
-		b.t.Error("the key is in a URL, a cookie or permanent storage")
+		b.t.Error("the key is in a URL, a cookie or persistent storage")
 	}
 }
 

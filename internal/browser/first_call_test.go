@@ -10,14 +10,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// maxClicks limits the clicks from the landing page to the first call: run a sample, open the quickstart,
-// copy its first command, sign in, start and finish a key, open the API reference, and send the call.
-// There are two pastes, both outside the page: the command into a terminal and the link into the address
-// bar.
+// maxClicks limits the clicks from the landing page to the first call: run a sample, open the
+// quickstart, copy its first command, sign in, start and finish creating a key, open the API
+// reference, and send the call. There are two pastes, both outside the page: the command into a
+// terminal and the link into the address bar.
 const maxClicks = 8
 
-// countClicks is a script that counts the mouse clicks of a tab, on all its pages. Clicks by scripts don't
-// press a button.
+// countClicks is a script that counts the mouse clicks in a tab, across all pages. It doesn't count
+// clicks by scripts, which fire no mousedown event.
 const countClicks = `addEventListener("mousedown", () => { localStorage.clicks = 1 + Number(localStorage.clicks || 0); }, true)`
 
 // inView is a script that reports whether the center of an element is on the screen.
@@ -26,9 +26,10 @@ const inView = `(e => {
 	return e.contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2));
 })`
 
-// TestFirstCall makes the first call as a person who has never seen the service: it opens the landing
-// page, runs a sample call, copies a command from the quickstart, signs in with the link that the server
-// printed, creates a key, and sends a call from the API reference. It must not take more than maxClicks.
+// TestFirstCall makes a first call like someone who has never seen the service: it opens the
+// landing page, runs a sample call, copies a command from the quickstart, signs in with the link
+// that the server printed, creates a key, and sends a call from the API reference. It must not take
+// more than maxClicks clicks.
 func TestFirstCall(t *testing.T) {
 	p := startProgram(t)
 	b := newTab(t, newChromium(t, ""), false)
@@ -58,7 +59,7 @@ func TestFirstCall(t *testing.T) {
 	b.open(p.link())
 	b.press("Sign in as demo@example.com")
 	b.press("Create API key")
-	// The field has the focus. Focusing it by hand would take a click.
+	// The field already has focus. Focusing it by hand would take a click.
 	b.do(until(`document.activeElement.matches("input")`), chromedp.KeyEvent("First call"))
 	b.press("Create key")
 	key := ask(b, chromedp.Evaluate[string](`document.querySelector(".secret code").textContent.trim()`))

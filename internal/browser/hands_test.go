@@ -12,16 +12,17 @@ import (
 // hand operates a page as one kind of user does. Controls are JavaScript expressions, such as named
 // returns. Methods wait until the control is visible.
 type hand interface {
-	reach(control string) // brings the control under the pointer, or gives it the focus
+	reach(control string) // brings the control under the pointer, or gives it focus
 	press(control string)
 	choose(control string) // selects a radio button or a checkbox
 	fill(control, text string)
 	openMenu() // makes the entries of the dashboard's menu visible
 }
 
-// named returns an expression for the first visible element of a selector with a name as users read
-// it: the text of its label, or else its own. The expression is null while there is none. Controls in
-// the main part of a page come first.
+// named returns an expression for the first visible element that matches a selector and has the
+// given name, which is the text that users read: its label's or, without a label, its own. The
+// expression is null while there is no such element. Controls in the main part of a page come
+// first.
 func named(selector, name string) string {
 	const find = `((selector, name) => {
 		const said = (e) => (e.labels?.[0]?.querySelector(":scope > span") ?? e.labels?.[0] ?? e).innerText.replace(/\s+/g, " ").trim();
@@ -87,11 +88,12 @@ func newPhone(b *tab) hand {
 // keyboard operates a page without a pointer.
 type keyboard struct{ *tab }
 
-// maxTabs is the maximum number of times that Tab is pressed to reach a control, more than a page
-// has controls.
+// maxTabs is the maximum number of times that Tab is pressed to reach a control. No page has as
+// many controls.
 const maxTabs = 250
 
-// maxParts is the maximum number of times that Tab stays in a control, such as in the parts of a date.
+// maxParts is the maximum number of times that Tab stays within a control, such as the parts of a
+// date field.
 const maxParts = 8
 
 // focused describes the focused element. target is replaced by an expression for the control to reach.
@@ -112,9 +114,9 @@ const focused = `(() => {
 	};
 })()`
 
-// reach presses Tab until the control, or a radio button of its group, has the focus. Every element
-// on the way must show its focus and must not keep it. A control in the main part of the page is
-// reached by the link that skips the menu.
+// reach presses Tab until the control, or a radio button in its group, has focus. Every element on
+// the way must show that it has focus and must not trap it. To reach a control in the main part of
+// the page, it follows the link that skips the menu.
 func (k keyboard) reach(control string) {
 	k.t.Helper()
 	k.do(until(control))
@@ -148,7 +150,7 @@ func (k keyboard) reach(control string) {
 	k.t.Fatalf("Tab does not reach %s, only %q\n%s", control, way, k.dump())
 }
 
-// press presses Space on buttons, and Enter on others.
+// press presses Space on buttons, and Enter on other controls.
 func (k keyboard) press(control string) {
 	k.t.Helper()
 	k.reach(control)

@@ -31,8 +31,8 @@ func (s *site) labelWithImages() string {
 	return ""
 }
 
-// TestLabelImages opens a label's images by keyboard: the dialog zooms, turns to the next image,
-// keeps the focus, and gives it back. It breaks no axe rule.
+// TestLabelImages opens a label's images by keyboard: the dialog zooms, moves to the next image,
+// traps focus, and returns it when closed. It violates no axe rule.
 func TestLabelImages(t *testing.T) {
 	s := newSite(t)
 	path := s.labelWithImages()
@@ -84,8 +84,8 @@ func TestLabelImages(t *testing.T) {
 	b.checkErrors("label images")
 }
 
-// TestLabelWithoutScript checks that without scripts, a label's images open by themselves, folded
-// facts open by link, and no dead buttons are shown.
+// TestLabelWithoutScript checks that without scripts, a label's image links open the images, a link
+// opens folded facts, and no dead buttons are shown.
 func TestLabelWithoutScript(t *testing.T) {
 	s := newSite(t)
 	path := s.labelWithImages()
@@ -95,7 +95,7 @@ func TestLabelWithoutScript(t *testing.T) {
 	b.click("main form button")
 	b.open(registrytest.PublicURL + path)
 	if n := ask(b, chromedp.Evaluate[int](`[...document.querySelectorAll("main button, dialog")].filter(e => e.checkVisibility()).length`)); n != 0 {
-		t.Errorf("%d buttons without a function", n)
+		t.Errorf("%d buttons do nothing", n)
 	}
 	b.click(`a[href="#api-call"]`)
 	b.do(visible("#api-call"))
@@ -121,8 +121,8 @@ func TestPrintedLabel(t *testing.T) {
 	}
 }
 
-// TestLabelSteps checks that a label opened from a list links to its neighbors there, that looking
-// at the links costs nothing, and that nothing remains when another user signs in.
+// TestLabelSteps checks that a label opened from a list links to its neighbors there, that showing
+// the links costs nothing, and that the tab forgets the list before another user signs in.
 func TestLabelSteps(t *testing.T) {
 	s := newSite(t)
 	s.holder = s.registry.Holder(t, ann, cola.TierPro)

@@ -21,10 +21,10 @@ var withLighthouse = flag.Bool("lighthouse", false, "install and run Lighthouse"
 //go:embed lighthouse
 var lighthouseKit embed.FS
 
-// TestLighthouse audits the landing page, a guide, a reference page and the page of the MCP tools.
-// Scores for accessibility, best practices and SEO must be at least 95; they are the same in every run,
-// so the first counts. Performance depends on the machine, so its median is only printed, but the number
-// and size of the requests are limited.
+// TestLighthouse audits the landing page, a guide, a reference page and an MCP tools page. Scores
+// for accessibility, best practices and SEO must be at least 95; they are the same in every run, so
+// only the first run measures them. Performance depends on the machine, so its median is only
+// printed, but the number and size of the requests are limited.
 func TestLighthouse(t *testing.T) {
 	if !*withLighthouse {
 		t.Skip("run by make lighthouse")
@@ -80,7 +80,7 @@ type report struct {
 	}
 }
 
-// audit runs Lighthouse on a page as on a phone, for some of its categories.
+// audit runs Lighthouse on a page, emulating a phone, for the given categories.
 func audit(t *testing.T, kit *nodetest.Kit, url string, categories []string) (r report) {
 	t.Helper()
 	script, err := kit.Program("lighthouse", "lighthouse")
@@ -117,11 +117,11 @@ func (r report) failed(category string) (ids []string) {
 	return ids
 }
 
-// transfer counts the requests of a page. Requests, Bytes and Size exclude pictures; Bytes are
-// transferred, and Size is their size after decompression.
+// transfer counts a page's requests. Requests, Bytes and Size exclude pictures. Bytes is the number
+// of bytes transferred, and Size is their number after decompression.
 type transfer struct{ Requests, Pictures, Bytes, Size int }
 
-// max returns the larger number of each.
+// max returns the maximum of each field.
 func (a transfer) max(b transfer) transfer {
 	return transfer{max(a.Requests, b.Requests), max(a.Pictures, b.Pictures), max(a.Bytes, b.Bytes), max(a.Size, b.Size)}
 }

@@ -64,7 +64,7 @@ func (l *looks) compare(b *tab, name string) {
 		mustWrite(b.t, filepath.Join(l.into, name+".png"), whole)
 	}
 	if strings.HasPrefix(name, "docs-guide-") || strings.HasPrefix(name, "docs-find-") {
-		return // these show the text of a guide, so every edit of it would change them
+		return // these show the text of a guide, so every edit to it would change them
 	}
 	picture, err := png.Decode(bytes.NewReader(whole))
 	if err != nil {
@@ -179,7 +179,7 @@ func colorDistance(a, b color.Color) (most int) {
 }
 
 // TestDifference checks that an image equals itself, that its inverse differs entirely, that a
-// longer image differs by its extra part, and that a slight shade does not count.
+// longer image differs by its extra part, and that a slight difference in shade does not count.
 func TestDifference(t *testing.T) {
 	plain := func(w, h int, c color.Color) *image.NRGBA {
 		i := image.NewNRGBA(image.Rect(0, 0, w, h))

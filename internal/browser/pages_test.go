@@ -94,9 +94,9 @@ const (
 	maxDocsPage = 150 << 10
 )
 
-// TestPages opens every page in several sizes and color schemes. It checks that the page breaks no
-// axe rule in light or dark mode, needs no horizontal scrolling on a phone, causes no browser
-// errors, is small, and matches its committed screenshots.
+// TestPages opens every page at several sizes and in several color schemes. It checks that the page
+// violates no axe rule in light or dark mode, needs no horizontal scrolling on a phone, causes no
+// browser errors, is small, and matches its committed screenshots.
 func TestPages(t *testing.T) {
 	s := newSite(t)
 	ids := s.addHistory()
@@ -234,14 +234,14 @@ func TestSignedOutForm(t *testing.T) {
 	b.do(command(network.ClearBrowserCookies, cdp.Empty{}))
 	b.click("main form .button")
 	if status := ask(b, chromedp.Evaluate[int](statusCode)); status != 401 {
-		t.Errorf("form of an ended session: status %d, want 401", status)
+		t.Errorf("form submitted after the session ended: status %d, want 401", status)
 	}
 	b.shows("Submit again")
 	for _, view := range views() {
 		b.setSize(view.width, view.scheme)
 		b.accessible(fmt.Sprintf("signed out, %d wide, %s", view.width, view.scheme), axe)
 	}
-	b.checkErrors("form of an ended session")
+	b.checkErrors("form submitted after the session ended")
 	meanwhile := newTab(t, b.ctx, false)
 	meanwhile.open(s.link(ann))
 	meanwhile.click("main form button")
@@ -337,7 +337,7 @@ func (b *tab) violations(axe string) (violations []violation) {
 	return violations
 }
 
-// TestViolations checks that rules of WCAG 2.0, WCAG 2.2 and best practice are applied.
+// TestViolations checks that WCAG 2.0, WCAG 2.2 and best-practice rules are applied.
 func TestViolations(t *testing.T) {
 	b := newTab(t, newChromium(t, ""), false)
 	b.open("data:text/html," + url.PathEscape(`<!doctype html><html lang="en"><title>Page</title><main>

@@ -55,7 +55,7 @@ func (p *server) call(method, path, bearer string) (status int, body map[string]
 	return resp.StatusCode, body
 }
 
-// send is like call, and returns the response, whose body is read.
+// send is like call but returns the response, with its body already read, instead of the status.
 func (p *server) send(method, path, bearer string) (resp *http.Response, body map[string]any) {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), method, p.base+"/api/v1"+path, nil)

@@ -22,7 +22,7 @@ import (
 	publicsite "github.com/colaregistry/colaregistry/site"
 )
 
-// allHistory is a date before all labels.
+// allHistory is a date earlier than that of any label.
 var allHistory = cola.DateOf(time.Date(2005, time.January, 1, 0, 0, 0, 0, time.UTC))
 
 // ann is the email address of a site's account holder.

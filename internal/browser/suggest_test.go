@@ -138,7 +138,7 @@ func TestCompanySuggestions(t *testing.T) {
 }
 
 // TestSearchSuggestions checks that the main field suggests brands and companies, that it and the
-// field for the brand enter whole names in quotes, and that the field still submits on Enter.
+// brand field enter whole names in quotes, and that Enter still submits the form.
 func TestSearchSuggestions(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -168,7 +168,7 @@ func TestSearchSuggestions(t *testing.T) {
 }
 
 // TestStaleSuggestions checks that suggestions match the latest text, that they disappear when it is
-// deleted or the field loses the focus, and that the field works if they can't be loaded.
+// deleted or the field loses focus, and that the field works if they can't be loaded.
 func TestStaleSuggestions(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

@@ -110,8 +110,8 @@ func (b *tab) mouse(selector string) chromedp.Action[chromedp.Void] {
 	return chromedp.MouseClickXY(b.middle(showing(selector)))
 }
 
-// middle scrolls to the element of an expression and returns its middle. It waits until the expression
-// isn't null and nothing covers the element.
+// middle scrolls to the element that an expression evaluates to and returns the element's center.
+// It waits until the expression isn't null and nothing covers the element.
 func (b *tab) middle(expression string) (x, y float64) {
 	b.t.Helper()
 	const middle = `(e => {
@@ -142,7 +142,7 @@ func (b *tab) press(words string) {
 	}
 }
 
-// shows fails the test unless the page contains the given texts.
+// shows fails the test unless the page contains all the given strings.
 func (b *tab) shows(words ...string) {
 	b.t.Helper()
 	text := ask(b, chromedp.Evaluate[string]("document.body.innerText"))

@@ -25,7 +25,7 @@ type walker struct {
 	hand     hand
 	p        *server
 	link     string // for signing in
-	stripe   string // URL of the local fake of Stripe
+	stripe   string // URL of the local fake Stripe
 	endpoint string // URL of a webhook receiver
 	axe      string
 	key      string // secret of the API key
@@ -42,7 +42,7 @@ func TestWalk(t *testing.T) {
 		"keyboard": func(b *tab) hand { return keyboard{b} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of the time, a walk waits for deliveries
+			t.Parallel() // a walk spends most of its time waiting for deliveries
 			w := newWalker(t, newHand)
 			w.signIn()
 			w.createKey()
@@ -121,7 +121,7 @@ func (w *walker) leave(action func()) {
 	}
 }
 
-// sees waits until the page contains the given texts.
+// sees waits until the page contains all the given strings.
 func (w *walker) sees(words ...string) {
 	w.t.Helper()
 	for _, text := range words {
@@ -141,7 +141,7 @@ func (w *walker) reload(expression string) {
 	}
 }
 
-// stepsDone checks which of the first steps are done, or that the list is gone if there are none.
+// stepsDone checks which of the first steps are done or, without arguments, that the list is gone.
 func (w *walker) stepsDone(want ...bool) {
 	w.t.Helper()
 	w.visit("Overview")
@@ -203,7 +203,7 @@ func (w *walker) checkLimits(resp *http.Response, tier cola.Tier) {
 	}
 }
 
-// findRequest finds the calls in the request log and in the usage.
+// findRequest finds the calls in the request log and on the usage page.
 func (w *walker) findRequest() {
 	w.t.Helper()
 	w.visit("Requests")
@@ -256,7 +256,7 @@ func (w *walker) getAlert() {
 	had := ask(w.tab, chromedp.Evaluate[bool](`document.activeElement !== document.body`))
 	w.do(visible("#found"), visible("#live tr td:nth-child(3) .state.good"), until(`!document.querySelector("#live").hasAttribute("hx-get")`))
 	if has := ask(w.tab, chromedp.Evaluate[bool](`document.activeElement !== document.body`)); had && !has {
-		w.t.Error("an update took the focus away")
+		w.t.Error("an update took focus away")
 	}
 	if !ask(w.tab, chromedp.Evaluate[bool](`window.here === true`)) {
 		w.t.Error("the page was reloaded")
@@ -277,7 +277,7 @@ func (w *walker) getAlert() {
 	}
 }
 
-// hitRateLimit calls until the free plan refuses.
+// hitRateLimit makes calls until the free plan's rate limit rejects one.
 func (w *walker) hitRateLimit() {
 	w.t.Helper()
 	for range 5 * cola.TierFree.Limits().PerMinute {

@@ -27,7 +27,7 @@ var online = flag.Bool("online", false, "install and run third-party clients")
 func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
 
 // committed contains the scripts and pins. A file gokit/x.txt is written as x. Without the suffix,
-// Go would treat it as a part of this module or omit it.
+// Go would treat it as part of this module or omit it.
 //
 //go:embed kit gokit
 var committed embed.FS

@@ -21,7 +21,7 @@ import (
 // options configures a run.
 type options struct {
 	duration time.Duration // minimum duration of the load
-	outage   time.Duration // length of each database outage; batches give up after five seconds
+	outage   time.Duration // length of each database outage; workers give up on a batch after five seconds
 	accounts int
 	labels   int
 	dir      string // empty for a temporary folder

@@ -18,11 +18,11 @@ import (
 // 1, so that all accounts reach their limits.
 const pace = 1.2
 
-// commitsWait is the time, under load, until every process has a commit waiting for a stopped
-// standby.
+// commitsWait is how long it takes, under load, until every process has a commit waiting for a
+// stopped standby.
 const commitsWait = 500 * time.Millisecond
 
-// act is one part of a run. It disrupts the cluster, which must recover afterwards.
+// act is one part of a run. It may disrupt the cluster, which must recover afterwards.
 type act struct {
 	name  string
 	quiet bool // not noticeable to callers
@@ -156,8 +156,8 @@ func (d *drive) crashPrimary(ctx context.Context) error {
 	return d.primary.Restart(ctx)
 }
 
-// crashBoth kills a process while the primary is down. The process loses its record of batches in
-// doubt.
+// crashBoth kills a process while the primary is down. The process loses its record of in-doubt
+// batches.
 func (d *drive) crashBoth(ctx context.Context) error {
 	if err := d.primary.Stop(ctx, pgtest.Immediate); err != nil {
 		return err

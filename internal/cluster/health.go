@@ -22,7 +22,7 @@ const (
 type health struct {
 	ready    bool
 	ledgerUp bool
-	inDoubt  int // batches in doubt
+	inDoubt  int // in-doubt batches
 }
 
 // health queries a process for its health.
@@ -74,7 +74,7 @@ func scrape(ctx context.Context, address string) (map[string]float64, error) {
 	return samples, lines.Err()
 }
 
-// watch polls the health of every process and returns the maximum number of batches in doubt at one
+// watch polls the health of every process and returns the maximum number of in-doubt batches at one
 // time.
 func (c *cluster) watch(ctx context.Context) (mostInDoubt int) {
 	for ctx.Err() == nil {

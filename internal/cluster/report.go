@@ -20,7 +20,7 @@ type report struct {
 	started, ended time.Time
 	tallies        []loadtest.Tally
 	statements     []loadtest.Statement
-	mostInDoubt    int // maximum number of batches in doubt at one time
+	mostInDoubt    int // maximum number of in-doubt batches at one time
 }
 
 // ok reports whether the run met every guarantee and was meaningful: every phase had responses, and
@@ -104,7 +104,7 @@ func (r *report) printSum(out io.Writer) {
 		r.ended.Sub(r.started).Seconds(), answered, charged)
 	fmt.Fprintf(out, "Unknown outcomes from killed processes: %d requests without a response and %d with 503, charging at most %v.\n",
 		unknown, unresolved, open)
-	fmt.Fprintf(out, "Batches in doubt: at most %d at once, 0 at the end.\n", r.mostInDoubt)
+	fmt.Fprintf(out, "In-doubt batches: at most %d at once, 0 at the end.\n", r.mostInDoubt)
 	fmt.Fprintf(out, "Accounts: %d checked, %d exact, %d within bounds, %d lost, %d over.\n",
 		len(r.statements), verdicts[loadtest.Exact], verdicts[loadtest.Bounds], verdicts[loadtest.Lost], verdicts[loadtest.Over])
 }

@@ -82,7 +82,7 @@ func TestSteps(t *testing.T) {
 		"credentials from the start":   func(all []exchange) { all[0].credentials = true },
 		"a challenge with an error":    func(all []exchange) { all[0].challenge += `, error="invalid_token"` },
 		"a challenge without metadata": func(all []exchange) { all[0].challenge = "Bearer" },
-		"metadata for the server":      func(all []exchange) { all[2].agent = "Go-http-client/1.1" },
+		"metadata read by the server":  func(all []exchange) { all[2].agent = "Go-http-client/1.1" },
 		"no PKCE":                      func(all []exchange) { all[4].query.Del("code_challenge") },
 		"plain PKCE":                   func(all []exchange) { all[4].query.Set("code_challenge_method", "plain") },
 		"no resource":                  func(all []exchange) { all[4].query.Del("resource") },
@@ -93,9 +93,9 @@ func TestSteps(t *testing.T) {
 		"no scope requested":           func(all []exchange) { all[9].query.Del("scope") },
 		"a write that fails":           func(all []exchange) { all[11].status = 403 },
 	} {
-		spoilt := walked(b)
-		spoil(spoilt)
-		if _, err := matchSteps(steps, spoilt); err == nil {
+		spoiled := walked(b)
+		spoil(spoiled)
+		if _, err := matchSteps(steps, spoiled); err == nil {
 			t.Errorf("matchSteps accepted exchanges with: %s", name)
 		}
 	}

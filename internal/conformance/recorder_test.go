@@ -85,7 +85,7 @@ func TestRecorderAddsKeys(t *testing.T) {
 	}
 }
 
-// TestRecorderWithoutKeys checks that a recorder without keys changes no request.
+// TestRecorderWithoutKeys checks that a recorder without keys leaves requests unchanged.
 func TestRecorderWithoutKeys(t *testing.T) {
 	r, _ := mustRecorder(t, new(atomic.Int64))
 	own := strings.TrimPrefix(r.origin(), "http://")

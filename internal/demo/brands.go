@@ -110,8 +110,8 @@ func (b *brand) setOrigin(d *rng, p *permittee, abroad weights) {
 	}
 }
 
-// setActivePeriod sets the period in which a brand files labels. The most active brands file over the
-// whole range of dates; most others come and go.
+// setActivePeriod sets the period in which a brand files labels. The most active brands file
+// throughout the date range; most others come and go.
 func (b *brand) setActivePeriod(d *rng, rank, count int, last cola.Date) {
 	b.from, b.to = firstReceipt, last
 	if rank > count/50 {

@@ -43,7 +43,7 @@ func TestPermittees(t *testing.T) {
 		"Wholesaler (Alcohol)", "Brewery", "Distilled Spirits Plant",
 	} {
 		if kinds[kind] == 0 {
-			t.Errorf("no permittee of kind %s: %v", kind, kinds)
+			t.Errorf("no permittee has type %s: %v", kind, kinds)
 		}
 	}
 	if kinds[""] > 0 || parts[2] == 0 || parts[3] == 0 || parts[4] == 0 || len(parts) != 3 {
@@ -110,8 +110,8 @@ func TestAVAs(t *testing.T) {
 	}
 }
 
-// sharedData returns the path of a file in the optional data folder beside the module. It skips the
-// test if the file is missing.
+// sharedData returns the path of a file in the optional data folder next to the module. It skips
+// the test if the file is missing.
 func sharedData(t *testing.T, name string) string {
 	t.Helper()
 	root := os.Getenv("COLAREGISTRY_SHARED_DATA")

@@ -1,3 +1,3 @@
-// Package doclinks checks the links and the names of tests in the Markdown pages of the repository.
-// It contains only tests.
+// Package doclinks checks the links and test names in the repository's Markdown pages. It contains
+// only tests.
 package doclinks

@@ -19,7 +19,7 @@ func (r *request) missing(answer string) (missing []string) {
 	return missing
 }
 
-// says reports whether an answer contains a text. A number matches with or without thousands
+// says reports whether an answer contains text. A number matches with or without thousands
 // separators, a date in several common formats, and words in any case and with any punctuation.
 func says(answer, text string) bool {
 	if number, err := strconv.ParseFloat(text, 64); err == nil {

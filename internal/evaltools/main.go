@@ -82,7 +82,7 @@ func configuredModel(env func(string) string) (*chat, error) {
 	return c, nil
 }
 
-// run starts a server, runs the evaluation on it, and reports whether all requests passed.
+// run starts a server, runs the evaluation against it, and reports whether all requests passed.
 func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
 	dir, err := os.MkdirTemp("", "colaregistry-eval")
 	if err != nil {

@@ -46,7 +46,7 @@ func withServer(run func() int) int {
 	return run()
 }
 
-// mustRequest returns a copy of the request with an ID.
+// mustRequest returns a copy of the request with the given ID.
 func mustRequest(t *testing.T, id string) request {
 	t.Helper()
 	for _, r := range testRequests {

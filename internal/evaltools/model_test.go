@@ -133,7 +133,7 @@ func TestModel(t *testing.T) {
 			[]fakeResponse{asks("check_brand", `{"q":`), asks("check_brand", ravinCall), answers(ravinAnswer)},
 			outcome{Calls: 2, AsPlanned: true, Prompt: 300, Output: 30},
 		},
-		"corrects the name of a tool": {
+		"corrects a tool name": {
 			"similar-brand",
 			[]fakeResponse{asks("check_name", ravinCall), asks("check_brand", ravinCall), answers(ravinAnswer)},
 			outcome{Calls: 2, AsPlanned: true, Prompt: 300, Output: 30},
@@ -142,7 +142,7 @@ func TestModel(t *testing.T) {
 			"similar-brand", []fakeResponse{asks("search_colas", `{"brand_name":"raven and oak"}`), answers(ravinAnswer)},
 			outcome{Calls: 1, Prompt: 200, Output: 20},
 		},
-		"waits and repeats": {
+		"waits and retries": {
 			"similar-brand",
 			[]fakeResponse{
 				refuses(429, "7"), refuses(500, ""), refuses(503, ""), asks("check_brand", ravinCall), answers(ravinAnswer),

@@ -67,7 +67,7 @@ func lists[T any](at string, want []T) fact { return fact{at: at, want: want, ki
 // derived returns the fact that an answer contains a value computed from other facts.
 func derived(want any) fact { return fact{want: want, kind: computed, said: texts(want)} }
 
-// unsaid returns the fact as one that an answer need not contain.
+// unsaid returns the fact without the requirement that an answer contain it.
 func (f fact) unsaid() fact {
 	f.said = nil
 	return f

@@ -52,7 +52,7 @@ func brandRequests(w *world) []request {
 		},
 		{
 			id:   "brand-apostrophe",
-			ask:  "What is the TTB ID of the newest label of hargroves brewing, and when was it approved?",
+			ask:  "What is the TTB ID of the newest label from hargroves brewing, and when was it approved?",
 			plan: []call{{"search_colas", args{"brand_name": "hargroves brewing", "date_range": "all", "per_page": 1}}},
 			facts: []fact{
 				is("1/pagination/total", len(hargroves)).unsaid(), is("1/data/0/ttb_id", hargroves.first().TTBID),

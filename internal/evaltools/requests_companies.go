@@ -40,7 +40,7 @@ func companyRequests(w *world) []request {
 		},
 		{
 			id:  "newest-beer",
-			ask: "What is the TTB ID of the newest label of Warwick's Brewing of Pennsylvania, and when did they apply for it?",
+			ask: "What is the TTB ID of the newest label from Warwick's Brewing of Pennsylvania, and when did they apply for it?",
 			plan: []call{
 				{"search_permittees", args{"q": "warwicks brewing", "state": "PA"}},
 				{"search_colas", args{"permit_number": "$1/data/0/permit_number", "date_range": "all", "per_page": 1}},

@@ -41,7 +41,7 @@ func countRequests(w *world) []request {
 		},
 		{
 			id:  "ciders-by-year",
-			ask: "How many labels of the category for ciders were approved in each year from 2021 to 2025?",
+			ask: "How many labels in the cider category were approved in each year from 2021 to 2025?",
 			plan: []call{
 				{"suggest_values", args{"field": "category", "q": "cider"}},
 				{"count_labels", args{
@@ -71,7 +71,7 @@ func countRequests(w *world) []request {
 		},
 		{
 			id:  "types-in-2025",
-			ask: "How do the labels approved in 2025 divide into wine, malt beverages and distilled spirits?",
+			ask: "How do the labels approved in 2025 break down into wine, malt beverages and distilled spirits?",
 			plan: []call{{"count_labels", args{
 				"group_by": "product_type", "approval_date_from": "2025-01-01", "approval_date_to": "2025-12-31",
 			}}},
@@ -100,7 +100,7 @@ func countRequests(w *world) []request {
 		},
 		{
 			id:  "cans-and-bottles",
-			ask: "How many malt beverage labels of 2025 were for cans, and how many for bottles?",
+			ask: "How many malt beverage labels from 2025 were for cans, and how many for bottles?",
 			plan: []call{{"count_labels", args{
 				"group_by": "container", "product_type": "malt beverage", "container_type": []string{"can", "bottle"},
 				"approval_date_from": "2025-01-01", "approval_date_to": "2025-12-31",
@@ -118,7 +118,7 @@ func countRequests(w *world) []request {
 		},
 		{
 			id:  "estimated-dates",
-			ask: "How many labels of 2015 are there, and how many of them have only an estimated approval date?",
+			ask: "How many labels from 2015 are there, and how many of them have only an estimated approval date?",
 			plan: []call{
 				{"count_labels", args{
 					"group_by": "year", "approval_date_from": "2015-01-01", "approval_date_to": "2015-12-31",

@@ -46,7 +46,7 @@ func referenceRequests(w *world) []request {
 		},
 		{
 			id:    "brewery-permit-days",
-			ask:   "How many days does TTB currently need for the permit of a new brewery?",
+			ask:   "How many days does TTB currently take to issue a permit for a new brewery?",
 			plan:  []call{{"get_processing_times", args{"kind": "registration", "application_type": "Brewery", "latest": true}}},
 			facts: []fact{is("1/data/0/turnaround_days_median", latestBrewery(w.permits))},
 		},
@@ -87,7 +87,7 @@ func referenceRequests(w *world) []request {
 	}
 }
 
-// latestWine returns the latest median processing time of wine labels, in days.
+// latestWine returns the latest median processing time for wine labels, in days.
 func latestWine(rows []cola.ProcessingTime) (days cola.Opt[int]) {
 	var newest cola.Date
 	for _, r := range rows {
@@ -98,7 +98,7 @@ func latestWine(rows []cola.ProcessingTime) (days cola.Opt[int]) {
 	return days
 }
 
-// latestBrewery returns the latest median processing time of brewery permits, in days.
+// latestBrewery returns the latest median processing time for brewery permits, in days.
 func latestBrewery(rows []cola.RegistrationProcessingTime) (days cola.Opt[int]) {
 	var newest cola.Date
 	for _, r := range rows {

@@ -12,8 +12,8 @@ import (
 const canLockFiles = true
 
 // lockFile takes an exclusive lock on an open file and reports whether it succeeded. The lock
-// belongs to the open file description, so two separately opened files within one process exclude
-// each other too.
+// belongs to the open file description, so a process that opens the file twice gets two locks that
+// exclude each other.
 func lockFile(f *os.File, wait bool) (bool, error) {
 	how := syscall.LOCK_EX
 	if !wait {

@@ -188,7 +188,7 @@ func TestBackendFiles(t *testing.T) {
 	}
 }
 
-// fileNames returns the non-test files of a folder that match.
+// fileNames returns the names of the non-test files in a folder that match a pattern.
 func fileNames(t *testing.T, dir, pattern string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
@@ -245,7 +245,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	if known("util") || !known("cola") || !known("cmd/colaregistry") || !known("internal/imports") {
-		t.Error("known returns the wrong packages")
+		t.Error("known returned wrong results")
 	}
 }
 

@@ -2,7 +2,7 @@
 //
 // A key file has one key per line: 32 random bytes in base64. Blank lines and lines that start with
 // # are ignored. The first key seals, and every key opens. To rotate a key, add a new first line,
-// reseal everything, and delete the old line. Every process of a deployment uses the same file.
+// reseal everything, and delete the old line. Every process in a deployment uses the same file.
 package keyring
 
 import (
@@ -31,7 +31,7 @@ const (
 	header        = 1 + idSize
 )
 
-// Errors of Box.Open.
+// Errors returned by Box.Open.
 var (
 	ErrUnknownKey = errors.New("encrypted under a key that is not in the key file")
 	ErrDamaged    = errors.New("encrypted data is damaged or belongs to another record")

@@ -14,8 +14,8 @@ type symbol struct {
 	quiet  [2]int // light modules required on each side
 }
 
-// newSymbol returns the barcode of a value. UPC-A, UPC-E, EAN-13 and EAN-8 have bars, with the
-// digits of the record even if the check digit is wrong. Other values appear as text only.
+// newSymbol returns the barcode for a value. UPC-A, UPC-E, EAN-13 and EAN-8 have bars, with the
+// record's digits even if the check digit is wrong. Other values appear as text only.
 func newSymbol(kind, value string) *symbol {
 	digits := strings.NewReplacer(" ", "", "-", "").Replace(value)
 	for i := range len(digits) {
@@ -42,7 +42,7 @@ var ean13Sets = [10]string{
 	"aaaaaa", "aababb", "aabbab", "aabbba", "abaabb", "abbaab", "abbbaa", "ababab", "ababba", "abbaba",
 }
 
-// upceSets maps the check digit of a UPC-E of number system 0 to the bar sets of its six digits.
+// upceSets maps the check digit of a UPC-E in number system 0 to the bar sets of its six digits.
 // Number system 1 swaps the sets.
 var upceSets = [10]string{
 	"bbbaaa", "bbabaa", "bbaaba", "bbaaab", "babbaa", "baabba", "baaabb", "bababa", "babaab", "baabab",
@@ -109,8 +109,8 @@ var (
 // modules returns the width of the symbol with its quiet zones.
 func (s *symbol) modules() int { return s.quiet[0] + len(s.bars) + s.quiet[1] }
 
-// minAspect is the minimum ratio of height to length of a barcode panel. In a flatter panel, a scan
-// line would leave the bars.
+// minAspect is the minimum ratio of height to length of a barcode panel. In a flatter panel, a
+// slanted scan line would run off the bars.
 const minAspect = 0.2
 
 // bars draws the page's barcode on a white panel in the center of a box. It aligns bars to whole

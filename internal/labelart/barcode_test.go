@@ -12,7 +12,7 @@ import (
 
 // scan reads a barcode from an image as a scanner does: along straight lines, by the widths of dark
 // and light runs. It returns the digits, or "" if no line was readable. It shares no code with the
-// drawing.
+// code that draws barcodes.
 func scan(img *image.RGBA, upright bool) string {
 	b := img.Bounds()
 	across, along := b.Dy(), b.Dx()
@@ -200,7 +200,7 @@ func TestBarcodes(t *testing.T) {
 			c, img := withBarcode(test.kind, test.value, 900, 1100)
 			c.Barcodes[0].RelativeImagePosition = side
 			if got := mustScan(t, c, img); got != test.want {
-				t.Errorf("%s %q on the %q scans as %q, want %q", test.kind, test.value, side, got, test.want)
+				t.Errorf("%s %q at position %q scans as %q, want %q", test.kind, test.value, side, got, test.want)
 			}
 		}
 		for _, side := range []cola.Text{"left", "right"} {
@@ -230,7 +230,7 @@ func TestInvalidBarcodes(t *testing.T) {
 	for _, value := range []string{"LOT-2019/A", "123", "10036000291459", "１２３４５６７８"} {
 		c, img := withBarcode("CODE-128", value, 900, 1100)
 		if _, _, text := svgText(t, mustSVG(t, c, img)); !strings.Contains(text, value) {
-			t.Errorf("back without the value %q:\n%s", value, text)
+			t.Errorf("back label does not contain the value %q:\n%s", value, text)
 		}
 		if got := mustScan(t, c, img); got != "" {
 			t.Errorf("%q scans as %q, want no bars", value, got)

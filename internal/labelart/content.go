@@ -21,7 +21,7 @@ type content struct {
 	description        string
 	details            string // grapes, hops, grains
 	producer           string
-	origin             string // "PRODUCT OF" statement of imports
+	origin             string // "PRODUCT OF" statement for imports
 	credit             string
 	sulfites           bool
 }

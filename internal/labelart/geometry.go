@@ -119,7 +119,8 @@ func hollow(b box, thickness float64) outline {
 	return append(rectangle(b), hole...)
 }
 
-// roundness is the relative distance of the control points of a quarter circle.
+// roundness is the distance of a quarter circle's control points from its end points, as a share of
+// the radius.
 const roundness = 0.5522847498
 
 func circle(c point, r float64) outline { return ellipse(c, r, r) }

@@ -1,11 +1,12 @@
 // Package labelart draws the images of demo labels from their records. The brand determines the
-// colors and composition, the product the ornament, the image's position the layout, and the
-// record's fields the text. The barcode is real and scans. Equal records give equal images.
+// colors and composition, the product determines the ornament, the image's position determines the
+// layout, and the record's fields supply the text. The barcode is real and scans. Identical records
+// produce identical images.
 //
 // A label is laid out once, as filled outlines and lines of text at exact positions. Each format
-// writes the same drawing. SVG names font families with identical widths, one of which nearly every
-// system has (Liberation Serif and Sans have the metrics of Times and Arial), and states the length
-// of each line.
+// writes the same drawing. SVG names font families with identical widths, at least one of which is
+// available on nearly every system (Liberation Serif and Sans have the metrics of Times and Arial),
+// and sets the length of each line.
 package labelart
 
 import (

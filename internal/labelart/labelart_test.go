@@ -167,7 +167,7 @@ func TestStatedSize(t *testing.T) {
 	}
 	c, img := label(vocabulary.Wine, "back", 640, 480)
 	if w, h, _ := svgText(t, mustSVG(t, c, img)); w != "640" || h != "480" {
-		t.Errorf("SVG of %s by %s, want 640 by 480", w, h)
+		t.Errorf("SVG is %s by %s, want 640 by 480", w, h)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestTexts(t *testing.T) {
 	_, _, text := svgText(t, mustSVG(t, c, img))
 	for _, want := range []string{"SON'S", "<ÉTOILE>", "OLD VINE", "NAPA VALLEY", "2019", "13.5% ALC./VOL.", "750 ML"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("front without %q:\n%s", want, text)
+			t.Errorf("front label does not contain %q:\n%s", want, text)
 		}
 	}
 	img.ContainerPosition = "back"
@@ -229,7 +229,7 @@ func TestTexts(t *testing.T) {
 		"STONE RIDGE LLC",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
-			t.Errorf("back without %q:\n%s", want, text)
+			t.Errorf("back label does not contain %q:\n%s", want, text)
 		}
 	}
 }

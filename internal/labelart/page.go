@@ -60,7 +60,7 @@ func (p *page) findBarcode(c *cola.Cola, img *cola.Image) {
 
 func (p *page) bounds() box { return box{0, 0, float64(p.w), float64(p.h)} }
 
-// initial returns the first letter of the brand without its article.
+// initial returns the first letter or digit of the brand name, after any leading article.
 func (p *page) initial() string {
 	name := p.brand
 	for _, article := range []string{"THE ", "LA ", "LE ", "EL ", "IL ", "LES ", "LOS "} {
@@ -191,7 +191,7 @@ var spiritPalettes = []palette{
 }
 
 // themeOf returns the theme of a label. The brand determines the colors and the composition, and
-// the product the ornament.
+// the product determines the ornament.
 func themeOf(c *cola.Cola) theme {
 	brand := hashOf(string(c.ProductType), c.BrandName)
 	palettes, motifs := winePalettes, wineMotifs
@@ -221,7 +221,7 @@ func themeOf(c *cola.Cola) theme {
 	}
 }
 
-// hashOf returns a hash of some strings.
+// hashOf returns a hash of the strings.
 func hashOf(texts ...string) uint64 {
 	h := fnv.New64a()
 	for _, t := range texts {

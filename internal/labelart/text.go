@@ -234,8 +234,8 @@ const (
 	faces
 )
 
-// svgFamilies contains the font families of the faces for SVG: fonts with equal widths, the
-// embedded one first.
+// svgFamilies contains each face's font families for SVG: fonts of equal widths, the embedded one
+// first.
 var svgFamilies = [faces]string{
 	serif:       `font-family="'Liberation Serif','Times New Roman',Times,serif"`,
 	serifBold:   `font-family="'Liberation Serif','Times New Roman',Times,serif" font-weight="700"`,

@@ -26,7 +26,7 @@ func (c Cost) Plus(o Cost) Cost {
 	return Cost{c.DetailViews + o.DetailViews, c.ListRecords + o.ListRecords, c.Requests + o.Requests}
 }
 
-// within reports whether no part of c exceeds that of o.
+// within reports whether no part of c exceeds the same part of o.
 func (c Cost) within(o Cost) bool {
 	return c.DetailViews <= o.DetailViews && c.ListRecords <= o.ListRecords && c.Requests <= o.Requests
 }
@@ -176,8 +176,8 @@ func (s *Statement) judge() {
 	}
 }
 
-// mostInWindow returns the maximum number of requests certainly granted within one window, that is,
-// sent and answered in it.
+// mostInWindow returns the maximum number of requests known to have been granted within one window:
+// those that were both sent and answered in it.
 func mostInWindow(grants []span) (most int) {
 	grants = slices.SortedFunc(slices.Values(grants),
 		func(a, b span) int { return cmp.Compare(a.sent.UnixNano(), b.sent.UnixNano()) })

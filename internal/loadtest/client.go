@@ -26,7 +26,7 @@ const (
 	None    Failure = iota
 	Refused         // the connection was refused, so the request was not sent
 	Reset           // the connection ended before the first byte of a response
-	Broken          // the connection ended within the response, or the request timed out
+	Broken          // the connection ended during the response, or the request timed out
 )
 
 // Exchange is one request over one connection, and its outcome.
@@ -122,9 +122,9 @@ func (q Request) units(body []byte) (int, error) {
 	return 0, nil
 }
 
-// refusal checks a 429 or 503 response and reports whether it is from the rate limit. A 503 and the
-// rate limit must have a Retry-After header. A used-up quota must have an upgrade URL, unless the
-// account has the largest tier.
+// refusal checks a 429 or 503 response and reports whether it is from the rate limit. A 503 or a
+// rate limit error must have a Retry-After header. A quota error must have an upgrade URL, unless
+// the account has the largest tier.
 func refusal(resp *http.Response, body []byte, tier cola.Tier) (burst bool, err error) {
 	var answer struct {
 		Error struct {

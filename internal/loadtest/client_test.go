@@ -102,7 +102,7 @@ func TestExchangeFailures(t *testing.T) {
 		"closed before the response": {
 			mustServe(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), Reset,
 		},
-		"closed within the response": {
+		"closed during the response": {
 			mustServe(t, func(w http.ResponseWriter, _ *http.Request) {
 				fmt.Fprint(w, `{"data":[`)
 				http.NewResponseController(w).Flush()
@@ -118,8 +118,8 @@ func TestExchangeFailures(t *testing.T) {
 	}
 }
 
-// TestBalancerRetries checks that a request moves to another process if its
-// connection was refused, and never if a process may have read it.
+// TestBalancerRetries checks that a request moves to another process if its connection was refused,
+// but never if a process may have read it.
 func TestBalancerRetries(t *testing.T) {
 	var cut, answered atomic.Int64
 	cutting := mustServe(t, func(http.ResponseWriter, *http.Request) { cut.Add(1); panic(http.ErrAbortHandler) })
@@ -228,7 +228,7 @@ func TestDraw(t *testing.T) {
 		"avas", "no/such/path",
 	} {
 		if kinds[kind] == 0 {
-			t.Errorf("no request of kind %s in %v", kind, kinds)
+			t.Errorf("no %s request in %v", kind, kinds)
 		}
 	}
 }

@@ -13,8 +13,8 @@ type Ending struct {
 	// Otherwise it finished its in-flight requests: it was asked to stop, or exited before it
 	// accepted any.
 	Killed bool
-	// Clear is the latest time at which a killed process is known to have had no commit in doubt. Its
-	// 503s up to then were not charged. Zero means unknown.
+	// Clear is the latest time at which a killed process is known to have had no in-doubt commits.
+	// Its 503s up to then were not charged. Zero means unknown.
 	Clear time.Time
 }
 
@@ -28,7 +28,7 @@ const (
 	// not started: the connection was refused, or closed unread by a process that exited cleanly
 	NotStarted
 	Unknown    // the process was killed during the request: may have been charged
-	Unresolved // 503 from a process that was killed with commits in doubt: may have been charged
+	Unresolved // 503 from a process that was killed with in-doubt commits: may have been charged
 	Failed     // no response for an unknown reason: may have been charged
 )
 

@@ -10,7 +10,7 @@ import (
 type Phase struct {
 	Name string
 	From time.Time
-	// Quiet marks a phase without noticeable disturbance: only limits may reject requests.
+	// Quiet marks a phase without disruptions: only limits may reject requests.
 	Quiet bool
 }
 
@@ -22,11 +22,11 @@ type Tally struct {
 	ClientErrors int // 400 and 404 responses
 	TooMany      int // status 429
 	Unavailable  int // status 503
-	Unresolved   int // 503s of processes that were killed with commits in doubt
+	Unresolved   int // 503s from processes that were killed with in-doubt commits
 	NotStarted   int // refused connections, and connections that an exiting process did not read from
 	Unknown      int // no response because the process was killed
 	Faults       []string
-	Took         []time.Duration // of each request with status 200
+	Took         []time.Duration // duration of each request with status 200
 	// Longest is the longest period without a 200 response whose midpoint is in the phase.
 	Longest time.Duration
 }
@@ -95,6 +95,6 @@ func (t *Tally) count(e *Exchange, o Outcome) {
 	case o == Failed || e.Failure == None && e.Problem != "":
 		t.Faults = append(t.Faults, e.Problem)
 	case t.Quiet && (o == Unknown || e.Status == http.StatusServiceUnavailable):
-		t.Faults = append(t.Faults, e.Request.Path+": 503 or no response in an undisturbed phase")
+		t.Faults = append(t.Faults, e.Request.Path+": 503 or no response in a quiet phase")
 	}
 }

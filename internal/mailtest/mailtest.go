@@ -1,5 +1,5 @@
-// Package mailtest provides an SMTP server for tests that records messages. It listens only on the
-// loopback interface.
+// Package mailtest provides an SMTP test server that records the messages it receives. It listens
+// only on the loopback interface.
 package mailtest
 
 import (
@@ -22,9 +22,9 @@ import (
 type Server struct {
 	Addr string // host and port
 
-	mu     sync.Mutex
-	refuse func(to string) error
-	taken  []Message
+	mu       sync.Mutex
+	refuse   func(to string) error
+	received []Message
 }
 
 // Message is a received message.
@@ -66,7 +66,7 @@ func (s *Server) Refuse(refuse func(to string) error) {
 func (s *Server) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.taken)
+	return slices.Clone(s.received)
 }
 
 // session is one connection.
@@ -108,7 +108,7 @@ func (c *session) Data(r io.Reader) error {
 	m.From, m.To = c.from, c.to
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
-	c.server.taken = append(c.server.taken, m)
+	c.server.received = append(c.server.received, m)
 	return nil
 }
 

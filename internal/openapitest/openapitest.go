@@ -93,7 +93,7 @@ func (s *Spec) Validate(t testing.TB, req *http.Request, resp *http.Response) {
 		err = s.check(req, resp, body)
 	}
 	if err != nil {
-		t.Errorf("%s %s: response %d is not as documented: %v\n%.2000s",
+		t.Errorf("%s %s: response %d does not match its documentation: %v\n%.2000s",
 			req.Method, req.URL, resp.StatusCode, err, body)
 	}
 }

@@ -64,7 +64,7 @@ func exchanges() []exchange {
 			fails:  "extra",
 		},
 		{
-			name:   "undocumented field within",
+			name:   "undocumented nested field",
 			status: 200,
 			body:   strings.Replace(usage, `"used"`, `"extra":1,"used"`, 1),
 			fails:  "extra",

@@ -72,7 +72,7 @@ func (f *flattener) object(o *object, members []strictjson.Member) {
 			f.object(field.object, strictjson.Members(m.Value))
 		case field.object != nil:
 			f.problems.Add(v.Name, "%s", field.object.wrongType(kindOf(m.Value)))
-		case f.strict && !field.takes(m.Value), field.jsonType == aString && kindOf(m.Value) == aBoolean:
+		case f.strict && !field.accepts(m.Value), field.jsonType == aString && kindOf(m.Value) == aBoolean:
 			f.problems.Add(v.Name, "Must be %s, not %s.", field.jsonType, kindOf(m.Value))
 		case field.list && m.Value[0] == '[':
 			f.elements(v, m.Value)
@@ -82,8 +82,8 @@ func (f *flattener) object(o *object, members []strictjson.Member) {
 	}
 }
 
-// takes reports whether a JSON value has the type of the parameter.
-func (p parameter) takes(value json.RawMessage) bool {
+// accepts reports whether a JSON value has the type of the parameter.
+func (p parameter) accepts(value json.RawMessage) bool {
 	kind := kindOf(value)
 	return kind == p.jsonType || kind == aNumber && p.jsonType == anInteger || kind == anArray && p.list
 }

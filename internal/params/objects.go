@@ -15,7 +15,7 @@ import (
 type parameter struct {
 	index    []int   // in the parameter struct
 	object   *object // nil unless the parameter is an object
-	list     bool    // can be repeated, and has comma-separated values
+	list     bool    // can be repeated, and accepts comma-separated values
 	set      func(field reflect.Value, value string) (problem string)
 	min, max string // documented bounds; empty if unset
 	jsonType string // JSON type as named by jsonTypeOf; empty for an object
@@ -23,7 +23,7 @@ type parameter struct {
 
 // object is a parameter struct or a struct in it.
 type object struct {
-	prefix  string // of its parameter names: its own name and a dot
+	prefix  string // prepended to its parameter names: its own name and a dot
 	owner   string // what accepts the parameters, as named in messages: "this endpoint"
 	fields  map[string]parameter
 	names   []string                 // sorted, without the prefix
@@ -148,7 +148,7 @@ func (r *Reader[P]) addUnknown(v Value, problems *cola.Problems) {
 	problems.Add(label, "%s", problem)
 }
 
-// misplaced returns a message if another object has a parameter of this name, or "".
+// misplaced returns a message if another object has a parameter with this name, or "".
 func (r *Reader[P]) misplaced(o *object, name string) string {
 	if slices.ContainsFunc(o.names, func(own string) bool { return strings.EqualFold(own, name) }) {
 		return ""

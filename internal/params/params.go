@@ -67,7 +67,7 @@ func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 	return params
 }
 
-// ReadInto is Read into an empty struct, without a copy.
+// ReadInto is like Read, but fills an empty struct instead of copying the result.
 func (r *Reader[P]) ReadInto(params *P, values []Value, problems cola.Problems) {
 	into := reflect.ValueOf(params).Elem()
 	byName, unknown := map[string][]Value{}, 0

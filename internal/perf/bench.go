@@ -147,7 +147,7 @@ func (b *bench) settleAndStop(ctx context.Context, s *measure.Server) error {
 }
 
 // countDated counts the demo labels with an approval date. The other labels are outside every date
-// window, so a search of all dates has this total once the import is complete.
+// window, so a search over all dates has this total once the import is complete.
 func (b *bench) countDated() {
 	for label := range demo.Labels(demo.Options{Colas: b.labels, Seed: 1, AsOf: cola.DateOf(time.Now())}) {
 		if label.ApprovalDate != 0 {

@@ -84,8 +84,8 @@ func openPage(ctx context.Context, client *http.Client, url string) (time.Durati
 	return fetchPage(client, req)
 }
 
-// fetchPage sends a request as a browser does on the dashboard, and returns the time until the page
-// has arrived.
+// fetchPage sends a request as a browser does on the dashboard, and returns the time to receive the
+// whole page.
 func fetchPage(client *http.Client, req *http.Request) (time.Duration, error) {
 	req.Header.Set("Accept", "text/html")
 	req.Header.Set("Sec-Fetch-Site", "same-origin")

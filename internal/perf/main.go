@@ -1,6 +1,6 @@
 // Command perf measures the whole program: an import of demo labels while a server runs on the same
 // data, the ledger before and during the import, memory, restarts, searches over HTTP, and the
-// dashboard's Explore page. It prints the tables of docs/PERFORMANCE.md.
+// dashboard's Explore page. It prints the tables in docs/PERFORMANCE.md.
 package main
 
 import (

@@ -14,12 +14,12 @@ import (
 // livenessTimeout is the timeout of one liveness check.
 const livenessTimeout = 5 * time.Second
 
-// connect opens a connection to a database of the server. The caller closes it.
+// connect opens a connection to a database on the server. The caller closes it.
 func (s *Server) connect(ctx context.Context, database string) (*pgx.Conn, error) {
 	return pgx.Connect(ctx, s.URL(database))
 }
 
-// with calls do with a connection to a database of the server.
+// with calls do with a connection to a database on the server.
 func (s *Server) with(ctx context.Context, database string, do func(*pgx.Conn) error) error {
 	conn, err := s.connect(ctx, database)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Server) CreateDatabase(ctx context.Context) (string, error) {
 	return s.createFrom(ctx, "template0") // the template never has connections, which would block the copy
 }
 
-// CloneDatabase copies a database of the server and returns the URL of the copy. The original must
+// CloneDatabase copies a database on the server and returns the URL of the copy. The original must
 // have no connections.
 func (s *Server) CloneDatabase(ctx context.Context, url string) (string, error) {
 	config, err := pgx.ParseConfig(url)
@@ -86,7 +86,7 @@ func (s *Server) DropDatabase(ctx context.Context, url string) error {
 	return nil
 }
 
-// Execute runs one or more SQL statements in a database of the server as superuser.
+// Execute runs one or more SQL statements in a database on the server as superuser.
 func (s *Server) Execute(ctx context.Context, database, sql string) error {
 	return s.with(ctx, database, func(conn *pgx.Conn) error {
 		_, err := conn.PgConn().Exec(ctx, sql).ReadAll()

@@ -31,7 +31,7 @@ func (s *Server) kill(ctx context.Context, p *process) error {
 		}
 	}
 	if err := p.cmd.Process.Kill(); err != nil {
-		return fmt.Errorf("kill the server %d: %w", pid, err)
+		return fmt.Errorf("kill the server process %d: %w", pid, err)
 	}
 	if err := poll(ctx, func() error { return gone(children) }); err != nil {
 		return err

@@ -155,7 +155,7 @@ func (s *Server) Addr() string {
 	return address
 }
 
-// URL returns the URL of a database of the server. The database need not exist.
+// URL returns the URL of a database on the server. The database need not exist.
 func (s *Server) URL(database string) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.User(user), Host: s.Addr(), Path: "/" + database, RawQuery: "sslmode=disable",

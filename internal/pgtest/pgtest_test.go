@@ -128,8 +128,8 @@ func TestCutConnections(t *testing.T) {
 	mustText(t, s.URL("postgres"), `SELECT 'let in again'`)
 }
 
-// TestRestart stops a durable server in every mode. No committed data may be
-// lost, and connections must be refused rather than held while the server is stopped.
+// TestRestart stops a durable server in every mode. No committed data may be lost, and connections
+// must be refused rather than held while the server is stopped.
 func TestRestart(t *testing.T) {
 	s := mustStart(t,
 		Options{Durable: true, Settings: map[string]string{"work_mem": "7MB", "cluster_name": `it's\a "name"`}})
@@ -214,7 +214,7 @@ func TestPortInUse(t *testing.T) {
 	mustDo(t, s.Stop(t.Context(), Fast))
 	s.port.number = number
 	if err := s.Restart(t.Context()); !errors.Is(err, errPortTaken) {
-		t.Errorf("Restart on a used port: %v", err)
+		t.Errorf("Restart on a port in use: %v", err)
 	}
 }
 

@@ -44,8 +44,8 @@ func hasPrograms(folder string) bool {
 	return true
 }
 
-// searchFolders returns the folders to search for PostgreSQL, best first: the PATH, Debian's
-// packages from newest to oldest, and a build from source.
+// searchFolders returns the folders to search for PostgreSQL, in order of preference: the PATH,
+// Debian's packages from newest to oldest, and a build from source.
 func searchFolders(path, debian, source string) []string {
 	return slices.Concat(filepath.SplitList(path), versionFolders(debian), []string{source})
 }

@@ -132,9 +132,9 @@ func (s *Server) setSynchronous(ctx context.Context, names string) error {
 	if err := s.waitFor(ctx, `SELECT current_setting('synchronous_standby_names') = $1`, names); err != nil {
 		return err
 	}
-	// Once a new connection shows the setting, every process has been signaled. Commits wait only after
-	// the checkpointer has processed the signal. It does so between checkpoints, at the latest before
-	// the second of two.
+	// Once a new connection shows the setting, every process has been signaled. Commits wait only
+	// after the checkpointer has processed the signal. It does so between checkpoints, so at the
+	// latest before the second one here.
 	if err := s.Execute(ctx, "postgres", "CHECKPOINT; CHECKPOINT"); err != nil {
 		return err
 	}

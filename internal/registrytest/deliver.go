@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// MaxSent is the number of bytes recorded of a sent message.
+// MaxSent is the maximum number of bytes recorded per sent message.
 const MaxSent = store.MaxSent
 
 // fakeSender is an alerts.Sender for every kind of destination. It accepts messages and confirms

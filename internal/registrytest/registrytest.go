@@ -48,7 +48,7 @@ type Registry struct {
 	Stripe  *stripetest.Server // nil unless it sells plans
 	Billing *billing.Billing   // nil unless it sells plans
 
-	Exchange registry.Exchange // of every attempt by Deliver
+	Exchange registry.Exchange // recorded for every attempt by Deliver
 
 	clock atomic.Int64
 }
@@ -88,8 +88,8 @@ func New(t testing.TB) *Registry {
 	return start(t, &Registry{})
 }
 
-// NewSelling is New for a registry that sells plans through a fake of Stripe. The fake sends events to
-// the webhook as soon as they occur.
+// NewSelling is like New, but the registry sells plans through a fake Stripe server, which sends
+// events to the webhook as soon as they occur.
 func NewSelling(t testing.TB) *Registry {
 	t.Helper()
 	r := start(t, &Registry{Stripe: stripetest.Start(t)})
@@ -239,7 +239,7 @@ func (r *Registry) AddNewLabels(t testing.TB, n int) {
 	r.AddNewLabelsAsOf(t, n, cola.DateOf(r.Now()))
 }
 
-// AddNewLabelsAsOf is like AddNewLabels, with the given approval date for the latest label.
+// AddNewLabelsAsOf is like AddNewLabels, but with the given approval date for the latest label.
 func (r *Registry) AddNewLabelsAsOf(t testing.TB, n int, latest cola.Date) {
 	t.Helper()
 	var patches []cola.Patch[cola.Cola]

@@ -13,7 +13,7 @@ import (
 // week is how long the registry keeps requests.
 const week = 7 * 24 * time.Hour
 
-// RecordRequest stores a request of a caller, which arrives now, and returns its ID.
+// RecordRequest stores a caller's request, received now, and returns its ID.
 func (r *Registry) RecordRequest(t testing.TB, c cola.Caller, l cola.LoggedRequest) (id int64) {
 	t.Helper()
 	l.At, l.Credential = r.Now(), c.Credential
@@ -31,7 +31,7 @@ func (r *Registry) RecordRequest(t testing.TB, c cola.Caller, l cola.LoggedReque
 	return list[0].ID
 }
 
-// LeaveOut counts requests of the current hour as missing from an account's request log.
+// LeaveOut counts requests from the current hour as missing from an account's request log.
 func (r *Registry) LeaveOut(t testing.TB, account cola.AccountID, successes, failures int) {
 	t.Helper()
 	hour := r.Now().Truncate(time.Hour)

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Prefix starts the reference of every schema in a Set.
+// Prefix is the prefix of every reference to a schema in a Set.
 const Prefix = "#/components/schemas/"
 
 // Set is a set of schemas that refer to one another by name. It is not safe for concurrent use.

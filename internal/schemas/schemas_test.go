@@ -45,8 +45,7 @@ type part struct {
 
 func newSet() *schemas.Set { return schemas.New(huma.DefaultSchemaNamer) }
 
-// TestCustomJSON checks that the schema of a type with custom JSON describes that
-// JSON.
+// TestCustomJSON checks that the schema of a type with custom JSON describes that JSON.
 func TestCustomJSON(t *testing.T) {
 	s := newSet()
 	got := s.Registry().SchemaFromRef(s.Of(reflect.TypeFor[drink]()).Ref)

@@ -71,7 +71,7 @@ func New(o Options) *Events {
 	return e
 }
 
-// Record records an event of an account. credential is the one that was created, changed or
+// Record records an event for an account. credential is the one that was created, changed or
 // revoked, if any. The client address comes from the context.
 func (e *Events) Record(
 	ctx context.Context, k Kind, account cola.AccountID, credential cola.Credential, more ...slog.Attr,

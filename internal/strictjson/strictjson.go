@@ -1,6 +1,6 @@
 // Package strictjson reads untrusted JSON: it preserves duplicate names, treats names as
-// case-sensitive, and checks the size before decoding. encoding/json ignores case and uses the last of
-// two equal names, so two parsers of the same bytes could disagree.
+// case-sensitive, and checks the size before decoding. encoding/json ignores case and uses the last
+// of several duplicates, so two parsers of the same bytes could disagree.
 package strictjson
 
 import (

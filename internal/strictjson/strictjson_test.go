@@ -69,7 +69,7 @@ func TestUnambiguous(t *testing.T) {
 		`{"Name":1}`:                                 {Name: "Name", Correct: "name"},
 		`{"name":1,"FILTERS":2}`:                     {Name: "FILTERS", Correct: "filters"},
 		`{"n\u0061me":1,"name":2}`:                   {Name: "name"},
-		// encoding/json folds the long s, too
+		// encoding/json also folds the long s
 		`{"filter\u017f":1}`: {Name: "filter\u017f", Correct: "filters"},
 	}
 	for object, want := range tests {
@@ -80,7 +80,7 @@ func TestUnambiguous(t *testing.T) {
 	}
 }
 
-// FuzzMembers checks that encoding/json reads an object without ambiguities in the same way.
+// FuzzMembers checks that encoding/json reads an object without ambiguities the same way.
 func FuzzMembers(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":1,"b":{"c":[2]}}`, `{"a":1,"A":2}`, `{"a":1,"a":2}`, `{"\ud800":1,"\udfff":2}`, `[{}]`, `{"":{"":""}}`,

@@ -26,7 +26,7 @@ func (s *Server) routeAPI(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /v1/customers/{id}", s.deleteCustomer)
 }
 
-// operation is an API operation with a pattern of the parameters that it accepts.
+// operation is an API operation with a pattern for the parameters that it accepts.
 type operation struct {
 	serve  func(r *http.Request, params url.Values) (any, *apiError)
 	params string
@@ -61,7 +61,8 @@ func missing(kind, id string) *apiError {
 	}
 }
 
-// serveAPI checks a request, runs its operation, and repeats the reply to an idempotency key.
+// serveAPI checks a request and runs its operation. For a repeated idempotency key, it sends the
+// stored reply instead.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, op operation) {
 	s.mu.Lock()
 	fault := s.Fault
@@ -171,7 +172,7 @@ func (s *Server) retrieveCustomer(r *http.Request, _ url.Values) (any, *apiError
 	return customerObject(c), nil
 }
 
-// deleteCustomer deletes a customer. Its events follow the response, as at Stripe.
+// deleteCustomer deletes a customer. Its events follow the response, as in Stripe.
 func (s *Server) deleteCustomer(w http.ResponseWriter, r *http.Request) {
 	id, deleted := r.PathValue("id"), false
 	s.serveAPI(w, r, operation{func(*http.Request, url.Values) (any, *apiError) {

@@ -22,7 +22,7 @@ type Event struct {
 // Sink sends a request to a webhook and returns the status of the response.
 type Sink func(r *http.Request) int
 
-// webhookPath is the path of the webhook at a Handler.
+// webhookPath is the path of the webhook on a Handler.
 const webhookPath = "/stripe/webhook"
 
 // Handler returns a Sink that calls a handler.
@@ -34,8 +34,8 @@ func Handler(h http.Handler) Sink {
 	}
 }
 
-// Address returns a Sink that sends to the address of a server in the background. Like Stripe, it
-// repeats a request until the response is 2xx, but for a minute only.
+// Address returns a Sink that sends events to a URL in the background. Like Stripe, it retries
+// until the response is 2xx, but it gives up after about a minute.
 func Address(url string) Sink {
 	return func(r *http.Request) int {
 		body, header := r.Body, r.Header
@@ -91,7 +91,7 @@ func (s *Server) Events() []Event {
 	return append([]Event(nil), s.events...)
 }
 
-// Request returns the request that sends the event, signed with a secret at a time.
+// Request returns the request that sends the event, signed with a secret at the given time.
 func (e Event) Request(secret string, at time.Time) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, webhookPath, bytes.NewReader(e.Body))
 	r.Header.Set("Content-Type", "application/json")

@@ -71,7 +71,7 @@ func (s *Server) payPage(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pay completes a session. The browser returns before the events are sent.
+// pay completes a session and redirects the browser to the success URL.
 func (s *Server) pay(w http.ResponseWriter, r *http.Request) {
 	c, ok := s.openSession(w, r)
 	if !ok {

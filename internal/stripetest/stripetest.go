@@ -1,6 +1,7 @@
-// Package stripetest is a local fake of Stripe, for tests and demonstrations. It implements the part
-// of the API that package billing uses, serves Checkout and the customer portal as pages to click
-// through, and sends signed events: at once, or when a test sends them, in any order and number.
+// Package stripetest provides a fake Stripe server for tests and demonstrations. It implements the
+// part of the API that package billing uses, serves Checkout and the customer portal as pages to
+// click through, and signs events. It sends events immediately, or tests send them in any order and
+// any number of times.
 //
 // It rejects parameters that it doesn't know. A test in package billing checks the requests against
 // Stripe's own specification.
@@ -16,18 +17,18 @@ import (
 	"time"
 )
 
-// Secrets of the fake.
+// Secrets of the fake server.
 const (
 	SecretKey     = "sk_test_fake"
 	WebhookSecret = "whsec_fake"
 )
 
-// Server is a fake of Stripe and an http.Handler. Its methods are safe for concurrent use.
+// Server is a fake Stripe server and an http.Handler. Its methods are safe for concurrent use.
 type Server struct {
 	URL string // of its pages, without a trailing slash
 
-	// Now is the clock of subscriptions; default time.Now. Events are always signed with the real time,
-	// by which receivers check them.
+	// Now is the clock of subscriptions; default time.Now. Events are always signed with the real
+	// time, because receivers check it.
 	Now func() time.Time
 	// Sink sends events as soon as they occur; nil holds them. See Handler and Address.
 	Sink Sink
@@ -35,7 +36,7 @@ type Server struct {
 	Fault func(r *http.Request) int
 
 	mu            sync.Mutex
-	last          int // number in IDs
+	last          int // number in the latest ID
 	prices        []price
 	customers     map[string]*customer
 	subscriptions []*Subscription // oldest first
@@ -56,7 +57,7 @@ type customer struct {
 	Metadata  map[string]string
 }
 
-// Subscription is a subscription at Stripe. Zero times are null in the API.
+// Subscription is a subscription in Stripe. Zero times are null in the API.
 type Subscription struct {
 	ID, Customer, Price string
 	Status              string
@@ -71,8 +72,8 @@ type session struct {
 	Metadata                    map[string]string
 }
 
-// portal is a session of the customer portal. A flow leads to Subscription and Price, or to its
-// cancellation if Price is empty.
+// portal is a session of the customer portal. Flow, if set, asks the customer to change
+// Subscription to Price or, if Price is empty, to cancel it.
 type portal struct {
 	ID, Customer, ReturnURL string
 	Flow                    string
@@ -86,7 +87,7 @@ type reply struct {
 	body   []byte
 }
 
-// New returns a server with the prices of starter and pro.
+// New returns a server with prices for the starter and pro tiers.
 func New() *Server {
 	return &Server{
 		Now: time.Now, customers: map[string]*customer{}, portals: map[string]*portal{}, replies: map[string]reply{},
@@ -131,7 +132,7 @@ func (s *Server) SetPrice(lookupKey string, amount int64) {
 	}
 }
 
-// Replace moves a lookup key to a new price of the same product, as for a price change. Existing
+// Replace moves a lookup key to a new price of the same product, as a price change does. Existing
 // subscriptions keep the old price.
 func (s *Server) Replace(lookupKey string) {
 	s.mu.Lock()
@@ -190,7 +191,7 @@ func (s *Server) Subscriptions(customer string) (all []Subscription) {
 	return all
 }
 
-// Subscribe creates an active subscription to the price with a lookup key, and its events.
+// Subscribe creates an active subscription to the price with a lookup key, and emits its events.
 func (s *Server) Subscribe(customer, lookupKey string) Subscription {
 	s.mu.Lock()
 	sub := &Subscription{
@@ -223,7 +224,7 @@ func (s *Server) Change(id string, change func(*Subscription)) {
 	s.emit(kind, subscriptionObject(sub, s.price(sub.Price)))
 }
 
-// Status returns a change to a status.
+// Status returns a change that sets the status.
 func Status(status string) func(*Subscription) { return func(s *Subscription) { s.Status = status } }
 
 // End returns a change that ends a subscription.
@@ -231,7 +232,7 @@ func End(at time.Time) func(*Subscription) {
 	return func(s *Subscription) { s.Status, s.EndedAt = "canceled", at }
 }
 
-// To returns a change to the price with a lookup key.
+// To returns a change that switches to the price with a lookup key.
 func (s *Server) To(lookupKey string) func(*Subscription) {
 	return func(sub *Subscription) { sub.Price = s.priceOf(lookupKey).ID }
 }

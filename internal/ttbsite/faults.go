@@ -88,7 +88,7 @@ func htmlPage(status int, body string) response {
 	return response{status: status, kind: "text/html;charset=ISO-8859-1", body: []byte(body)}
 }
 
-// write sends a response, with text compressed. The faults Partial and Truncated cut it short.
+// write sends a response and compresses text. The faults Partial and Truncated cut it short.
 func (a response) write(w http.ResponseWriter, r *http.Request, f Fault) {
 	body := a.body
 	if a.file != nil {

@@ -24,7 +24,7 @@ const (
 	Other      Kind = "other"
 )
 
-// Request is an entry of the log.
+// Request is an entry in the log.
 type Request struct {
 	Number    int // from 1
 	Kind      Kind

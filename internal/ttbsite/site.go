@@ -45,7 +45,7 @@ type Options struct {
 	Faults         Faults
 }
 
-// Faults configures the failures of a site. Site.Inject adds faults to single requests.
+// Faults configures the failures of a site. Site.Inject adds faults to individual requests.
 type Faults struct {
 	Rate        float64       // fraction of requests that fail
 	RetryAfter  time.Duration // Retry-After of Unavailable and TooMany, rounded up to seconds

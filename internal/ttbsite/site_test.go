@@ -150,7 +150,7 @@ func TestSearch(t *testing.T) {
 		p := b.search(d, d, "", "")
 		total, listed, ok := p.Total()
 		if !ok || total != perDay[d] || listed != min(total, 100) {
-			t.Fatalf("%s: total %d of %d listed, %t; want %d", d, listed, total, ok, perDay[d])
+			t.Fatalf("%s: %d of %d labels listed, %t; want a total of %d", d, listed, total, ok, perDay[d])
 		}
 		if total == 0 {
 			continue

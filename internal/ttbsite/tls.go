@@ -90,7 +90,7 @@ func StartTLS(h http.Handler, c Certificates) (*TLSServer, error) {
 	return t, nil
 }
 
-// authority is a certificate with its private key, usually of a CA.
+// authority is a certificate with its private key, usually a CA's.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey

@@ -1,13 +1,13 @@
-// Package vault encrypts secrets for the database and creates the tokens of links in email.
+// Package vault encrypts secrets for the database and creates tokens for links in emails.
 //
 // A sealed string names its key:
 //
 //	sealed:1f2e3d4c:AR8uPUw…
 //
 // so that a query can count secrets by key, and startup can detect a missing key. Each string is
-// bound to its purpose and its destination: it does not open in another row.
+// bound to its purpose and its destination, so it can't be opened in another row.
 //
-// Links in email are not stored. Their token is the sealed identity of the destination, so they
+// Links in emails are not stored. Their token is the sealed identity of the destination, so they
 // work as long as the key that sealed them is in the key file.
 package vault
 
@@ -178,7 +178,7 @@ func (v *Vault) reloadKeys() {
 	v.use(keys)
 }
 
-// Box seals and opens data of one purpose that is not stored in the database. It is safe for
+// Box seals and opens data that has one purpose and is not stored in the database. It is safe for
 // concurrent use.
 type Box struct {
 	v *Vault
@@ -229,8 +229,8 @@ func KeyOf(stored string) string {
 // linkSize is the length of a link's content: an account ID and a destination's UUID.
 const linkSize = 8 + 16
 
-// Link returns a token for links in email about a destination. Every call returns a different valid
-// token.
+// Link returns a token for links in emails about a destination. Every call returns a different
+// valid token.
 func (v *Vault) Link(account cola.AccountID, destination string) (string, error) {
 	id, err := uuid.Parse(destination)
 	if err != nil {

@@ -121,8 +121,8 @@ func TestReloadFailure(t *testing.T) {
 	}
 }
 
-// TestConcurrentRotation checks that concurrent calls can decrypt data sealed under a new key with
-// one reload.
+// TestConcurrentRotation checks that concurrent calls can decrypt data sealed under a new key after
+// a single reload.
 func TestConcurrentRotation(t *testing.T) {
 	before, after := keyring.NewKey(), keyring.NewKey()
 	late := New(Options{Keys: mustKeys(t, after, before)}).Box(Attempt).Seal([]byte("late"), []byte("bound"))

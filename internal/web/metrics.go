@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Other is the label of unknown routes and methods in metrics and logs, so that clients cannot
+// Other is the label for unknown routes and methods in metrics and logs, so that clients cannot
 // create new time series or log values.
 const Other = "other"
 

@@ -9,9 +9,9 @@ type PlanLink struct {
 	Quiet     bool   // the button doesn't stand out
 }
 
-// NewPlanLink returns the button of a plan. If holders can change their plan on their own (billing),
-// the button of a paid plan returns to the plans page after sign-in. Otherwise, only the operator sets
-// paid plans, and the button leads to the operator's contact.
+// NewPlanLink returns the button of a plan. If account holders can change their own plan (billing),
+// the button of a paid plan returns to the plans page after sign-in. Otherwise, only the operator
+// can assign paid plans, and the button leads to the operator's contact.
 func NewPlanLink(t cola.Tier, billing bool, o Operator) PlanLink {
 	switch {
 	case t == cola.TierFree:

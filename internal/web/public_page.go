@@ -6,8 +6,8 @@ import "html/template"
 // and footer as its own pages.
 type PublicPage struct {
 	Title       string
-	Description string // for previews of links; may be empty
+	Description string // for link previews; may be empty
 	Path        string
-	Redirect    string // URL to go to at once; may be empty
+	Redirect    string // URL to redirect to immediately; may be empty
 	Content     template.HTML
 }

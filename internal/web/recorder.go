@@ -84,8 +84,9 @@ func RequestID(next http.Handler) http.Handler {
 	})
 }
 
-// Begin returns the context of a request with an event, and sets the headers of every response. It is
-// RequestID for middleware that also changes the context, because each change copies the request.
+// Begin returns the request's context with an event, and sets the headers that every response has.
+// Middleware that also changes the context calls Begin instead of using RequestID, because each
+// change copies the request.
 func Begin(w http.ResponseWriter, r *http.Request) context.Context {
 	id := r.Header.Get("X-Request-Id")
 	if !validRequestID(id) {
@@ -96,8 +97,8 @@ func Begin(w http.ResponseWriter, r *http.Request) context.Context {
 	return context.WithValue(r.Context(), eventKey{}, &Event{RequestID: id})
 }
 
-// Recorder writes a log line and metrics for each request, and records it in the request log of its
-// account.
+// Recorder writes a log line and metrics for each request, and records it in its account's request
+// log.
 type Recorder struct {
 	log      *slog.Logger
 	metrics  *metrics
@@ -114,8 +115,8 @@ func NewRecorder(
 	return &Recorder{log: log, metrics: newMetrics(registerer, routes), route: route}
 }
 
-// WithRequestLog makes the recorder record the requests of accounts, and returns it. A nil function
-// records none.
+// WithRequestLog makes the recorder keep request logs for accounts, and returns it. A nil function
+// disables them.
 func (rec *Recorder) WithRequestLog(record LogRequest) *Recorder {
 	rec.requests = record
 	return rec
@@ -213,7 +214,7 @@ func Recover(next http.Handler) http.Handler {
 	})
 }
 
-// Compress encodes responses with zstd or gzip if the client accepts it.
+// Compress compresses responses with zstd or gzip if the client accepts either.
 func Compress() func(http.Handler) http.Handler {
 	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(1024))
 	if err != nil {

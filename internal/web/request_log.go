@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// LogRequest records a request of an account in its request log, unless there are too many. It
+// LogRequest records a request in its account's request log, unless the account sends too many. It
 // calls describe only if it records the request. registry.Service has a method of this type.
 type LogRequest func(account cola.AccountID, failed bool, describe func() cola.LoggedRequest)
 
@@ -29,7 +29,7 @@ type Call struct {
 	Input  []byte // JSON; may be nil
 }
 
-// logRequest records a request in the request log of its account.
+// logRequest records a request in its account's request log.
 func (rec *Recorder) logRequest(r *http.Request, status int, took time.Duration) {
 	e := EventOf(r.Context())
 	if rec.requests == nil || !e.Logged || e.Caller.Account == 0 {

@@ -15,22 +15,23 @@ import (
 // removed replaces a credential.
 const removed = "REMOVED"
 
-// credential matches what looks like a credential, also in escaped form: API keys, possibly
+// credential matches anything that looks like a credential, even if escaped: API keys, possibly
 // truncated; JSON Web Tokens; webhook secrets; bearer tokens; and the user info of a URL.
 var credential = regexp.MustCompile(`(?i)(?:lar(?:_|%(?:25)*5f)[0-9a-z]{36}|\blar(?:_|%(?:25)*5f)[0-9a-z]{5,}` +
 	`|\beyJ[\w-]{10,}(?:\.[\w-]*){1,4}|whsec_[\w+/=-]+|\bbearer[ +]+[\w.~+/=-]{16,}|://[^/@\s"?#]+@)`)
 
-// credentialMarks are texts of which a credential contains at least one, in any case.
+// credentialMarks are substrings. Every match of credential contains at least one, in upper or
+// lower case.
 var credentialMarks = []string{"lar", "eyj", "whsec_", "bearer", "://"}
 
-// mayHoldCredential reports whether a text can match credential, much faster than the match itself.
+// mayHoldCredential reports whether a text can match credential. It is much faster than matching.
 func mayHoldCredential(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(credentialMarks, func(mark string) bool { return strings.Contains(text, mark) })
 }
 
-// secretNames are parts of the names of parameters that clients use to send credentials, in lower
-// case and without separators.
+// secretNames are substrings of parameter names that clients use to send credentials, in lower case
+// and without separators.
 var secretNames = []string{"apikey", "token", "secret", "password", "passwd", "authorization", "credential", "bearer", "jwt"}
 
 // isSecretName reports whether a parameter is meant for a credential.
@@ -87,8 +88,7 @@ func (c credentials) scrubPath(path string) string {
 	return c.scrub(strings.Join(segments, "/"))
 }
 
-// scrubQuery removes credentials from a query string, and the values of parameters that are meant
-// for them.
+// scrubQuery removes credentials, and the values of parameters meant for them, from a query string.
 func (c credentials) scrubQuery(query string) string {
 	if len(query) > maxScrubbed {
 		query = query[:maxScrubbed]
@@ -128,7 +128,7 @@ func readableEscape(text string) string {
 
 var readable = strings.NewReplacer("%2C", ",", "%3A", ":", "%2F", "/")
 
-// scrubJSON removes credentials from some JSON, and the values of members that are meant for them.
+// scrubJSON removes credentials, and the values of members meant for them, from JSON.
 func (c credentials) scrubJSON(content []byte) string {
 	if len(content) == 0 {
 		return ""

@@ -25,8 +25,8 @@ type column struct {
 	each      []int // if the row's member is a list of objects, index of the member in each object
 }
 
-// columns returns the members to send: fields in their order, or all in the order in which
-// encoding/json writes them.
+// columns returns the members to send: those in Fields, in that order, or all members in the order
+// in which encoding/json writes them.
 func (t Table) columns() (columns []column) {
 	all := columnsOf(reflect.TypeOf(t.Rows).Elem())
 	if t.Fields == nil {

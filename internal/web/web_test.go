@@ -181,7 +181,7 @@ func TestIsLocalURL(t *testing.T) {
 	}
 }
 
-// TestRequestLog checks which requests are recorded, and with what.
+// TestRequestLog checks which requests are recorded, and what each record contains.
 func TestRequestLog(t *testing.T) {
 	caller := cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 3}}
 	var got []cola.LoggedRequest

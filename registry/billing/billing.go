@@ -12,8 +12,8 @@
 //  3. writes the subscription, the account's tier and the event's ID in one transaction, which fails
 //     if the version has changed. Then the sync starts over.
 //
-// So the latest read always wins, in every process, without a lock. If a step fails,
-// nothing is written, the response is an error, and Stripe sends the event again.
+// So the latest read always wins, without a lock shared by the processes. If a step fails, nothing
+// is written, the response is an error, and Stripe sends the event again.
 //
 // A sync also runs when a customer returns from Stripe's pages, and periodically for all customers
 // (see Run), which repairs the effects of missed events and ends grace periods.
@@ -56,7 +56,7 @@ type Store interface {
 // Options configures Billing. APIURL and Metrics are optional.
 type Options struct {
 	Store         Store
-	SecretKey     string // of Stripe's API
+	SecretKey     string // Stripe API key
 	WebhookSecret string // signs events
 	APIURL        string // default: Stripe's
 	PublicURL     string // scheme and host of the service, without a trailing slash
@@ -136,7 +136,7 @@ func paidTiers() (tiers []cola.Tier) {
 	return tiers
 }
 
-// Check checks that Stripe accepts the API key and has the price of every tier.
+// Check checks that Stripe accepts the API key and has a price for every paid tier.
 func (b *Billing) Check(ctx context.Context) error {
 	_, err := b.catalog(ctx)
 	return err
@@ -144,7 +144,7 @@ func (b *Billing) Check(ctx context.Context) error {
 
 // catalog returns the prices of the tiers.
 func (b *Billing) catalog(ctx context.Context) (catalog, error) {
-	b.mu.Lock() // held during a request, which all others need too
+	b.mu.Lock() // held during the request, because all other callers need its result
 	defer b.mu.Unlock()
 	if age := b.now().Sub(b.prices.at); b.prices.prices != nil && age >= 0 && age < catalogAge {
 		return b.prices, nil
@@ -171,7 +171,7 @@ func (b *Billing) catalog(ctx context.Context) (catalog, error) {
 	return c, nil
 }
 
-// add adds a price. Pages show the prices of cola.Tier, so Stripe's must be the same. The product
+// add adds a price. Pages show the prices of cola.Tier, so Stripe's must match them. The product
 // determines the tier of a subscription: if a lookup key moves to a new price, subscriptions to the
 // old one keep their tier.
 func (c *catalog) add(p *stripe.Price) error {
@@ -194,8 +194,8 @@ func (c *catalog) add(p *stripe.Price) error {
 	return nil
 }
 
-// stripeError returns the error of a request to Stripe. The SDK's text is a JSON object, which is hard
-// to read in a log.
+// stripeError wraps the error from a request to Stripe. The SDK's error text is a JSON object,
+// which is hard to read in a log.
 func stripeError(operation string, err error) error {
 	if e, ok := errors.AsType[*stripe.Error](err); ok {
 		return &apiError{operation, e}
@@ -203,7 +203,7 @@ func stripeError(operation string, err error) error {
 	return fmt.Errorf("stripe: %s: %w", operation, err)
 }
 
-// apiError is an error response of Stripe.
+// apiError is an error response from Stripe.
 type apiError struct {
 	operation string
 	response  *stripe.Error

@@ -32,7 +32,7 @@ const publicURL = "https://registry.example"
 // grace is the grace period in tests.
 const grace = 7 * 24 * time.Hour
 
-// world is a fake of Stripe and a service that uses it. Events are held unless a test sends them.
+// world is a fake Stripe and a service that uses it. Events are held until a test sends them.
 type world struct {
 	*Billing
 	t       *testing.T
@@ -105,7 +105,7 @@ func (w *world) open(st store.Store, err error) {
 	w.account = account.ID
 }
 
-// service returns a service over a store, like another process.
+// service returns another service over a store, as in another process.
 func (w *world) service(st Store) *Billing {
 	return New(Options{
 		Store: st, SecretKey: stripetest.SecretKey, WebhookSecret: stripetest.WebhookSecret, APIURL: w.stripe.URL,
@@ -130,7 +130,7 @@ func (w *world) subscriber(t cola.Tier) (customer string, sub stripetest.Subscri
 	return customer, sub
 }
 
-// mustChange asks for a tier and returns the page at Stripe.
+// mustChange requests a tier and returns the URL of the Stripe page.
 func (w *world) mustChange(t cola.Tier) (address string) {
 	w.t.Helper()
 	address, err := w.ChangePlan(w.t.Context(), w.account, t)
@@ -173,7 +173,7 @@ func (w *world) hasTier(want cola.Tier) {
 }
 
 // TestEventOrder sends the events of a subscription's life in random order, each several times, from
-// several senders at once. Whatever arrives last, the tier must be that of the state at Stripe.
+// several senders at once. Whatever arrives last, the tier must match the state in Stripe.
 func TestEventOrder(t *testing.T) {
 	onBackends(t, func(t *testing.T, w *world) {
 		customer := w.customer()
@@ -298,8 +298,8 @@ func (w *world) mustReconcile() {
 	}
 }
 
-// TestMissedEvents checks that without any event, the tier follows within an hour, or within a day
-// for accounts without a subscription.
+// TestMissedEvents checks that without any event, the tier is updated within an hour, or within a
+// day for accounts without a subscription.
 func TestMissedEvents(t *testing.T) {
 	onBackends(t, func(t *testing.T, w *world) {
 		customer := w.customer()
@@ -405,7 +405,8 @@ func TestStripeOutage(t *testing.T) {
 	})
 }
 
-// TestStripeHangs ends the request before Stripe answers, as when Stripe's sender gives up.
+// TestStripeHangs cancels the webhook request before Stripe's API responds, as when Stripe gives
+// up.
 func TestStripeHangs(t *testing.T) {
 	w := onSQLite(t)
 	w.stripe.Subscribe(w.customer(), "pro_monthly")
@@ -424,7 +425,7 @@ func TestStripeHangs(t *testing.T) {
 	w.hasTier(cola.TierPro)
 }
 
-// crashingStore fails writes, as a process does that is killed before or after the commit.
+// crashingStore fails writes like a process that is killed before or after the commit.
 type crashingStore struct {
 	Store
 	before, after bool
@@ -474,7 +475,7 @@ func TestCrashes(t *testing.T) {
 	})
 }
 
-// TestDeletedCustomer deletes a customer at Stripe, with and without the event.
+// TestDeletedCustomer deletes a customer in Stripe, with and without the event.
 func TestDeletedCustomer(t *testing.T) {
 	for desc, notice := range map[string]func(w *world){
 		"event":          func(w *world) { w.sendAll(http.StatusOK) },
@@ -499,7 +500,7 @@ func TestDeletedCustomer(t *testing.T) {
 	}
 }
 
-// count checks how many events had an outcome.
+// count checks how many events had the given outcome.
 func (w *world) count(outcome string, want int) {
 	w.t.Helper()
 	if got := int(testutil.ToFloat64(w.events.WithLabelValues(outcome))); got != want {
@@ -507,8 +508,8 @@ func (w *world) count(outcome string, want int) {
 	}
 }
 
-// TestDeletedCustomers deletes each customer of an account right after it was created, when Stripe still
-// repeats the response that created it.
+// TestDeletedCustomers deletes each customer of an account right after it is created, while Stripe
+// still repeats its response to the same idempotency key.
 func TestDeletedCustomers(t *testing.T) {
 	w := onSQLite(t)
 	known := map[string]bool{}
@@ -522,11 +523,12 @@ func TestDeletedCustomers(t *testing.T) {
 	}
 }
 
-// TestFreePlanWithoutSubscription checks that it creates no customer.
+// TestFreePlanWithoutSubscription checks that changing to the free plan without a subscription
+// creates no customer.
 func TestFreePlanWithoutSubscription(t *testing.T) {
 	w := onSQLite(t)
 	if to := w.mustChange(cola.TierFree); to != publicURL+plansPath {
-		t.Errorf("leads to %s", to)
+		t.Errorf("change to the free plan leads to %s", to)
 	}
 	if n := len(w.stripe.Customers()); n != 0 {
 		t.Errorf("%d customers, want 0", n)

@@ -34,8 +34,9 @@ func (b *Billing) returnURL(t cola.Tier) string {
 	return b.opts.PublicURL + returnPath + "?plan=" + string(t)
 }
 
-// ChangePlan returns the address of the page at Stripe where an account changes to a tier: Checkout
-// without a subscription, or else the customer portal.
+// ChangePlan returns the URL of the Stripe page where an account changes to a tier: the customer
+// portal if the account has a subscription, Checkout otherwise. An account without a subscription
+// that changes to the free tier gets the plans page.
 func (b *Billing) ChangePlan(ctx context.Context, account cola.AccountID, t cola.Tier) (address string, err error) {
 	prices, err := b.catalog(ctx)
 	if err != nil {
@@ -62,9 +63,10 @@ func (b *Billing) ChangePlan(ctx context.Context, account cola.AccountID, t cola
 // remembers idempotency keys.
 const maxReplacements = 10
 
-// addCustomer creates the customer of an account. Stripe repeats its response if the process ends
-// before the customer is stored, but also if the customer was deleted since then. A deleted customer's ID
-// becomes part of the next idempotency key, so that processes agree on the replacement.
+// addCustomer creates the customer of an account. Stripe repeats its response if the process ended
+// before the customer was stored, but also if the customer has been deleted since. A deleted
+// customer's ID becomes part of the next idempotency key, so that processes agree on the
+// replacement.
 func (b *Billing) addCustomer(ctx context.Context, id cola.AccountID) (store.Subscription, error) {
 	account, err := b.store.Account(ctx, id)
 	if err != nil {
@@ -90,10 +92,10 @@ func (b *Billing) addCustomer(ctx context.Context, id cola.AccountID) (store.Sub
 		}
 		deleted = created.ID
 	}
-	return store.Subscription{}, fmt.Errorf("create customer: %d were deleted at Stripe today", maxReplacements)
+	return store.Subscription{}, fmt.Errorf("create customer: %d were deleted in Stripe today", maxReplacements)
 }
 
-// metadata returns the data by which an operator finds an account in Stripe's dashboard.
+// metadata returns the metadata that lets an operator find an account in Stripe's dashboard.
 func (b *Billing) metadata(account cola.AccountID) map[string]string {
 	return map[string]string{"account": accountText(account), "database": b.store.ID()}
 }
@@ -133,8 +135,9 @@ func (b *Billing) checkOut(ctx context.Context, record store.Subscription, t col
 	return session.URL, nil
 }
 
-// expireSessions expires the open Checkout sessions of a customer, except the newest one for the price
-// to keep; without a price, it expires all. It returns the ID of the customer's latest session, and the URL of the one that it kept.
+// expireSessions expires the open Checkout sessions of a customer, except the newest one for the
+// price keep. If keep is empty, it expires all. It returns the ID of the customer's latest session,
+// and the URL of the one that it kept.
 func (b *Billing) expireSessions(ctx context.Context, customer, keep string) (latest, kept string, err error) {
 	list := &stripe.CheckoutSessionListParams{Customer: stripe.String(customer)}
 	list.Limit = stripe.Int64(20)
@@ -198,7 +201,7 @@ func (b *Billing) openPortal(ctx context.Context, record store.Subscription,
 	}
 	session, err := b.stripe.V1BillingPortalSessions.Create(ctx, params)
 	if err != nil && flow != nil && isRejected(err) {
-		b.log.Warn("the customer portal doesn't offer this change; check its settings at Stripe", "flow", *flow.Type,
+		b.log.Warn("the customer portal doesn't offer this change; check its settings in Stripe", "flow", *flow.Type,
 			"error", stripeError("create portal session", err))
 		params.FlowData, params.ReturnURL = nil, stripe.String(b.returnURL(""))
 		session, err = b.stripe.V1BillingPortalSessions.Create(ctx, params)

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// browse opens a page at Stripe, without following redirects.
+// browse opens a Stripe page, without following redirects.
 func (w *world) browse(method, address string, form url.Values) (status int, body, location string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, address, strings.NewReader(form.Encode()))
@@ -117,7 +117,7 @@ func TestChangePlanInPortal(t *testing.T) {
 	}
 }
 
-// TestPortalSettings checks that the portal opens although its settings don't allow a change.
+// TestPortalSettings checks that the portal opens even if its settings don't allow a change.
 func TestPortalSettings(t *testing.T) {
 	w := onSQLite(t)
 	w.subscriber(cola.TierStarter)
@@ -174,7 +174,7 @@ func TestRefreshLimit(t *testing.T) {
 	}
 }
 
-// TestUnpaidSubscription asks for another plan while payments fail: the portal opens, where the
+// TestUnpaidSubscription requests another plan while payments fail: the portal opens, where the
 // customer can pay.
 func TestUnpaidSubscription(t *testing.T) {
 	w := onSQLite(t)

@@ -9,7 +9,7 @@ import (
 )
 
 // PrepareDeletion expires an account's open Checkout pages, and then syncs its subscription, so that
-// the record includes what was paid on them.
+// the record includes any payments made on them.
 func (b *Billing) PrepareDeletion(ctx context.Context, account cola.AccountID) error {
 	record, err := b.store.SubscriptionOf(ctx, account)
 	if err == nil {
@@ -25,9 +25,10 @@ func (b *Billing) PrepareDeletion(ctx context.Context, account cola.AccountID) e
 	return err
 }
 
-// End deletes the customer of an account that is being deleted. Stripe then ends all subscriptions at
-// once, including those that were started or resumed after the deletion was requested, and removes the
-// email address. End has no effect if the account has no customer, or the customer was deleted before.
+// End deletes the customer of an account that is being deleted. Stripe then ends all subscriptions
+// immediately, including those that were started or resumed after the deletion was requested, and
+// removes the email address. End has no effect if the account has no customer, or if the customer
+// has already been deleted.
 func (b *Billing) End(ctx context.Context, account cola.AccountID) error {
 	record, err := b.store.SubscriptionOf(ctx, account)
 	if errors.Is(err, store.ErrNotFound) {
@@ -37,7 +38,7 @@ func (b *Billing) End(ctx context.Context, account cola.AccountID) error {
 		return err
 	}
 	if _, err = b.stripe.V1Customers.Delete(ctx, record.Customer, nil); err == nil {
-		b.log.Info("customer deleted at Stripe with its account", "account", int64(account), "customer", record.Customer)
+		b.log.Info("customer deleted in Stripe with its account", "account", int64(account), "customer", record.Customer)
 		return nil
 	}
 	err = b.explainMissing(ctx, record.Customer, stripeError("delete customer", err))

@@ -77,8 +77,8 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// TestEndWrongAPIKey checks that a customer who is missing at another Stripe account counts as a failure:
-// the subscription still renews.
+// TestEndWrongAPIKey checks that End fails if the API key belongs to another Stripe account, where
+// the customer doesn't exist: the subscription still renews.
 func TestEndWrongAPIKey(t *testing.T) {
 	w := onSQLite(t)
 	w.subscriber(cola.TierPro)

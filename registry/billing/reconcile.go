@@ -25,8 +25,8 @@ const (
 	recordsPerRead = 500
 )
 
-// Run syncs records that are due until the context ends. Processes share the work: a record that
-// another process has synced is not due. It logs the first of consecutive failures.
+// Run syncs due records until the context ends. Processes share the work: a record that another
+// process has synced is not due. Run logs the first of consecutive failures.
 func (b *Billing) Run(ctx context.Context) {
 	failing := false
 	for wait := rand.N(maxStartDelay); sleep(ctx, wait); wait = passInterval {

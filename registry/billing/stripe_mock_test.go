@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// stripeMock is Stripe's own mock server, which checks requests against the specification of the API.
+// stripeMock is Stripe's own mock server, which checks requests against the API specification.
 const stripeMock = "github.com/stripe/stripe-mock@v0.203.0"
 
 // startStripeMock builds and starts stripe-mock, and returns its address. It skips the test if the
@@ -55,7 +55,7 @@ func startStripeMock(t *testing.T) string {
 	return ""
 }
 
-// TestRequestShapes sends every request that the service makes to stripe-mock, too.
+// TestRequestShapes forwards a copy of every request that the service makes to stripe-mock.
 func TestRequestShapes(t *testing.T) {
 	mock := startStripeMock(t)
 	w := onSQLite(t)

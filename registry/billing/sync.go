@@ -33,14 +33,14 @@ func (b *Billing) lock(ctx context.Context, account cola.AccountID) (unlock func
 	}
 }
 
-// found is a subscription at Stripe with the ID of its item.
+// found is a Stripe subscription with the ID of its item.
 type found struct {
 	store.SubscriptionState
 	item string
 }
 
-// errCustomerDeleted means that a customer was deleted at Stripe.
-var errCustomerDeleted = errors.New("customer was deleted at Stripe")
+// errCustomerDeleted means that a customer was deleted in Stripe.
+var errCustomerDeleted = errors.New("customer was deleted in Stripe")
 
 // sync reads the subscription of an account's customer from Stripe and saves it. event is the ID of
 // the event that caused it, or empty. sync fails with store.ErrNotFound if the account has no
@@ -61,7 +61,7 @@ func (b *Billing) sync(ctx context.Context, account cola.AccountID, event string
 		switch {
 		case errors.Is(err, errCustomerDeleted):
 			if err = b.store.RemoveCustomer(ctx, record); err == nil {
-				b.log.Warn("customer was deleted at Stripe", "account", int64(record.Account), "customer", record.Customer)
+				b.log.Warn("customer was deleted in Stripe", "account", int64(record.Account), "customer", record.Customer)
 				return record, found{}, store.ErrNotFound
 			}
 		case err == nil:
@@ -107,7 +107,7 @@ func (b *Billing) read(ctx context.Context, record store.Subscription) (found, e
 	}
 	if len(all) == 0 {
 		if record.ID != "" { // keep what the customer pays for
-			b.log.Error("subscription not found at Stripe, or its product has no price with a lookup key",
+			b.log.Error("subscription not found in Stripe, or its product has no price with a lookup key",
 				"account", int64(record.Account), "customer", record.Customer, "subscription", record.ID)
 		}
 		return found{SubscriptionState: record.SubscriptionState}, nil
@@ -123,8 +123,9 @@ func (b *Billing) read(ctx context.Context, record store.Subscription) (found, e
 	return best, nil
 }
 
-// choose returns the subscription that counts: one that is paid, else one that is open, else one that
-// has ended. Among several, it returns the largest tier, then the newest.
+// choose returns the subscription that counts: preferably an active, trialing or past-due one, then
+// any other that hasn't ended. Among several, it prefers the largest tier, then the newest. If all
+// have ended, it returns the newest.
 func (b *Billing) choose(record store.Subscription, all []found, created []int64) found {
 	rank := func(s found) int {
 		switch stripe.SubscriptionStatus(s.Status) {
@@ -151,14 +152,14 @@ func (b *Billing) choose(record store.Subscription, all []found, created []int64
 		return cmp.Or(byRank, cmp.Compare(all[x].Tier.MonthlyPrice(), all[y].Tier.MonthlyPrice()), cmp.Compare(created[x], created[y]))
 	})]
 	if live > 1 {
-		b.log.Warn("customer has several open subscriptions; cancel all but one at Stripe",
+		b.log.Warn("customer has several open subscriptions; cancel all but one in Stripe",
 			"account", int64(record.Account), "customer", record.Customer, "subscriptions", live)
 	}
 	return best
 }
 
 // stateOf returns the state of a subscription. ok is false if it doesn't count: its first payment is
-// missing, or none of its products is a tier.
+// missing, or none of its products belongs to a tier.
 func (c catalog) stateOf(sub *stripe.Subscription) (s found, ok bool) {
 	switch sub.Status {
 	case stripe.SubscriptionStatusIncomplete, stripe.SubscriptionStatusIncompleteExpired:
@@ -193,8 +194,8 @@ func unixTime(seconds int64) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
-// grant returns the tier that a subscription gives its account. previous is the tier that it gave so
-// far, which an unknown status doesn't change.
+// grant returns the tier that a subscription gives its account. previous is the tier that it has
+// given so far; a subscription with an unknown status keeps giving it.
 func (b *Billing) grant(s store.SubscriptionState, previous cola.Tier) cola.Tier {
 	switch stripe.SubscriptionStatus(s.Status) {
 	case stripe.SubscriptionStatusActive, stripe.SubscriptionStatusTrialing:

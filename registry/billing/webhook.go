@@ -27,7 +27,7 @@ const maxEvent = 512 << 10
 const (
 	outcomeApplied   = "applied"
 	outcomeDuplicate = "duplicate" // processed before
-	outcomeIgnored   = "ignored"   // of a type that doesn't matter
+	outcomeIgnored   = "ignored"   // irrelevant event type
 	outcomeUnknown   = "unknown_customer"
 	outcomeUnsigned  = "unsigned"
 	outcomeForged    = "wrong_signature"
@@ -87,7 +87,7 @@ func (b *Billing) serveEvent(w http.ResponseWriter, r *http.Request) {
 	web.Write(w, http.StatusOK, "application/json", []byte(`{"outcome":"`+outcome+`"}`))
 }
 
-// reject responds to a request that is not from Stripe.
+// reject rejects a request that is not a valid, signed event.
 func (b *Billing) reject(w http.ResponseWriter, r *http.Request, outcome string, err error) {
 	b.count(r, outcome)
 	web.Fail(w, r, err)
@@ -99,7 +99,7 @@ func (b *Billing) count(r *http.Request, outcome string) {
 	e.Attrs = append(e.Attrs, slog.String("outcome", outcome))
 }
 
-// event is an event of Stripe, whatever its API version.
+// event is a Stripe event of any API version.
 type event struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`

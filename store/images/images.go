@@ -7,7 +7,7 @@
 //
 //	ab/cd/abcd…ef         the file as fetched
 //	ab/cd/abcd…ef-1-320   its rendition with a width of 320 pixels, by version 1 of this code
-//	ab/cd/abcd…ef-1-full  its rendition in its own size
+//	ab/cd/abcd…ef-1-full  its full-size rendition
 //	ab/cd/abcd…ef.damaged a file that was found to be damaged
 //
 // The database records which file belongs to an image (see store.ImageFiles).
@@ -51,7 +51,7 @@ type Store struct {
 	memory  *semaphore.Weighted // bytes of memory of running renderings
 }
 
-// Open opens a folder, which it creates if it doesn't exist, or an s3://BUCKET URL. The URL takes
+// Open opens a folder, which it creates if it doesn't exist, or an s3://BUCKET URL. The URL accepts
 // the parameters of gocloud.dev/blob/s3blob, such as region and endpoint, and prefix. Credentials
 // come from the environment, as in other programs that use S3.
 func Open(ctx context.Context, location string, o Options) (*Store, error) {
@@ -130,7 +130,7 @@ func (s *Store) Put(ctx context.Context, content []byte) (store.ImageContent, er
 const checkName = "write-check"
 
 // CheckWritable fails if files can't be written and read, for example because the bucket doesn't
-// exist or the folder is read-only. It doesn't delete its file, because it may lack the permission.
+// exist or the folder is read-only. It doesn't delete its file, because it may lack permission.
 func (s *Store) CheckWritable(ctx context.Context) error {
 	content := []byte("colaregistry writes this file to check that it can store label images.\n")
 	if err := s.write(ctx, checkName, content, recreated); err != nil {
@@ -267,7 +267,7 @@ func (s *Store) write(ctx context.Context, name string, content []byte, d durabi
 }
 
 // syncFolders makes a new name in a folder durable, along with the names of the folder and its
-// parent, which may be new, too.
+// parent, which may also be new.
 func syncFolders(dir string) error {
 	for range 3 {
 		f, err := os.Open(dir)

@@ -18,12 +18,12 @@ import (
 func TestNames(t *testing.T) {
 	for where, s := range stores(t) {
 		kept, damaged, lost := mustPNG(t, stripes(400, 300)), mustPNG(t, stripes(500, 300)), mustPNG(t, stripes(600, 300))
-		ofKept, ofDamaged, ofLost := mustPut(t, s, kept), mustPut(t, s, damaged), mustPut(t, s, lost)
-		if _, err := s.Read(t.Context(), ofKept, VariantOf(ofKept, 160)); err != nil {
+		keptFile, damagedFile, lostFile := mustPut(t, s, kept), mustPut(t, s, damaged), mustPut(t, s, lost)
+		if _, err := s.Read(t.Context(), keptFile, VariantOf(keptFile, 160)); err != nil {
 			t.Fatal(err)
 		}
-		overwrite(t, s, key(ofDamaged), damaged[:100])
-		overwrite(t, s, key(ofLost), nil)
+		overwrite(t, s, key(damagedFile), damaged[:100])
+		overwrite(t, s, key(lostFile), nil)
 		if err := s.CheckWritable(t.Context()); err != nil {
 			t.Errorf("%s: CheckWritable: %v", where, err)
 		}
@@ -33,21 +33,22 @@ func TestNames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if names.Len() != want || !names.Has(ofKept.Hash) || names.Has(ofLost.Hash) || names.Has(ofDamaged.Hash) != hasDamaged {
+			if names.Len() != want || !names.Has(keptFile.Hash) || names.Has(lostFile.Hash) ||
+				names.Has(damagedFile.Hash) != hasDamaged {
 				t.Errorf("%s, %s: Names has %d files, kept: %t, lost: %t, damaged: %t; want %d, true, false, %t",
-					where, desc, names.Len(), names.Has(ofKept.Hash), names.Has(ofLost.Hash), names.Has(ofDamaged.Hash),
-					want, hasDamaged)
+					where, desc, names.Len(), names.Has(keptFile.Hash), names.Has(lostFile.Hash),
+					names.Has(damagedFile.Hash), want, hasDamaged)
 			}
 		}
 		check("before the damaged file is read", 2, true)
 		var e *DamagedError
 		for _, missing := range []bool{false, true} {
-			if _, err := s.Read(t.Context(), ofDamaged, asFetched); !errors.As(err, &e) || e.Missing != missing {
+			if _, err := s.Read(t.Context(), damagedFile, asFetched); !errors.As(err, &e) || e.Missing != missing {
 				t.Errorf("%s: Read of a damaged file: %v, want a DamagedError with Missing = %t", where, err, missing)
 			}
 		}
 		check("afterwards", 1, false)
-		renamed, err := s.bucket.ReadAll(t.Context(), key(ofDamaged)+".damaged")
+		renamed, err := s.bucket.ReadAll(t.Context(), key(damagedFile)+".damaged")
 		if err != nil || !bytes.Equal(renamed, damaged[:100]) {
 			t.Errorf("%s: renamed file has %d bytes, %v; want the damaged content", where, len(renamed), err)
 		}

@@ -109,8 +109,8 @@ func (s *Store) Read(ctx context.Context, c store.ImageContent, v Variant) ([]by
 	return content, nil
 }
 
-// rendition returns a stored rendition, or nil if it is missing or damaged. A rendition is stored
-// with the SHA-256 of its content in front.
+// rendition returns a stored rendition, or nil if it is missing or damaged. A stored rendition
+// starts with the SHA-256 of its content.
 func (s *Store) rendition(ctx context.Context, name string) ([]byte, error) {
 	stored, err := s.read(ctx, name, MaxBytes)
 	if gcerrors.Code(err) == gcerrors.NotFound {
@@ -209,7 +209,7 @@ func shrink(m image.Image, size image.Point) *image.RGBA {
 	result := image.NewRGBA(image.Rectangle{Max: size})
 	row := image.NewRGBA(image.Rect(0, 0, bounds.Dx(), 1))
 	columns := newSpans(bounds.Dx(), size.X)
-	narrow := make([]float32, size.X*4) // the current row in the new width
+	narrow := make([]float32, size.X*4) // the current row at the new width
 	sum := make([]float32, size.X*4)    // weighted sum of the rows that the new row covers
 	for y, lines := range newSpans(bounds.Dy(), size.Y) {
 		clear(sum)

@@ -141,7 +141,7 @@ func TestRenditions(t *testing.T) {
 	}
 }
 
-// checkColor compares two colors, with a tolerance for JPEG's losses.
+// checkColor compares two colors, with a tolerance for lossy JPEG compression.
 func checkColor(t *testing.T, what string, c color.Color, want color.RGBA) {
 	t.Helper()
 	got := color.RGBAModel.Convert(c).(color.RGBA)
@@ -189,7 +189,7 @@ func TestShrink(t *testing.T) {
 		}
 	}
 	if same := shrink(stripes(5, 3), image.Pt(5, 3)); !bytes.Equal(same.Pix, stripes(5, 3).Pix) {
-		t.Error("an image of the same size has different pixels")
+		t.Error("shrinking to the same size changed the pixels")
 	}
 	// The average of a transparent and a red pixel is transparent red, not dark red.
 	half := image.NewNRGBA(image.Rect(0, 0, 2, 1))

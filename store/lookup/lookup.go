@@ -2,9 +2,9 @@
 //
 // Anyone can send keys, cookies and tokens that were never issued, at network speed. For a secret
 // that this process has found before, a Store queries the database directly. It looks up all other
-// secrets in batches: one query at a time for each kind of secret, at most one every 10 ms, with at
-// most 256 secrets. However fast requests arrive, they therefore cost at most 100 small queries a
-// second for each kind.
+// secrets in batches of at most 256, with one query at a time for each kind of secret. After a
+// batch with an unknown secret starts, the next one starts at least 10 ms later. However fast wrong
+// secrets arrive, they therefore cost at most 100 small queries a second for each kind.
 //
 //	request ──► found before? ──► the database's own result, as without this package
 //	                │ no

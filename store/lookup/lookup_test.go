@@ -39,7 +39,8 @@ func newFake() *fake {
 	return &fake{keys: map[store.KeyHash]store.Key{}, sessions: map[string]bool{}}
 }
 
-// KnownSecrets returns the state at the start of the query, the weakest guarantee of a database.
+// KnownSecrets returns the state at the start of the query, the weakest guarantee that a database
+// gives.
 func (f *fake) KnownSecrets(ctx context.Context, kind store.SecretKind, names []string) (known []string, err error) {
 	f.mu.Lock()
 	f.batches = append(f.batches, len(names))
@@ -97,8 +98,8 @@ func hash(n int) (h store.KeyHash) {
 }
 
 // TestLookupFlood sends wrong keys from 10,000 connections for a second. It checks that the number
-// of queries depends only on the time, and that a valid key that this process has never seen is
-// found.
+// of queries depends only on the elapsed time, and that a valid key that this process has never
+// seen is found.
 func TestLookupFlood(t *testing.T) {
 	withFakeClock(t, func(t *testing.T) {
 		f := newFake()
@@ -279,7 +280,7 @@ func TestCanceledRequests(t *testing.T) {
 	})
 }
 
-// TestFailedLookups checks that lookups recover after the database failed or hung.
+// TestFailedLookups checks that lookups recover after the database fails or hangs.
 func TestFailedLookups(t *testing.T) {
 	withFakeClock(t, func(t *testing.T) {
 		f := newFake()

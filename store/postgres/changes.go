@@ -141,7 +141,7 @@ var (
 type colaReader struct {
 	yield    func(*cola.IndexRecord) error
 	record   cola.IndexRecord // the current label
-	parts    []barcodePart    // of the current label
+	parts    []barcodePart    // barcodes of the current label
 	kind     string           // type of its main barcode
 	next     indexRow
 	targets  []any               // pointers into next

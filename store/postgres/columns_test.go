@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// inBinary returns a value in the binary format of the server.
+// inBinary returns a value in the server's binary format.
 func inBinary(t interface{ Fatal(...any) }, oid uint32, value any) []byte {
 	raw, err := pgtype.NewMap().Encode(oid, pgtype.BinaryFormatCode, value, nil)
 	if err != nil {

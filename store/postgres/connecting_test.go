@@ -75,7 +75,7 @@ func reject(conn net.Conn, code, message string) {
 // if retrying may help.
 func TestRejectedConnections(t *testing.T) {
 	for code, c := range map[string]struct {
-		unavailable bool // ErrUnavailable on opening, too
+		unavailable bool // whether opening also returns ErrUnavailable
 		hint        string
 	}{
 		"28P01": {false, "wrong user or password"},
@@ -97,7 +97,7 @@ func TestRejectedConnections(t *testing.T) {
 		got := openError(t, url)
 		if errors.Is(got, store.ErrUnavailable) != c.unavailable || !strings.Contains(fmt.Sprint(got), "not today") ||
 			!strings.Contains(fmt.Sprint(got), c.hint) {
-			t.Errorf("%s on opening: error = %v, want the reason and %q, ErrUnavailable = %v",
+			t.Errorf("%s while opening: error = %v, want the reason and %q, ErrUnavailable = %v",
 				code, got, c.hint, c.unavailable)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// grants is a subquery for the grants in the windows of accounts.
+// grants is a subquery for the grants in accounts' windows.
 const grants = `(SELECT w.account_id, g.at AS granted_at, g.requests FROM burst_windows w, unnest(w.granted_at, w.requests) AS g (at, requests)) g`
 
 // database runs the statements of the control plane on the general pool.
@@ -146,7 +146,7 @@ type rows struct{ pgx.Rows }
 // Scan implements sqlstore.Rows.
 func (r rows) Scan(into ...any) error { return r.Rows.Scan(fields(into)) }
 
-// arguments encodes arguments of sqlstore in place.
+// arguments encodes the arguments of an sqlstore statement in place.
 func arguments(args []any) []any {
 	for i, arg := range args {
 		args[i] = argument(arg)

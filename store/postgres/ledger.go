@@ -24,7 +24,7 @@ import (
 //  2. Accounts, ascending.
 //  3. Rows that belong to these accounts: counters, days, windows, keys, links, sign-ins.
 //
-// Rows of an account are only changed under the lock of the account, with these exceptions:
+// An account's rows are changed only while the account is locked, with these exceptions:
 //
 //   - RevokeKey, RevokeLink, RestoreLink, EndSignIn and Connect change one row and hold no other
 //     lock that a settlement waits for.
@@ -126,7 +126,7 @@ func commitBatch(ctx context.Context, conn *pgxpool.Conn, id store.BatchID, l *s
 	return ending.result(err)
 }
 
-// queueUsage queues the updates of the month's counters and the day's rows.
+// queueUsage queues the updates to the month's counters and the day's rows.
 func queueUsage(b *pgx.Batch, l *sqlstore.Settlement) {
 	if n := len(l.Months.Keys); n > 0 {
 		views, list := make([]int64, n), make([]int64, n)
@@ -183,7 +183,7 @@ func voidPages(ctx context.Context, tx pgx.Tx, batch store.BatchID, entries []st
 	return kept, nil
 }
 
-// queueUses queues an update of the last use of the credentials of one kind.
+// queueUses queues an update that records when credentials of one kind were last used.
 func queueUses(b *pgx.Batch, l *sqlstore.Settlement, kind cola.CredentialKind, update string) {
 	if ids, accounts := l.DueUses(kind); len(ids) > 0 {
 		b.Queue(update, l.Now, l.Now.Add(-sqlstore.UseInterval), ids, accountIDs(accounts))

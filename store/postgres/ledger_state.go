@@ -95,9 +95,8 @@ func queueStates(b *pgx.Batch, batch store.Batch, at *time.Time) {
 	}
 }
 
-// lockStates begins the transaction of a batch, takes its locks and reads the states of its
-// accounts. It fails with store.ErrExists or store.ErrVoid if the batch was settled or voided
-// before.
+// lockStates begins a batch's transaction, takes its locks and reads its accounts' states. It fails
+// with store.ErrExists or store.ErrVoid if the batch was already settled or voided.
 func (s *Store) lockStates(ctx context.Context, conn *pgxpool.Conn, batch store.Batch) (l *sqlstore.Settlement, err error) {
 	b := &pgx.Batch{}
 	queueAttempt(b, batch.ID)

@@ -15,7 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// load charges accounts, each from its own goroutine, and records what the store acknowledged.
+// load charges accounts, each from its own goroutine, and counts the charges that the store
+// acknowledged.
 type load struct {
 	s        *Store
 	accounts []cola.AccountID

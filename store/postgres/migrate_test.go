@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 )
 
-// TestMigrateDuringImport checks that the migration from schema 20 waits for a running import by a
-// process running the previous version, and does not block further ones.
+// TestMigrateDuringImport checks that the migration from schema 20 waits for an import that a
+// process running the previous version has begun, and does not block other imports.
 func TestMigrateDuringImport(t *testing.T) {
 	url := pgtest.NewDatabase(t)
 	config, err := pgx.ParseConfig(url)

@@ -262,7 +262,7 @@ func TestPoolMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `
-		# HELP colaregistry_db_connections_max Maximum number of connections of a pool.
+		# HELP colaregistry_db_connections_max Maximum number of connections in a pool.
 		# TYPE colaregistry_db_connections_max gauge
 		colaregistry_db_connections_max{pool="general"} ` + fmt.Sprint(s.general.Stat().MaxConns()) + `
 		colaregistry_db_connections_max{pool="ledger"} 4

@@ -62,7 +62,7 @@ func startProxy(t testing.TB, address string) (*proxy, string) {
 	return p, u.String()
 }
 
-// cutAt cuts the connection at the given message in one direction, counted over all connections.
+// cutAt cuts the connection at the given message in one direction, counted across all connections.
 func (p *proxy) cutAt(d direction, messages int) { p.arm(d, 0, messages, false) }
 
 // silenceAt silences the connection at the given message of one type.

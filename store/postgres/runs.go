@@ -247,7 +247,7 @@ func lockClaims(ctx context.Context, tx pgx.Tx, claimed []store.DueSearch) ([]he
 	return slices.CompactFunc(held, func(a, b heldSearch) bool { return a.search == b.search }), err
 }
 
-// accountDate is a UTC day of an account.
+// accountDate is an account and a UTC day.
 type accountDate struct {
 	account cola.AccountID
 	day     cola.Date

@@ -83,7 +83,7 @@ func TestInvalidIndex(t *testing.T) {
 	}
 }
 
-// TestAllowanceRetention checks that upkeep deletes all rows of days before yesterday.
+// TestAllowanceRetention checks that upkeep deletes all rows from days before yesterday.
 func TestAllowanceRetention(t *testing.T) {
 	url := migratedDatabase(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -77,8 +77,8 @@ func mustOpen(t testing.TB, url string, o Options) *Store {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// template is the state of a migrated database that tests copy: copying takes a fifth of the time
-// of a migration. Like the shared server, the database lives as long as the test binary.
+// template is the state of a migrated database that tests copy: copying takes a fifth as long as
+// migrating. Like the shared server, the database lives as long as the test binary.
 var template struct {
 	once   sync.Once
 	err    error

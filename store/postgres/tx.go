@@ -165,10 +165,10 @@ func closeBatch(results pgx.BatchResults, err error) error {
 // wait ends in one of three ways:
 //
 //  1. The standby confirms. The commit succeeds.
-//  2. The context of the commit ends. The driver asks the server to cancel the wait. If that
-//     succeeds, the transaction becomes visible and frees its locks, although the standby may not
-//     have it. Otherwise the wait goes on until the standby is back or the server notices that the
-//     client is gone. Either way the outcome is unknown.
+//  2. The commit's context ends. The driver asks the server to cancel the wait. If that succeeds,
+//     the transaction becomes visible and releases its locks, although the standby may not have it.
+//     Otherwise the wait goes on until the standby is back or the server notices that the client is
+//     gone. Either way the outcome is unknown.
 //  3. An operator cancels the wait. The commit succeeds with a warning that it may be local
 //     only. A failover would lose it, so the outcome is unknown, too.
 //
@@ -177,7 +177,7 @@ func closeBatch(results pgx.BatchResults, err error) error {
 // is finally reported as settled or voided therefore survives the loss of the primary.
 
 // errNotReplicated means that a commit is durable on this server, but maybe not on a standby.
-var errNotReplicated = fmt.Errorf("%w: wait for the standby canceled", store.ErrUnavailable)
+var errNotReplicated = fmt.Errorf("%w: wait for the standby was canceled", store.ErrUnavailable)
 
 // commitWatch watches for the server's warnings about one commit.
 type commitWatch struct{ notReplicated bool }

@@ -174,7 +174,7 @@ func poolMetrics() []poolMetric {
 	connections := prometheus.NewDesc("colaregistry_db_connections",
 		"Database connections, by pool and state.", []string{"pool", "state"}, nil)
 	maxConns := prometheus.NewDesc("colaregistry_db_connections_max",
-		"Maximum number of connections of a pool.", pool, nil)
+		"Maximum number of connections in a pool.", pool, nil)
 	acquires := prometheus.NewDesc("colaregistry_db_acquires_total", "Connections acquired from a pool.", pool, nil)
 	empty := prometheus.NewDesc("colaregistry_db_acquires_waited_total",
 		"Connections acquired after waiting for a free one.", pool, nil)

@@ -50,8 +50,8 @@ func (w *window) add(grants ...store.Grant) {
 	}
 }
 
-// queueWindows queues the updates of the windows of accounts with new grants, or with grants ahead
-// of the clock. Most windows only lose some of their first grants and get a new one, so only the
+// queueWindows queues updates to the windows of accounts that have new grants, or grants ahead of
+// the clock. Most windows only lose some of their first grants and get a new one, so only the
 // changes are sent.
 func queueWindows(b *pgx.Batch, l *sqlstore.Settlement) {
 	var extended, replaced []int64 // accounts; a replaced one is listed once for each grant

@@ -198,8 +198,8 @@ func (ps *Permittees) Merge(patch *cola.Patch[cola.Permittee]) (store.Outcome, *
 	return store.Changed, &p
 }
 
-// SeenOn applies the applicant of a label to its loaded permittee, and returns the permittee if it
-// is new or changed.
+// SeenOn updates a label's loaded permittee with the label's applicant, and returns the permittee
+// if it is new or changed.
 func (ps *Permittees) SeenOn(c *cola.Cola) *Permittee {
 	old := ps.known[c.PermitNumber]
 	if old.Exists && !old.FromLabels {

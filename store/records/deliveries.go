@@ -34,7 +34,7 @@ type DeliveryState struct {
 	SettledAt      time.Time
 }
 
-// Columns returns the columns of d in the row of a delivery.
+// Columns returns the columns for d in a delivery row.
 func (d *DeliveryState) Columns() []Column {
 	return []Column{
 		{"state", &d.State}, {"error", &d.Error}, {"attempts", &d.Attempts}, {"first_attempt_at", &d.FirstAttemptAt},
@@ -51,7 +51,7 @@ type DestinationState struct {
 	VerifiedAt      time.Time
 }
 
-// Columns returns the columns of d in the row of a destination.
+// Columns returns the columns for d in a destination row.
 func (d *DestinationState) Columns() []Column {
 	return []Column{
 		{"state", &d.State}, {"reason", &d.Reason},
@@ -60,7 +60,7 @@ func (d *DestinationState) Columns() []Column {
 	}
 }
 
-// EndOfAttempt returns the end of an attempt as it is stored.
+// EndOfAttempt returns an attempt's end time as stored: UTC, in whole microseconds.
 func EndOfAttempt(a *store.Attempt) time.Time { return toMicroseconds(a.At.Add(a.Took)) }
 
 func toMicroseconds(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
@@ -130,8 +130,8 @@ func StorableText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// StorableExchange returns an exchange that both databases can store, within the limits of its
-// parts.
+// StorableExchange returns an exchange that both databases can store, with each part cut to its
+// limit.
 func StorableExchange(e store.Exchange) store.Exchange {
 	return store.Exchange{
 		Subject: StorableText(e.Subject), Sent: storableMessage(e.Sent),
@@ -139,7 +139,8 @@ func StorableExchange(e store.Exchange) store.Exchange {
 	}
 }
 
-// storableMessage returns the body of a message or, if it is too long, its start with a mark.
+// storableMessage returns a message body or, if it is too long, its beginning followed by
+// store.TruncatedMark.
 func storableMessage(body string) string {
 	body = StorableText(body) // may be longer
 	if len(body) <= store.MaxSent {
@@ -148,8 +149,8 @@ func storableMessage(body string) string {
 	return truncated(body, store.MaxSent) + store.TruncatedMark
 }
 
-// truncated returns text in a form that both databases can store, cut to a number of bytes between
-// characters.
+// truncated cuts text to at most limit bytes, at a character boundary, and returns it in a form
+// that both databases can store.
 func truncated(text string, limit int) string {
 	if len(text) > limit {
 		text = text[:limit]
@@ -184,7 +185,7 @@ func Unpack(packed []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Invalid UTF-8 may have grown.
+	// Replacing invalid UTF-8 may have lengthened the text.
 	text, err := io.ReadAll(io.LimitReader(r, 4*store.MaxSent))
 	return string(text), err
 }

@@ -90,8 +90,8 @@ func (s *Store) since(
 
 var indexNames = strings.Join(records.Names(records.IndexColumns(new(cola.IndexRecord), new(string))), ", ")
 
-// A read of everything scans the label and barcode tables in primary key order. Changes are found
-// by revision and sorted into the same order before their rows are read.
+// A full read scans the label and barcode tables in primary key order. Changes are found by
+// revision and sorted into the same order before their rows are read.
 var (
 	allColas    = `SELECT ` + indexNames + ` FROM colas ORDER BY ttb_id`
 	allBarcodes = `SELECT ttb_id, barcode_value, barcode_type FROM cola_barcodes ORDER BY ttb_id, position`

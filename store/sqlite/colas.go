@@ -27,7 +27,7 @@ func (s *Store) UpsertColas(
 	defer s.done()
 	outcomes := make([]store.Outcome, 0, len(patches))
 	today := cola.DateOf(s.currentTime())
-	rehearsed := &records.Colas{Today: today} // changes of a dry run so far, which are not in the database
+	rehearsed := &records.Colas{Today: today} // a dry run's changes so far, which are not in the database
 	for chunk := range slices.Chunk(patches, colaChunk) {
 		stored, err := s.apply(ctx, change{
 			mode:  mode,
@@ -125,7 +125,7 @@ func loadParts[T any](ctx context.Context, q querier, query string, ids []cola.T
 	}
 	defer rows.Close()
 	var id cola.TTBID
-	var part T // scanning overwrites every column, so no value of the previous row remains
+	var part T // scanning overwrites every column, so no value from the previous row remains
 	into := append([]any{target{&id}}, targets(columns(&part))...)
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {

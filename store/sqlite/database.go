@@ -172,7 +172,7 @@ func (r *rows) Scan(into ...any) error {
 // Close implements sqlstore.Rows.
 func (r *rows) Close() { _ = r.Rows.Close() } // Err has reported the error
 
-// arguments encodes arguments of sqlstore in place.
+// arguments encodes the arguments of an sqlstore statement in place.
 func arguments(args []any) []any {
 	for i, arg := range args {
 		args[i] = argument(arg)

@@ -62,7 +62,8 @@ func TestSchemaBeforeSecrets(t *testing.T) {
 }
 
 // TestClearTextErasure checks that after the upgrade no page of the file, used or free, contains a
-// clear-text secret or token of an earlier version, even if rows were deleted or moved before.
+// clear-text secret or token from an earlier version, even if rows were deleted or moved before the
+// upgrade.
 func TestClearTextErasure(t *testing.T) {
 	const destinations = 800
 	clear := make([]string, destinations)

@@ -156,8 +156,8 @@ func (s *Store) voidPages(ctx context.Context, batch store.BatchID, entries []st
 
 // writeUses records the last use of credentials.
 func (s *Store) writeUses(ctx context.Context, l *sqlstore.Settlement) error {
-	for _, of := range lastUses {
-		ids, accounts := l.DueUses(of.kind)
+	for _, use := range lastUses {
+		ids, accounts := l.DueUses(use.kind)
 		if len(ids) == 0 {
 			continue
 		}
@@ -170,7 +170,7 @@ func (s *Store) writeUses(ctx context.Context, l *sqlstore.Settlement) error {
 			return fmt.Errorf("encode uses: %w", err)
 		}
 		at, due := l.Now.UnixMicro(), l.Now.Add(-sqlstore.UseInterval).UnixMicro()
-		if err := s.ledger.exec(ctx, of.update, string(list), at, due); err != nil {
+		if err := s.ledger.exec(ctx, use.update, string(list), at, due); err != nil {
 			return err
 		}
 	}

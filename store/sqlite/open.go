@@ -153,7 +153,7 @@ func openDB(path string, connections int, pragmas ...string) (*sql.DB, error) {
 	return db, nil
 }
 
-// Suffixes of the files beside the database.
+// Suffixes of the files next to the database.
 const (
 	walFile          = "-wal"
 	sharedMemoryFile = "-shm"
@@ -170,7 +170,7 @@ func openRecordsLock(path string) (*filelock.Lock, error) {
 	return filelock.OpenLock(path + recordsLockFile)
 }
 
-// Remove deletes a database with all its files. No process may have it open.
+// Remove deletes a database and all its files. No process may have it open.
 func Remove(path string) error {
 	var errs []error
 	for _, end := range []string{"", walFile, sharedMemoryFile, turnLockFile, writerLockFile, recordsLockFile} {

@@ -161,7 +161,7 @@ func TestFullDatabase(t *testing.T) {
 		t.Errorf("UpsertColas(full database) error = %v, want ErrUnavailable and ErrDiskFull", err)
 	}
 	if stored := storetest.CheckSamples(t, s); stored != len(outcomes) || stored == 1_000 {
-		t.Errorf("%d labels stored, want %d as reported, fewer than 1000", stored, len(outcomes))
+		t.Errorf("%d labels stored, want %d, as reported, and fewer than 1000", stored, len(outcomes))
 	}
 	var accountErr error
 	for i := 0; i < 1_000 && accountErr == nil; i++ {

@@ -93,7 +93,8 @@ func TestSessionsDuringImport(t *testing.T) {
 	}
 }
 
-// TestAllowanceRetention checks that using an allowance deletes the rows of days before yesterday.
+// TestAllowanceRetention checks that using an allowance deletes the rows from days before
+// yesterday.
 func TestAllowanceRetention(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"),

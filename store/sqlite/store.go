@@ -146,7 +146,9 @@ func (s *Store) transactUnsynced(ctx context.Context, operation string, work fun
 	return failed(operation, err)
 }
 
-// transactErasing is transact for replacing clear-text secrets: SQLite overwrites the freed pages.
+// transactErasing is transact for changes after which no copy of the old data may remain in the
+// file, such as replacing clear-text secrets or erasing an address: SQLite overwrites the freed
+// space.
 func (s *Store) transactErasing(ctx context.Context, operation string, work func(ctx context.Context) error) error {
 	return s.transact(ctx, operation, func(ctx context.Context) error {
 		if err := s.ledger.setPragma(ctx, "secure_delete = ON"); err != nil {

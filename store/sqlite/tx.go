@@ -29,7 +29,8 @@ type writer struct {
 	args  []any                // reused by rowWrite; guarded by the gate
 }
 
-// slowCommit is the duration of a commit that is logged. Nearly all of it is the disk's.
+// slowCommit is the minimum duration of a commit that is logged as slow. Nearly all of that time is
+// spent waiting for the disk.
 const slowCommit = 100 * time.Millisecond
 
 // transact runs work in a write transaction and commits it, unless work fails or panics. It fails
@@ -182,7 +183,7 @@ func (w *rowWrite) exec(ctx context.Context, to *writer, common, values []any) e
 	return nil
 }
 
-// readers is the pool of reading connections. Readers and writers never wait for each other.
+// readers is the pool of read-only connections. Readers and writers never wait for each other.
 type readers struct {
 	db    *sql.DB
 	stmts sync.Map // query → *sql.Stmt, prepared once per pool

@@ -29,7 +29,7 @@ func TestRowWrite(t *testing.T) {
 			left -= rows
 		}
 		if statements > 6 {
-			t.Errorf("%d rows take %d statements", n, statements)
+			t.Errorf("%d rows took %d statements, want at most 6", n, statements)
 		}
 	}
 	for i, id := range accounts {

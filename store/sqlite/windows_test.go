@@ -19,7 +19,7 @@ func TestGrants(t *testing.T) {
 	} {
 		got, err := parseGrants(formatGrants(want))
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("parse of %v: %v, difference:\n%s", want, err, diff)
+			t.Errorf("parseGrants(formatGrants(%v)) error = %v (-want +got):\n%s", want, err, diff)
 		}
 	}
 	for _, text := range []string{
@@ -43,7 +43,7 @@ func TestSchemaBeforeWindows(t *testing.T) {
 		{At: time.Unix(1763640010, 0).UTC(), Requests: 1}, {At: time.Unix(1763640030, 0).UTC(), Requests: 2},
 	}
 	if diff := cmp.Diff(want, state.Grants); err != nil || diff != "" {
-		t.Errorf("grants: %v, difference:\n%s", err, diff)
+		t.Errorf("AccountUsage error = %v, grants (-want +got):\n%s", err, diff)
 	}
 	if _, err := s.ledger.conn.ExecContext(t.Context(), `INSERT INTO burst_grants VALUES (1, 1763640040000000, 1)`); err == nil {
 		t.Error("the previous version can still grant requests")

@@ -23,7 +23,8 @@ const (
 	deleteReminder = `DELETE FROM account_emails WHERE account_id = $1 AND event = '` + string(store.EventDeletionReminder) + `'`
 )
 
-// RequestDeletion implements store.AccountDeletion. It queues the reminder, too, which is due later.
+// RequestDeletion implements store.AccountDeletion. It also queues the reminder, which is due
+// later.
 func (s *Store) RequestDeletion(ctx context.Context, id cola.AccountID, after time.Duration) error {
 	return s.changeDeletion(ctx, "request deletion", id, func(
 		ctx context.Context, tx Tx, a store.Account, now time.Time,
@@ -131,9 +132,9 @@ func ofSearches(table string) string {
 	return `saved_searches s INNER JOIN ` + table + ` t ON t.search_id = s.id WHERE s.account_id = $1`
 }
 
-// deleteOfAccount contains the statements that delete up to $2 rows of account $1, for each of
+// deleteAccountRows contains the statements that delete up to $2 rows of account $1, for each of
 // accountTables.
-var deleteOfAccount = func() (statements []string) {
+var deleteAccountRows = func() (statements []string) {
 	for _, t := range accountTables {
 		if t.from == "" {
 			t.from = t.name + ` t WHERE t.account_id = $1`
@@ -145,12 +146,13 @@ var deleteOfAccount = func() (statements []string) {
 	return statements
 }()
 
-// deletedWithAccount is how many rows one transaction deletes, so that others don't wait long.
+// deletedWithAccount is the maximum number of rows that one transaction deletes, so that others
+// don't wait long.
 const deletedWithAccount = 500
 
-// DeleteAccountData implements store.AccountDeletion. The first step removes all ways to sign in
-// together with the address, so that its holder can sign up again from then on. Every statement that
-// adds a row for an account skips accounts that have reached this step; the completing step runs in a
+// DeleteAccountData implements store.AccountDeletion. The first step removes the address and all
+// ways to sign in, so that the holder can sign up again from then on. Every statement that adds a
+// row for an account skips accounts that have reached this step; the completing step runs in a
 // later transaction, so it finds the rows of earlier statements.
 func (s *Store) DeleteAccountData(ctx context.Context, id cola.AccountID) (done bool, err error) {
 	err = s.db.TransactErasing(ctx, "delete account", func(ctx context.Context, tx Tx) error {
@@ -167,7 +169,7 @@ func (s *Store) DeleteAccountData(ctx context.Context, id cola.AccountID) (done 
 			return s.eraseHolder(ctx, tx, a, now)
 		}
 		left := s.opts.maxRows(deletedWithAccount)
-		for _, query := range deleteOfAccount {
+		for _, query := range deleteAccountRows {
 			n, err := tx.Exec(ctx, query, int64(id), left)
 			if err != nil {
 				return err

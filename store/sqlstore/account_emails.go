@@ -16,8 +16,8 @@ const (
 		SELECT id, $2, $3, $4, $5, $6, $6 FROM accounts WHERE id = $1 AND deleted_at IS NULL AND ` + hasAddress + `
 		ON CONFLICT (account_id, once) DO NOTHING`
 	setQuotaEmails = `UPDATE accounts SET no_quota_emails = $2 WHERE id = $1 AND deleted_at IS NULL`
-	// dueAccountEmails excludes email that is too old, and that of accounts that are being deleted.
-	// After the deletion, only the email that reports it is left.
+	// dueAccountEmails excludes email that is too old, and email to accounts that are being
+	// deleted. After the deletion, only the email that reports it is left.
 	dueAccountEmails = `SELECT e.id FROM account_emails e INNER JOIN accounts a ON a.id = e.account_id
 		WHERE e.next_attempt_at <= $1 AND e.created_at > $3 AND (a.deleted_at IS NULL OR a.deletes_at IS NULL)
 		ORDER BY e.next_attempt_at, e.id LIMIT $2 FOR NO KEY UPDATE OF e SKIP LOCKED`
@@ -141,7 +141,7 @@ func (s *Store) SetQuotaEmails(ctx context.Context, id cola.AccountID, on bool) 
 	return s.affectOne(ctx, "set quota emails", setQuotaEmails, int64(id), !on)
 }
 
-// ClaimAccountEmails implements store.AccountEmails. A claim is a later due time.
+// ClaimAccountEmails implements store.AccountEmails. It claims an email by postponing its due time.
 func (s *Store) ClaimAccountEmails(
 	ctx context.Context, limit int, hold time.Duration,
 ) (claimed []store.AccountEmail, err error) {

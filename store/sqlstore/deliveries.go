@@ -163,7 +163,7 @@ func (s *Store) Exchanges(ctx context.Context, account cola.AccountID, id int64)
 	return all, err
 }
 
-// inMilliseconds converts a stored attempt, with a duration in microseconds.
+// inMilliseconds converts a stored attempt's duration from microseconds to milliseconds.
 func inMilliseconds(a cola.DeliveryAttempt) cola.DeliveryAttempt {
 	a.DurationMS /= 1000
 	return a

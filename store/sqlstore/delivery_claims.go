@@ -18,7 +18,7 @@ import (
 // delivery.
 
 const (
-	// sendable selects deliveries of a kind, except those of suspended accounts, those without a
+	// sendable selects deliveries of one kind, except those of suspended accounts, those without a
 	// recipient address, and run and test messages to inactive destinations.
 	sendable = ` FROM deliveries v INNER JOIN destinations d ON d.id = v.destination_id INNER JOIN accounts a ON a.id = d.account_id
 		WHERE v.kind = $1 AND a.suspended_at IS NULL AND (d.state = '` + cola.DestinationActive + `' OR v.event NOT IN ('` + cola.EventRan + `', '` + cola.EventTest + `'))

@@ -256,7 +256,7 @@ func (s *Store) ReleaseWindow(ctx context.Context, w store.FetchWindow) error {
 
 // ExtendWindow implements store.Fetches.
 func (s *Store) ExtendWindow(ctx context.Context, w store.FetchWindow, hold time.Duration) error {
-	return s.db.Transact(ctx, "extend claim of window", func(ctx context.Context, tx Tx) error {
+	return s.db.Transact(ctx, "extend window claim", func(ctx context.Context, tx Tx) error {
 		return s.notFoundIfInvalid(execOne(ctx, tx, extendWindow, s.claimOf(w, hold.Seconds())...))
 	})
 }

@@ -37,7 +37,7 @@ var (
 		perWrite: 1,
 	}
 	expiredCreations = expiring{
-		name:     "creations of saved searches",
+		name:     "saved search creations",
 		query:    deleteOldest("saved_search_creations", "account_id, once_key", "kept_until <= $1"),
 		perWrite: 1,
 	}
@@ -67,7 +67,7 @@ var (
 		perWrite: store.RequestBatch,
 	}
 	expiredRequestGaps = expiring{
-		name:     "gaps in request logs",
+		name:     "request log gaps",
 		query:    deleteOldest("request_log_gaps", "account_id, hour", "expires_at <= $1"),
 		perWrite: store.RequestBatch,
 	}
@@ -85,7 +85,7 @@ var (
 	}
 )
 
-// DeleteOldPaidPages deletes up to $2 payments for pages made by $1, oldest first.
+// DeleteOldPaidPages deletes up to $2 payments for pages made at or before $1, oldest first.
 var DeleteOldPaidPages = deleteOldest("paid_pages", "sign_in_id, page, batch_id", "paid_at <= $1")
 
 // deleteOldest returns the statement that deletes up to $2 rows of a table that match a condition
@@ -131,12 +131,12 @@ func (s *Store) shortenRetention(ctx context.Context, table, start string, age t
 	}
 }
 
-// deletedPerStatement is the number of rows that one statement of DeleteExpired or
-// DeleteOldDeliveries deletes at most. It also limits the batches of shortenRetention.
+// deletedPerStatement is the maximum number of rows that one statement of DeleteExpired or
+// DeleteOldDeliveries deletes. It also limits the batches of shortenRetention.
 const deletedPerStatement = 1_000
 
-// DeleteExpired deletes all expired rows in batches. Backends call it periodically, those that do not
-// set Options.DeleteWithWrites at short intervals.
+// DeleteExpired deletes all expired rows in batches. Backends call it periodically; those that
+// don't set Options.DeleteWithWrites call it at short intervals.
 func DeleteExpired(ctx context.Context, s *Store) error {
 	var errs []error
 	for _, o := range []expiring{
@@ -149,7 +149,7 @@ func DeleteExpired(ctx context.Context, s *Store) error {
 	return errors.Join(errs...)
 }
 
-// deleteAllExpired deletes all expired rows of a kind in batches.
+// deleteAllExpired deletes all expired rows of one kind in batches.
 func (s *Store) deleteAllExpired(ctx context.Context, o expiring) error {
 	for {
 		var n int

@@ -192,7 +192,7 @@ const (
 	selectRunMatches = `SELECT ` + matchNames + ` FROM saved_search_matches WHERE search_id = $1 AND run_id = $2 ORDER BY ttb_id LIMIT $3 OFFSET $4`
 )
 
-// latestMatches finds the runs by the index of the matches, because most runs have none.
+// latestMatches finds the runs through the index on matches, because most runs have no matches.
 const latestMatches = `SELECT uuid, name, r.id, ran_at, date_from, date_to, match_count, late_count, manual
 	FROM saved_searches s INNER JOIN saved_search_runs r ON r.id = (
 		SELECT run_id FROM saved_search_matches WHERE search_id = s.id ORDER BY run_id DESC LIMIT 1)

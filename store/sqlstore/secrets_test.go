@@ -28,7 +28,7 @@ func (r *retried) TransactErasing(ctx context.Context, _ string, work func(conte
 	return err
 }
 
-// secretsTx is a transaction over destinations with IDs from 1 and no gaps.
+// secretsTx is a transaction over destinations whose IDs start at 1 and have no gaps.
 type secretsTx struct {
 	Tx
 	r       *retried

@@ -69,7 +69,7 @@ type Database interface {
 	// for the disk.
 	TransactUnsynced(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
 	// TransactErasing is Transact, but overwrites the freed space if the database can, so that
-	// replaced secrets can't be read from the disk.
+	// replaced secrets and erased addresses can't be read from the disk.
 	TransactErasing(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
 	// Read runs a read-only operation. It may run read again after a lost connection.
 	Read(ctx context.Context, operation string, read func(q Querier) error) error

@@ -64,7 +64,7 @@ const (
 	insertPreviewed = `INSERT INTO previewed_labels (account_id, day, ttb_id) VALUES ($1, $2, $3)`
 )
 
-// UseAllowance adds units to an account's use of an allowance on a day, and returns the sum.
+// UseAllowance adds units to an account's use of an allowance on a day and returns the new total.
 func UseAllowance(ctx context.Context, s *Store, tx Tx, account cola.AccountID, day cola.Date, a store.Allowance,
 	units int) (int, error) {
 	if err := s.deleteSomeExpired(ctx, tx, expiredAllowances); err != nil {

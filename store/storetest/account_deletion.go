@@ -27,7 +27,7 @@ func testAccountDeletion(t *testing.T, open Opener) {
 	})
 }
 
-// deletesAt returns the account as the deletion that was requested at the epoch leaves it.
+// deletesAt returns the account after a deletion request at the epoch with the given delay.
 func deletesAt(a store.Account, after time.Duration) store.Account {
 	a.SuspendedAt, a.DeletesAt = epoch, epoch.Add(after)
 	return a
@@ -51,7 +51,7 @@ func requestAndCancelDeletion(t *testing.T, st store.Store, c *clock) {
 	due, err := st.DueDeletions(t.Context(), 10)
 	checkEqual(t, "DueDeletions", 0, len(must(t, due, err)))
 	if _, err := st.DeleteAccountData(t.Context(), a.ID); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("DeleteAccountData before the time: error = %v, want ErrNotFound", err)
+		t.Errorf("DeleteAccountData before the deletion is due: error = %v, want ErrNotFound", err)
 	}
 	for range 2 {
 		mustDo(t, st.CancelDeletion(t.Context(), a.ID))
@@ -179,8 +179,8 @@ func reuseAddress(t *testing.T, st store.Store, c *clock) {
 	}
 	mustFinishDeletions(t, st)
 	checkEqual(t, "account of the identity", again.ID, mustAccountOf(t, st, testIssuer, "1", "").ID)
-	if anew := mustAccountOf(t, st, testIssuer, "2", ""); anew.ID == named.ID || anew.Email != named.Email {
-		t.Errorf("account without an address = %+v, want a new one with the name of %+v", anew, named)
+	if fresh := mustAccountOf(t, st, testIssuer, "2", ""); fresh.ID == named.ID || fresh.Email != named.Email {
+		t.Errorf("account without an address = %+v, want a new one with the name of %+v", fresh, named)
 	}
 	list, err := st.Accounts(t.Context())
 	for _, gone := range must(t, list, err)[:2] {
@@ -229,8 +229,8 @@ func writesAfterDeletion(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// subscriptionDuringDeletion checks that a subscription is found until the deletion of its account
-// starts, so that billing can be ended, and not after that, although its row remains.
+// subscriptionDuringDeletion checks that a subscription can be found until the deletion of its
+// account starts, so that billing can be ended, but not afterwards, although its row remains.
 func subscriptionDuringDeletion(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	before := mustCustomer(t, st, a.ID, "cus_a")
@@ -275,13 +275,13 @@ func copyDeletions(t *testing.T, st store.Store, c *clock, to store.Store) {
 // AccountReference is a column that refers to an account, directly or through another table.
 type AccountReference struct{ Table, Column, Parent, ParentColumn string }
 
-// ledgerTables are the tables that keep their rows of a deleted account.
+// ledgerTables are the tables that keep the rows of deleted accounts.
 var ledgerTables = []string{"usage_days", "usage_months"}
 
 // AccountRemoval checks that deleting an account deletes its rows from every table that refers to
 // accounts, except the ledger, and no rows of other accounts. references lists the columns that the
-// schema declares, so that the test notices a new table; count counts rows. advance sets the store's
-// clock, which starts at Epoch.
+// schema declares, so that the test notices a new table; count counts rows. advance advances the
+// store's clock, which starts at Epoch.
 func AccountRemoval(
 	t *testing.T, st store.Store, advance func(time.Duration), references []AccountReference,
 	count func(table, where string) int,
@@ -310,7 +310,7 @@ func AccountRemoval(
 	before, others := rows(gone), rows(other)
 	for table, n := range before {
 		if n == 0 {
-			t.Errorf("the test account has no rows in %s; add some to populateAccount, and the table to accountTables in store/sqlstore", table)
+			t.Errorf("the test account has no rows in %s; add some in populateAccount, and add the table to accountTables in store/sqlstore", table)
 		}
 	}
 	usage, err := st.DailyUsage(t.Context(), gone, cola.DateOf(Epoch), cola.DateOf(Epoch))

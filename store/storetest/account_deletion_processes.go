@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// The email address of the account that processes delete.
+// deletedAccount is the email address of the account that child processes delete.
 const deletedAccount = "gone@example.com"
 
 // childDelete deletes due accounts and prints a line after each batch.
@@ -53,7 +53,7 @@ func deleteAcrossProcesses(t *testing.T, b Backend) {
 	checkDeleted(t, db, id)
 }
 
-// killedDeletion checks that another process completes the deletion of a killed one.
+// killedDeletion checks that another process completes a deletion that a killed process started.
 func killedDeletion(t *testing.T, b Backend) {
 	dsn := b.New(t)
 	db := b.mustOpen(t, dsn)

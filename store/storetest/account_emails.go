@@ -248,7 +248,7 @@ func concurrentQuotaEmails(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// childEmail queues and sends email, and prints how many it has sent after each claim.
+// childEmail queues and sends emails, and prints how many it has sent after each claim.
 func childEmail(ctx context.Context, st store.Store, out io.Writer) error {
 	for n := 0; ; {
 		if _, err := st.QueueQuotaEmails(ctx); err != nil {

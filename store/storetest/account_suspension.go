@@ -41,7 +41,7 @@ func suspendRestore(t *testing.T, st store.Store, c *clock) {
 	}
 	check("before Suspend", "", a)
 	// Suspending again changes the reason, not the time.
-	for _, because := range []string{"Unpaid since May. \"ünïcode\" 100%_", "", "Mail bounces."} {
+	for _, because := range []string{"Unpaid since May. \"ünïcode\" 100%_", "", "Email bounces."} {
 		mustDo(t, st.Suspend(t.Context(), a.ID, because))
 		a.SuspendedAt, a.SuspendedReason = suspended, because
 		reason := because
@@ -147,7 +147,7 @@ func suspendedSearchesNotDue(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "pause reasons of another account", map[string]string{"search 4": ""}, pauses(t, st, b.ID))
 	checkEqual(t, "due searches", []string{"search 4"}, claimable(t, st))
 	if due, err := st.NextDue(t.Context()); !must(t, due, err).Equal(duePast) {
-		t.Errorf("NextDue = %v, want %v of the other account", due, duePast)
+		t.Errorf("NextDue = %v, want the other account's %v", due, duePast)
 	}
 	for n := range 3 {
 		_, err := st.RequestRun(t.Context(), a.ID, newSearch(a.ID, n+1).Search.UUID, epoch, noLimit)

@@ -117,7 +117,7 @@ func mustKey(t tb, st store.Store, account cola.AccountID, fill byte) store.Key 
 // fullAccess is the access of an unrestricted key.
 var fullAccess = store.KeyAccess{Scopes: cola.Scopes()}
 
-// mustNetworks parses networks that are separated by commas.
+// mustNetworks parses comma-separated networks.
 func mustNetworks(t tb, list string) (n cola.Networks) {
 	t.Helper()
 	n.SetString(list)

@@ -31,7 +31,7 @@ func scopes(names ...string) []cola.Scope {
 	return list
 }
 
-// mustApp registers an app of testIssuer, named after its client ID.
+// mustApp registers an app under testIssuer, named after its client ID.
 func mustApp(t tb, st store.Store, clientID string, allowed ...string) store.App {
 	t.Helper()
 	a, err := st.RegisterApp(context.Background(),

@@ -200,8 +200,8 @@ type arrivalModel struct {
 	date                cola.Date
 }
 
-// arrivalsMatchModel checks that a label arrives with its first date unless that date is history,
-// even with several dates in one call.
+// arrivalsMatchModel checks that a label arrives with its first date unless a history write sets
+// it, even with several dates in one call.
 func arrivalsMatchModel(t *testing.T, st store.Store, _ *clock) {
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -232,8 +232,8 @@ func arrivalsMatchModel(t *testing.T, st store.Store, _ *clock) {
 			_, seen := got[id]
 			_, seenLater := later[id]
 			if seen != (m.arrived && m.date != 0) || seenLater != (m.arrived && m.date > dayOne) {
-				rt.Errorf("label %s: reported %v, since the later day %v; want as in the model %+v", id, seen,
-					seenLater, *m)
+				rt.Errorf("label %s: reported = %v, since the later day = %v; want them to match the model %+v", id,
+					seen, seenLater, *m)
 			}
 		}
 	})

@@ -90,13 +90,14 @@ func runChild(ctx context.Context, role string, out io.Writer,
 	return errors.Join(act(ctx, db, out), db.Close())
 }
 
-// openedLine is the line in which a child reports how it opened the database.
+// openedLine returns the line in which a child reports how it opened the database.
 func openedLine(created bool, id string) string {
 	return fmt.Sprintf("open created=%v id=%s", created, id)
 }
 
 const (
-	// chargedAccount is the email address of the account that processes charge up to chargeLimit.
+	// chargedAccount is the email address of the account that child processes charge up to
+	// chargeLimit.
 	chargedAccount = "a@example.com"
 	chargeLimit    = 1_500
 )
@@ -165,7 +166,7 @@ func start(t testing.TB, role, dsn string) *Process {
 	return p
 }
 
-// launch starts a process. If it still runs when the test ends, it is killed.
+// launch starts a process. If it is still running when the test ends, it is killed.
 func launch(t testing.TB, role, dsn string) *Process {
 	t.Helper()
 	p := &Process{cmd: exec.Command(os.Args[0], "-test.run=^$")}

@@ -32,7 +32,7 @@ func patchKeepsOtherFields(t *testing.T, st store.Store, _ *clock) {
 
 	patch := cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID:             want.TTBID,
-		BrandName:         "not carried",
+		BrandName:         "ignored",
 		ApplicationStatus: "expired",
 	}}
 	mustUpsert(t, st, []store.Outcome{store.Changed},

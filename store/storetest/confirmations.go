@@ -179,11 +179,11 @@ func confirmLongestWait(t *testing.T, st store.Store, _ *clock) {
 		MaxPerAddress: noLimit,
 	}
 	mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)))
-	checkConfirmLimit(t, "account limit waits longer",
+	checkConfirmLimit(t, "longer wait for the account limit",
 		confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)), store.LimitPerAccount,
 		24*time.Hour)
 	limits.RepeatWindow = 25 * time.Hour
-	checkConfirmLimit(t, "repeat window waits longer",
+	checkConfirmLimit(t, "longer wait for the repeat window",
 		confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)), store.LimitRepeats,
 		25*time.Hour)
 }
@@ -248,8 +248,8 @@ func confirmWithoutEmail(t *testing.T, st store.Store, _ *clock) {
 // processes send requests at the same time.
 var processConfirmLimits = store.ConfirmationLimits{Window: time.Hour, MaxPerAccount: noLimit, MaxPerAddress: 120}
 
-// confirmUntilLimit requests confirmations of one address from one account until the limit, and
-// returns how many succeeded.
+// confirmUntilLimit requests confirmations of one address from one account until it reaches the
+// limit, and returns how many succeeded.
 func confirmUntilLimit(ctx context.Context, st store.Store, account cola.AccountID,
 	limits store.ConfirmationLimits) (requested int, err error) {
 	for ; ; requested++ {

@@ -208,7 +208,7 @@ func checkCopy(t *testing.T, from, to store.Store) {
 	checkEqual(t, "list records used", 25, mustUsage(t, to, k.AccountID).Used.ListRecords)
 }
 
-// checkInterruptedFill checks that if reading the items fails after the given number, Fill leaves
+// checkInterruptedFill checks that if reading fails after the given number of items, Fill leaves
 // the store empty or fails with store.ErrHalfFilled.
 func checkInterruptedFill(t *testing.T, from, to store.Store, after int) {
 	broken := func(yield func(*store.Item, error) bool) {

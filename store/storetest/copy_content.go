@@ -113,7 +113,7 @@ var copiedFeed = store.FeedHash{7, 31: 9}
 // been deleted.
 const copiedAddress = "Stranger@example.com"
 
-// populateDestinations creates destinations of every kind and of every state except disabled.
+// populateDestinations creates destinations of every kind and in every state except disabled.
 func populateDestinations(t *testing.T, st store.Store, account cola.AccountID) {
 	t.Helper()
 	search := mustSearches(t, st, account)[0]
@@ -150,7 +150,7 @@ func populateAttempts(t *testing.T, st store.Store, account cola.AccountID) {
 }
 
 // populateSuspended creates a suspended account with a feed and an unscheduled search with a
-// requested run, and an account whose limit of active searches is 0.
+// requested run, and an account whose limit on active searches is 0.
 func populateSuspended(t *testing.T, st store.Store) {
 	t.Helper()
 	c := mustAccount(t, st, "suspended@example.com", cola.TierFree)

@@ -82,11 +82,11 @@ func deliveriesAfter(t *testing.T, st store.Store, _ *clock) {
 	}
 	checkEqual(t, "in pages", want, paged)
 	checkEqual(t, "after the last", 0, len(after(a.ID, want[len(want)-1].ID, 10)))
-	checkEqual(t, "of another account", 2, len(after(b.ID, 0, 100)))
-	checkEqual(t, "of no account", 0, len(after(b.ID+100, 0, 100)))
+	checkEqual(t, "for another account", 2, len(after(b.ID, 0, 100)))
+	checkEqual(t, "for an unknown account", 0, len(after(b.ID+100, 0, 100)))
 }
 
-// mustDeliveryRecord returns a delivery with what its attempts sent and received, except the
+// mustDeliveryRecord returns a delivery with its attempts and their exchanges, except the sent
 // messages.
 func mustDeliveryRecord(t tb, st store.Store, account cola.AccountID, id int64) store.DeliveryRecord {
 	t.Helper()
@@ -331,7 +331,7 @@ func deleteOldDeliveries(t *testing.T, st store.Store, _ *clock) {
 	deleteOld(4)
 	var remaining []int64
 	for _, d := range claimDeliveries(t, st, noLimit) {
-		mustRecordAttempt(t, st, retriedAttempt(d, duePast)) // only the creation time counts, not that of an attempt
+		mustRecordAttempt(t, st, retriedAttempt(d, duePast)) // only the creation time counts, not the attempt time
 		remaining = append(remaining, d.ID)
 	}
 	for range old {

@@ -335,8 +335,8 @@ func concurrentFailures(t *testing.T, st store.Store, _ *clock) {
 	}, counts)
 }
 
-// concurrentPauseAndRuns checks that a destination that an attempt disables has no pending
-// deliveries for runs, whether the run or the attempt is recorded first.
+// concurrentPauseAndRuns checks that a destination disabled by an attempt has no pending deliveries
+// for runs, whether the run or the attempt is recorded first.
 func concurrentPauseAndRuns(t *testing.T, st store.Store, _ *clock) {
 	a := mustNotify(t, st, "a@example.com", 1, 0)
 	for n := range 15 {
@@ -362,7 +362,7 @@ func concurrentPauseAndRuns(t *testing.T, st store.Store, _ *clock) {
 }
 
 // skippedWithoutAttempt checks that skipping a delivery records no attempt and doesn't affect its
-// destination, and that it can be replayed.
+// destination, and that the delivery can be replayed.
 func skippedWithoutAttempt(t *testing.T, st store.Store, _ *clock) {
 	a := mustNotify(t, st, "a@example.com", 1, 1)
 	d := mustClaimDelivery(t, st)
@@ -379,8 +379,8 @@ func skippedWithoutAttempt(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "replayed", 1, must(t, n, err))
 }
 
-// attemptExchanges checks that what attempts sent and received is stored within limits, in their
-// order, and only shown to the account.
+// attemptExchanges checks that the exchanges of attempts are stored in order and truncated to the
+// limits, and that other accounts can't read them.
 func attemptExchanges(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustNotify(t, st, "a@example.com", 1, 1), roomyAccount(t, st, "b@example.com")
 	first := store.Exchange{Subject: "1 new label", Sent: `{"type": "é"}`, Headers: "Server: x\nLocation: /", Response: "No."}

@@ -283,8 +283,8 @@ func deleteClaimedDeliveries(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "remaining attempts", 0, must(t, sizes, err)[store.ItemAttempt])
 }
 
-// takenOverClaimRecordsNoAttempt checks that a claim that another sender took over records no
-// attempt, unlike one that merely expired.
+// takenOverClaimRecordsNoAttempt checks that an attempt is not recorded if another sender took over
+// its claim, but is recorded if the claim merely expired.
 func takenOverClaimRecordsNoAttempt(t *testing.T, st store.Store, c *clock) {
 	mustNotify(t, st, "a@example.com", 1, 1)
 	first := mustClaimDelivery(t, st)

@@ -105,8 +105,8 @@ func retriedAttempt(d store.DueDelivery, at time.Time) store.Attempt {
 	}
 }
 
-// failedAttempt returns a failed attempt without a retry. If pause is not empty, it is the reason
-// for which the attempt pauses or disables the destination.
+// failedAttempt returns a failed attempt without a retry. If pause is not empty, the attempt
+// pauses or disables the destination for that reason.
 func failedAttempt(d store.DueDelivery, at time.Time, pause string) store.Attempt {
 	return store.Attempt{
 		Due:   d,
@@ -218,7 +218,8 @@ func deleteDestination(t *testing.T, st store.Store, _ *clock) {
 	if err := st.DeleteDestination(t.Context(), account, list[1].UUID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("second DeleteDestination error = %v, want ErrNotFound", err)
 	}
-	mustDo(t, st.DeleteDestination(t.Context(), account, list[0].UUID)) // the account's own can be deleted, too
+	// The account's own destination can be deleted too.
+	mustDo(t, st.DeleteDestination(t.Context(), account, list[0].UUID))
 	checkDeliveryCounts(t, st, 1, 1, 1)
 	runWithMatch(t, st, account, 3)
 	checkEqual(t, "number of deliveries after another run", 1, len(mustDeliveries(t, st, account)))

@@ -131,7 +131,7 @@ func concurrentDestinationChanges(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "old secret", "..........", must(t, found, err).Secrets.Old)
 }
 
-// runWithMatch creates the n-th search of an account, records a run with one match, and returns the
+// runWithMatch creates the nth search of an account, records a run with one match, and returns the
 // search.
 func runWithMatch(t tb, st store.Store, account cola.AccountID, n int) cola.SavedSearch {
 	t.Helper()

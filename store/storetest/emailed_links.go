@@ -17,19 +17,19 @@ func testEmailedLinks(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"account", emailedLinkToAccount},
 		{"sign-up", emailedLinkSignUp},
-		{"account created in between", emailedLinkAccountCreated},
+		{"account created after the link", emailedLinkAccountCreated},
 		{"expiry", emailedLinkExpiry},
 		{"limits", emailedLinkLimits},
 		{"limits with concurrent requests", concurrentEmailedLinks},
 		{"all links are used together", emailedLinksTogether},
 		{"concurrent uses", concurrentEmailedLinkUse},
-		{"identity of the same address", emailedLinkIdentity},
+		{"identity with the same address", emailedLinkIdentity},
 		{"errors", emailedLinkErrors},
 		{"old links are deleted", oldEmailedLinks},
 	})
 }
 
-// lenient are limits that tests of other behavior don't reach.
+// lenient has limits that are too high to affect tests of other behavior.
 var lenient = store.EmailedLinkLimits{PerHour: 1000, PerDay: 1000, SignUpsPerHour: 1000}
 
 // emailedLink returns a link that is valid for 15 minutes.
@@ -75,7 +75,7 @@ func emailedLinkSignUp(t *testing.T, st store.Store, c *clock) {
 	found, err := st.SignInLink(t.Context(), linkHash(1))
 	checkEqual(t, "SignInLink", store.Account{Email: "New@example.com"}, must(t, found, err))
 	if exists, err := st.HasAccounts(t.Context()); must(t, exists, err) {
-		t.Error("a link that was not used created an account")
+		t.Error("an unused link created an account")
 	}
 	if _, err := st.UseSignInLink(t.Context(), linkHash(1), false); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("UseSignInLink without sign-up: error = %v, want ErrNotFound", err)
@@ -252,7 +252,7 @@ func emailedLinkErrors(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// oldEmailedLinks checks that addresses are not kept for longer than the limits need them.
+// oldEmailedLinks checks that addresses are not kept longer than the limits require.
 func oldEmailedLinks(t *testing.T, st store.Store, c *clock) {
 	mustEmailedLink(t, st, "old@example.com", 1, true)
 	c.advance(time.Minute)

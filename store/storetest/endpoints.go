@@ -131,13 +131,13 @@ func confirmLimitsPerHost(t *testing.T, st store.Store, clock *clock) {
 		wait    time.Duration
 	}{
 		{"first request", a.ID, "https://victim.example/1", "", 0},
-		{"another URL of the host", a.ID, "https://USER@Victim.Example.:8443/2", "", 0},
+		{"another URL on the host", a.ID, "https://USER@Victim.Example.:8443/2", "", 0},
 		{"over the account's limit for the host", a.ID, "https://victim.example/3", store.LimitRepeats, time.Hour},
 		{"another host", a.ID, "https://other.example/", "", 0},
 		{"another account", b.ID, "https://victim.example/", "", 0},
 		{"over the host's limit", b.ID, "https://victim.example/4", store.LimitPerAddress, 24 * time.Hour},
-		{"first request of a third account", c.ID, "https://victim.example/5", "", 0},
-		{"second request of a third account", c.ID, "https://victim.example/6", store.LimitPerAddress, 24 * time.Hour},
+		{"third account, first request", c.ID, "https://victim.example/5", "", 0},
+		{"third account, second request", c.ID, "https://victim.example/6", store.LimitPerAddress, 24 * time.Hour},
 	} {
 		checkConfirmLimit(t, k.desc, ask(k.account, k.address), k.limit, k.wait)
 	}

@@ -64,7 +64,7 @@ func mustToEnrich(t tb, st store.Store, model string) (ids []cola.TTBID) {
 	return ids
 }
 
-// labelsToEnrich checks that the list has the labels with detail, unless a result of the model
+// labelsToEnrich checks that the list has the labels with detail, unless a result from the model
 // covers their latest change.
 func labelsToEnrich(t *testing.T, st store.Store, _ *clock) {
 	mustAddColas(t, st, label(1), detailed(2), detailed(3), detailed(4))
@@ -79,7 +79,7 @@ func labelsToEnrich(t *testing.T, st store.Store, _ *clock) {
 		mustDo(t, st.ReleaseEnrichment(t.Context(), e))
 	}
 	checkEqual(t, "with a result", []cola.TTBID{detailed(3).TTBID, detailed(2).TTBID}, mustToEnrich(t, st, "small"))
-	checkEqual(t, "of another model", 3, len(mustToEnrich(t, st, "large")))
+	checkEqual(t, "with another model", 3, len(mustToEnrich(t, st, "large")))
 	changed := detailed(4)
 	changed.ProductName = "CHANGED"
 	mustUpsert(t, st, []store.Outcome{store.Changed}, patchOf(changed))

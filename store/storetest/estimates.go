@@ -138,7 +138,7 @@ func arrivalWithEstimate(t *testing.T, st store.Store, clock *clock) {
 	mustWriteColas(t, st, store.History, history)
 	history.ApprovalDate = receivedOn.AddDays(6)
 	mustWriteColas(t, st, store.Commit, history)
-	checkArrived(t, st, "after a known date of a history label", at)
+	checkArrived(t, st, "after a known date for a history label", at)
 }
 
 func arrivalWithoutEstimate(t *testing.T, st store.Store, _ *clock) {
@@ -242,6 +242,6 @@ func checkEstimates(t *testing.T, st store.Store, desc string) {
 		}
 	}
 	if n := len(estimateCases()); estimated < n/3 || estimated > n*9/10 {
-		t.Errorf("%s: %d of %d cases have an estimate, want many with and without one", desc, estimated, n)
+		t.Errorf("%s: %d of %d cases have an estimate, want many with one and many without", desc, estimated, n)
 	}
 }

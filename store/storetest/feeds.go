@@ -64,8 +64,8 @@ func runContents(t *testing.T, st store.Store, _ *clock) {
 
 	empty := runOf(t, st, mustRequestRun(t, st, a.ID, search))
 	content, err = st.RunContent(t.Context(), mustRecord(t, st, empty).Run)
-	checkEqual(t, "number of labels of an empty run", 0, len(must(t, content, err).Labels))
-	checkEqual(t, "run of RunContent", latestRun(t, st, a.ID, search).Run, content.Run)
+	checkEqual(t, "number of labels in an empty run", 0, len(must(t, content, err).Labels))
+	checkEqual(t, "run in RunContent", latestRun(t, st, a.ID, search).Run, content.Run)
 	for _, unknown := range []int64{0, -1, id + 100} {
 		if content, err := st.RunContent(t.Context(), unknown); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("RunContent(%d) = %+v, %v; want ErrNotFound", unknown, content, err)

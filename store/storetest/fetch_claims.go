@@ -161,7 +161,7 @@ func endedFetchClaims(t *testing.T, st store.Store, c *clock, work fetchWork) {
 	}
 }
 
-// emptyClaim returns a claim from a store without work, for the names of its methods.
+// emptyClaim returns a claim from a store without work. Only the names of its methods are useful.
 func emptyClaim(work fetchWork, st store.Store) fetchClaim {
 	claimed, _ := work.claim(st)
 	return claimed

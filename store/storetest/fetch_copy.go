@@ -8,7 +8,7 @@ import (
 )
 
 // populateFetches creates windows in every state, and pending and failed labels, some of them
-// claimed. It blocks the site.
+// claimed. It also blocks the site.
 func populateFetches(t *testing.T, st store.Store) {
 	t.Helper()
 	mustPlan(t, st, fetchDay-3, fetchDay-1, never)
@@ -48,7 +48,7 @@ func checkCopiedFetches(t *testing.T, from, to store.Store) {
 	images.Images, images.History = true, true
 	checkClaim(t, to, "claimed label", images)
 	checkClaim(t, to, "label without a date", queued(3, 0))
-	checkNoLabel(t, to, "that is not due")
+	checkNoLabel(t, to, "before the next label is due")
 	for n, class := range testParts[1:] {
 		w := mustClaimWindow(t, to)
 		checkEqual(t, "part", class, w.Class)

@@ -93,12 +93,12 @@ func queueAgain(t *testing.T, st store.Store, c *clock) {
 	wanted.Images = true
 	mustQueue(t, st, wanted)
 	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "x", anHour))
-	checkNoLabel(t, st, "that is not due")
+	checkNoLabel(t, st, "before the label is due")
 	mustQueue(t, st, queued(1, 0)) // keeps the date and Images
 	again := checkClaim(t, st, "label queued again", wanted)
 	mustDo(t, st.FailLabel(t.Context(), again, "x", -1))
 	checkQueue(t, st, "after giving up", map[string]int{store.FetchFailed: 1})
-	checkNoLabel(t, st, "that has failed")
+	checkNoLabel(t, st, "after the label has failed")
 	mustQueue(t, st, queued(1, fetchDay))
 	wanted = checkClaim(t, st, "failed label queued again", wanted)
 	mustDo(t, st.FinishLabel(t.Context(), wanted))

@@ -99,7 +99,8 @@ func splitPart(t *testing.T, st store.Store, _ *clock) {
 	checkDays(t, st, "at the end", map[string]int{store.FetchComplete: 1})
 }
 
-// incompletePart checks that the other parts of a day are still fetched when one is given up.
+// incompletePart checks that the other parts of a day are still fetched after a collector gives up
+// on one.
 func incompletePart(t *testing.T, st store.Store, _ *clock) {
 	mustSplit(t, st, fetchDay, 10, testParts[:3]...)
 	mustDo(t, st.CompleteWindow(t.Context(), mustClaimWindow(t, st), 5))

@@ -45,7 +45,7 @@ func requestSlots(t *testing.T, st store.Store, c *clock) {
 		{"second", 0, time.Second},
 		{"third", 0, 2 * time.Second},
 		{"later", 2500 * time.Millisecond, 500 * time.Millisecond},
-		{"after an idle time", time.Hour, 0},
+		{"after an idle period", time.Hour, 0},
 		{"just before the next slot", time.Second - time.Microsecond, time.Microsecond},
 		{"clock set back", -time.Second, 2*time.Second + time.Microsecond},
 	} {

@@ -13,7 +13,7 @@ import (
 func testFetchWindows(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"plan adds missing days", planAddsDays},
-		{"plan of twenty years", planTwentyYears},
+		{"twenty-year plan", planTwentyYears},
 		{"days out of range", fetchDaysOutOfRange},
 		{"claims are newest first, within a range", windowClaimOrder},
 		{"failures", failWindows},

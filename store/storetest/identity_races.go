@@ -132,7 +132,7 @@ func concurrentEmailAdoption(t *testing.T, st store.Store, _ *clock) {
 // signUps is the number of identities that sign up in each process.
 const signUps = 120
 
-// signUpIdentity returns the n-th identity and its verified address. Even-numbered identities have
+// signUpIdentity returns the nth identity and its verified address. Even-numbered identities have
 // no address; odd-numbered ones share addresses in groups of three.
 func signUpIdentity(n int) (id store.Identity, verified string) {
 	if n%2 == 0 {

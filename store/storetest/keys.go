@@ -31,7 +31,7 @@ func testKeyAccess(t *testing.T, open Opener) {
 		{"change", changeKey},
 		{"only valid keys are changed", changeInvalidKey},
 		{"replacement keeps the access", replaceRestrictedKey},
-		{"refused keys are unused", refusedKeyUse},
+		{"use of a refused key is not recorded", refusedKeyUse},
 	})
 }
 
@@ -67,7 +67,7 @@ func changeKey(t *testing.T, st store.Store, c *clock) {
 		c.advance(time.Second)
 		k.LastUsedAt = found.LastUsedAt
 		if k.LastUsedAt.IsZero() {
-			k.LastUsedAt = c.now().Add(-time.Second) // of keyAccess
+			k.LastUsedAt = c.now().Add(-time.Second) // when keyAccess used it
 		}
 	}
 	found, err := st.KeyByHash(t.Context(), keyHash(2))
@@ -136,7 +136,7 @@ func numberedHash(n int) (h store.KeyHash) {
 	return h
 }
 
-// createNumberedKey creates the n-th key of an account, subject to a limit.
+// createNumberedKey creates the nth key of an account, subject to a limit.
 func createNumberedKey(ctx context.Context, st store.Store, account cola.AccountID, n, maxKeys int) (store.Key, error) {
 	return st.CreateKey(ctx, store.Key{AccountID: account, Name: fmt.Sprint(n)}, numberedHash(n), maxKeys)
 }

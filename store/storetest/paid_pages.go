@@ -14,9 +14,9 @@ import (
 func testPaidPages(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"paid pages", paidPages},
-		{"void of a paid page", voidPaidPage},
-		{"void of a reloaded page", voidReloadedPage},
-		{"void of a page and its reload", voidPageAndReload},
+		{"void a paid page", voidPaidPage},
+		{"void a reloaded page", voidReloadedPage},
+		{"void a page and its reload", voidPageAndReload},
 		{"concurrent void and reload", concurrentVoidAndReload},
 		{"page without its charge", pageWithoutCharge},
 	})
@@ -47,8 +47,8 @@ func (p payer) entry(page string, units int, reloaded bool) store.Entry {
 	return e
 }
 
-// load settles a page as the ledger does: it charges units of rows that are not paid for yet. It
-// returns the batch with its entry, and the rows paid before.
+// load settles a page as the ledger does: it charges for the rows that are not paid for yet. It
+// returns the batch ID, the batch's entries, and the number of rows already paid for.
 func (p payer) load(page string, units int) (id store.BatchID, entries []store.Entry, paid int) {
 	p.t.Helper()
 	batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{p.account}, Pages: []store.PageKey{p.key(page)}}
@@ -84,8 +84,8 @@ func (p payer) checkUsed(want int) {
 	}
 }
 
-// paidPages checks that payments are found for the same session and page until PageRetention is
-// over, and add up.
+// paidPages checks that payments for the same session and page add up, and are found until
+// PageRetention has passed.
 func paidPages(t *testing.T, st store.Store, c *clock) {
 	p, stranger := mustPayer(t, st, "a@example.com"), mustPayer(t, st, "b@example.com")
 	other := payer{t, st, p.account, mustSignIn(t, st, p.account).ID}
@@ -126,7 +126,7 @@ func voidPaidPage(t *testing.T, st store.Store, _ *clock) {
 }
 
 // voidReloadedPage checks that rows shown in a reload stay charged when the batch that charged for
-// them is voided, because they would be free otherwise.
+// them is voided, because otherwise they would be free.
 func voidReloadedPage(t *testing.T, st store.Store, _ *clock) {
 	p := mustPayer(t, st, "a@example.com")
 	id, entries, _ := p.load("one", 20)
@@ -173,7 +173,8 @@ func voidPageAndReload(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// concurrentVoidAndReload checks that every shown row is charged once, whichever comes first.
+// concurrentVoidAndReload checks that every shown row is charged once, whether the void or the
+// reload comes first.
 func concurrentVoidAndReload(t *testing.T, st store.Store, _ *clock) {
 	p := mustPayer(t, st, "a@example.com")
 	for range 20 { // each page is distinct: usage grows

@@ -160,7 +160,7 @@ func filterRequests(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// pageRequests checks that cursors split a list without gaps or overlaps, even among requests of
+// pageRequests checks that cursors split a list without gaps or overlaps, even among requests with
 // the same time.
 func pageRequests(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)

@@ -22,11 +22,11 @@ func backoffChecks() []check {
 // failures.
 func mustPostpone(t tb, st store.Store, d store.DueSearch) (failures int) {
 	t.Helper()
-	lasts, err := st.Postpone(context.Background(), d, func(n int) time.Duration {
+	delay, err := st.Postpone(context.Background(), d, func(n int) time.Duration {
 		failures = n
 		return time.Hour
 	})
-	checkEqual(t, "Postpone", time.Hour, must(t, lasts, err))
+	checkEqual(t, "Postpone", time.Hour, must(t, delay, err))
 	return failures
 }
 

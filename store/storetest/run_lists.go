@@ -85,8 +85,8 @@ func listAfter(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// listLatestMatches checks that each search has its newest run with matches, even if later runs have
-// none, and that other searches and other accounts have no row.
+// listLatestMatches checks that each search is listed with its newest run that has matches, even if
+// later runs have none, and that searches without matches and other accounts' searches are omitted.
 func listLatestMatches(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	type row struct {

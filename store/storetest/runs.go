@@ -222,7 +222,7 @@ func concurrentRunAndChange(t *testing.T, st store.Store, _ *clock) {
 	changed, err := st.UpdateSavedSearch(t.Context(), a.ID, due.Search.UUID, 10,
 		func(s cola.SavedSearch) (cola.SavedSearch, error) {
 			go func() { recorded <- recordAny(t, st, run) }()
-			time.Sleep(200 * time.Millisecond) // lets the run come in between if the backend allows it
+			time.Sleep(200 * time.Millisecond) // lets the run be recorded first if the backend allows it
 			s.Name = "renamed"
 			return s, nil
 		})
@@ -304,7 +304,7 @@ func checkRunOnce(t *testing.T, db Database, account cola.AccountID) {
 	}
 }
 
-// running describes search runs as the shared work for RunProcesses.
+// running defines search runs as shared work for RunProcesses.
 var running = sharedWork{
 	jobs:      sharedSearches,
 	work:      "run",

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Sample returns the n-th sample label. The same n always returns the same label. Samples are about
+// Sample returns the nth sample label. The same n always returns the same label. Samples are about
 // as large as real labels: each has two images and a barcode. They have up to 150,000 permittees, a
 // few of which have most of the labels.
 func Sample(n int) cola.Patch[cola.Cola] {
@@ -80,7 +80,7 @@ func estimateOf(c *cola.Cola) cola.Date {
 		func(cola.Date) int { return cola.DefaultProcessingDays })
 }
 
-// SampleID returns the ID of the n-th sample.
+// SampleID returns the ID of the nth sample.
 func SampleID(n int) cola.TTBID { return cola.TTBID(11_001_001_000_000 + n*7) }
 
 // Samples returns n consecutive samples.

@@ -35,7 +35,7 @@ func testSavedSearches(t *testing.T, open Opener) {
 	})
 }
 
-// newSearch returns the n-th new search, with an active schedule.
+// newSearch returns the nth new search, with an active schedule.
 func newSearch(account cola.AccountID, n int) store.NewSavedSearch {
 	return store.NewSavedSearch{
 		Account:   account,

@@ -190,8 +190,8 @@ func checkKnownSecrets(t *testing.T, st store.Store, kind store.SecretKind, requ
 	}
 }
 
-// secretKinds returns all kinds of secrets except links in email, which only earlier versions wrote
-// (see CheckRowsBeforeSecrets).
+// secretKinds returns all kinds of secrets except links in emails, which only earlier versions
+// wrote (see CheckRowsBeforeSecrets).
 func secretKinds(t *testing.T, created map[store.SecretKind][]string) (kinds []store.SecretKind) {
 	t.Helper()
 	for _, kind := range store.SecretKinds() {
@@ -199,7 +199,7 @@ func secretKinds(t *testing.T, created map[store.SecretKind][]string) (kinds []s
 			continue
 		}
 		if len(created[kind]) == 0 {
-			t.Errorf("no secret of kind %s created; the test needs one", kind)
+			t.Errorf("no %s secret created; the test needs one", kind)
 			continue
 		}
 		kinds = append(kinds, kind)

@@ -174,7 +174,7 @@ func CheckRowsBeforeRuns(t *testing.T, st store.Store) {
 	checkArrived(t, st, "after the migration", map[cola.TTBID]cola.Revision{firstID + 2: mustRevision(t, st)})
 }
 
-// CheckSearchRows checks how a store handles saved searches with rows that were changed externally.
+// CheckSearchRows checks how a store handles saved searches whose rows were changed externally.
 // The store must have no accounts. execute runs a statement on its database.
 func CheckSearchRows(t *testing.T, st store.Store, execute func(sql string)) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)

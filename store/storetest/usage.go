@@ -123,8 +123,8 @@ func daysMatchMonth(t *testing.T, st store.Store, c *clock) {
 		for range rapid.IntRange(1, 6).Draw(rt, "batches") {
 			c.advance(time.Duration(rapid.IntRange(0, 96).Draw(rt, "hours")) * time.Hour)
 			entry := charge(account.ID, 1)
-			for range rapid.IntRange(0, 3).Draw(rt, "units") {
-				u := unitsGenerator().Draw(rt, "of")
+			for range rapid.IntRange(0, 3).Draw(rt, "count") {
+				u := unitsGenerator().Draw(rt, "units")
 				entry.Units = append(entry.Units, u)
 				used := want[cola.PeriodOf(c.now())]
 				switch u.Meter {
@@ -261,8 +261,8 @@ func clockSetBack(t *testing.T, st store.Store, c *clock) {
 		settle(t, st, a.ID)[0].Grants)
 }
 
-// burstLimit sends requests from many workers while the clock advances unevenly, and
-// checks every window of 60 seconds.
+// burstLimit sends requests from many workers while the clock advances unevenly, and checks every
+// 60-second window.
 func burstLimit(t *testing.T, st store.Store, c *clock) {
 	const limit, workers, rounds = 10, 8, 40
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)

@@ -12,15 +12,15 @@ type clock struct {
 	added  int
 }
 
-// event is a function to call at a time. Events at the same time run in the order in which they
-// were added.
+// event is a function to call at a given time. Events at the same time run in the order in which
+// they were added.
 type event struct {
 	at    time.Duration
 	order int
 	do    func()
 }
 
-// after calls a function when a time has passed.
+// after calls a function once d has passed.
 func (c *clock) after(d time.Duration, do func()) {
 	c.added++
 	heap.Push(&c.events, event{at: c.now + d, order: c.added, do: do})
@@ -69,7 +69,7 @@ type work struct {
 	done  func()
 }
 
-// use occupies a core for a time, as soon as one is free, and then calls done.
+// use occupies a core for a duration, as soon as one is free, and then calls done.
 func (c *cores) use(takes time.Duration, done func()) {
 	if c.free == 0 {
 		c.queue = append(c.queue, work{takes, done})

@@ -3,7 +3,7 @@
 // share the machine, so compare the ratios, and the CPU time per request, which other processes
 // hardly affect.
 //
-// Started as "serve", the program is the bare handler.
+// Run with the argument "serve", the program is the bare handler.
 package main
 
 import (
@@ -31,8 +31,8 @@ type options struct {
 	baseline  string        // another build of colaregistry to compare with, or empty
 	overload  float64       // multiple of the sustained rate; 0 skips the step
 	profiles  string        // folder, or empty
-	stalls    time.Duration // how long to look for stalls instead
-	rate      int           // requests per second, then
+	stalls    time.Duration // how long to look for stalls instead of running the steps
+	rate      int           // requests per second while looking for stalls
 }
 
 // profile returns the path prefix for a server's profiles, or "".
@@ -43,7 +43,7 @@ func (o options) profile(t *target, step string) string {
 	return fmt.Sprintf("%s/%s-%s", o.profiles, t.name, step)
 }
 
-// sliceDuration is how long a step measures one server before it turns to the next one, so that
+// sliceDuration is how long a step measures one server before it moves on to the next, so that
 // other load on the machine affects all of them.
 const sliceDuration = 5 * time.Second
 
@@ -61,7 +61,7 @@ func main() {
 	flag.StringVar(&o.baseline, "baseline", "", "another build of colaregistry with the same schema, to compare with in the same run")
 	flag.StringVar(&o.profiles, "profiles", "", "folder for CPU and allocation profiles of each step and server")
 	flag.Float64Var(&o.overload, "overload", 2, "multiple of the sustained rate for the last step; 0 skips it")
-	flag.DurationVar(&o.stalls, "stalls", 0, "for how long to look for slow requests instead, with imports during the load; on the first database")
+	flag.DurationVar(&o.stalls, "stalls", 0, "instead of running the steps, look for slow requests on the first database for this long, with imports during the load")
 	flag.IntVar(&o.rate, "rate", 400, "requests per second, with -stalls")
 	flag.Parse()
 	o.databases = strings.Split(*databases, ",")
@@ -154,7 +154,8 @@ func step(ctx context.Context, o options, targets []*target, clients int) error 
 	return ctx.Err()
 }
 
-// serveBare serves the content of a file at every path. It takes the flags of measure.Serve.
+// serveBare serves the content of a file at every path. It accepts the flags that measure.Serve
+// passes.
 func serveBare(args []string) error {
 	flags := flag.NewFlagSet("serve", flag.ExitOnError)
 	address := flags.String("listen", "", "address")

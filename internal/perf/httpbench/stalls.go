@@ -49,7 +49,7 @@ func (t *timeline) add(what string, start time.Time) {
 	t.events = append(t.events, event{what, start, time.Since(start)})
 }
 
-// The names of possible causes. The first three show the stalls of the machine.
+// The names of possible causes. The first three reveal stalls of the whole machine.
 const (
 	bareRequest  = "request to the bare handler"
 	latePause    = "overrun of a 20 ms sleep"
@@ -61,9 +61,9 @@ const (
 	slowCommit   = "commit of 100 ms or more"
 )
 
-// findStalls sends requests of all kinds to a server at a fixed rate while labels are imported, and a
-// tenth as many to the bare handler. It prints the slow requests with what else was slow at that
-// moment.
+// findStalls sends requests of all kinds to a server at a fixed rate while labels are imported, and
+// a tenth as many to the bare handler. It prints the slow requests along with whatever else was
+// slow at the time.
 func findStalls(ctx context.Context, o options, bare, t *target) error {
 	ctx = measure.Timeout(ctx, o.stalls)
 	probe, err := os.Create(filepath.Join(t.dir, "probe"))
@@ -97,7 +97,7 @@ func findStalls(ctx context.Context, o options, bare, t *target) error {
 		return err
 	}
 	all := append(causes.events, logged...)
-	fmt.Println("| | number | p50 | p99 | p99.9 | max |")
+	fmt.Println("| | count | p50 | p99 | p99.9 | max |")
 	fmt.Println("|---|---|---|---|---|---|")
 	printLatencies("request", requests.events)
 	for _, what := range []string{bareRequest, latePause, otherSync, importing, compaction, checkpoint, blockedWrite, slowCommit} {
@@ -107,8 +107,8 @@ func findStalls(ctx context.Context, o options, bare, t *target) error {
 	return nil
 }
 
-// sendAtRate sends requests until the context ends, and reports each when it ends. Clients time it
-// from when it was due.
+// sendAtRate sends requests until ctx is done, and reports each one when it ends, with the time at
+// which it was due.
 func sendAtRate(
 	ctx context.Context, t *target, rate int, path func(*rand.Rand) string, report func(path string, status int, due time.Time),
 ) {
@@ -135,7 +135,7 @@ func sendAtRate(
 	clients.Wait()
 }
 
-// importRepeatedly imports other labels again and again.
+// importRepeatedly imports different labels every importInterval until ctx is done.
 func importRepeatedly(ctx context.Context, t *target, to *timeline) {
 	for seed := 2; ctx.Err() == nil; seed++ {
 		start := time.Now()
@@ -150,7 +150,7 @@ func importRepeatedly(ctx context.Context, t *target, to *timeline) {
 	}
 }
 
-// every calls do at intervals until the context ends, and records how late it returns.
+// every calls do at intervals until ctx is done, and records how late it returns.
 func every(ctx context.Context, interval time.Duration, do func(), what string, to *timeline) {
 	for ctx.Err() == nil {
 		due := time.Now().Add(interval)
@@ -217,7 +217,7 @@ func printStalls(requests, causes []event) {
 			groups = append(groups, []event{e})
 		}
 	}
-	fmt.Printf("\n%d stalls of %d requests\n\n", len(groups), len(requests))
+	fmt.Printf("\n%d stalls, affecting %d requests\n\n", len(groups), len(requests))
 	for _, g := range groups {
 		longest := slices.MaxFunc(g, func(a, b event) int { return cmp.Compare(a.took, b.took) })
 		fmt.Printf("%s: %d requests, up to %s (%s)\n", longest.start.Format("15:04:05.000"), len(g), measure.Milliseconds(longest.took), longest.what)

@@ -48,7 +48,7 @@ type result struct {
 	counters               counters
 }
 
-// counters are values of metrics of the server and its database.
+// counters are metric values from the server and its database.
 type counters struct {
 	allocated float64 // bytes on the heap
 	charges   float64
@@ -66,7 +66,7 @@ func (c counters) plus(o counters) counters {
 
 func (t *target) stop() {
 	if t.server != nil {
-		_ = t.server.Stop() // the bare handler exits by the signal
+		_ = t.server.Stop() // fails for the bare handler, which the signal kills
 	}
 	if t.conn != nil {
 		_ = t.conn.Close(context.Background())
@@ -98,7 +98,8 @@ func (t *target) measure(ctx context.Context, d time.Duration, clients int, prof
 	return errors.Join(err, failed, profiling.Wait(), t.result.Check())
 }
 
-// databaseCPU returns the CPU time that PostgreSQL's processes have used, or zero without one.
+// databaseCPU returns the CPU time that PostgreSQL's processes have used, or zero without
+// PostgreSQL.
 func (t *target) databaseCPU() time.Duration {
 	if t.postgres == nil {
 		return 0
@@ -142,7 +143,7 @@ func get(ctx context.Context, url string) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// saveProfile writes a profile of d to a file.
+// saveProfile records a profile for d and writes it to a file.
 func saveProfile(ctx context.Context, admin, kind string, d time.Duration, path string) error {
 	url := fmt.Sprintf("http://%s/debug/pprof/%s?seconds=%d", admin, kind, max(1, int(d.Seconds())))
 	b, err := get(ctx, url)

@@ -44,7 +44,7 @@ func searchPaths() (paths []string) {
 	return paths
 }
 
-// Searches are the results of Search.
+// Searches contains the results of Search.
 type Searches struct {
 	Latencies Latencies   // of all requests, sorted
 	Statuses  map[int]int // number of responses by status
@@ -75,7 +75,7 @@ func (s *Searches) record(status, size int, took time.Duration) {
 }
 
 // Search runs the mix of searches from several concurrent clients until the context ends or they
-// have sent limit requests; 0 is no limit. Each client keeps one connection. Requests rotate
+// have sent limit requests; 0 means no limit. Each client keeps one connection. Requests rotate
 // through the keys.
 //
 // The clients share the machine with the server, so they avoid net/http, whose client needs about

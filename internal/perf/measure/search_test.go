@@ -43,9 +43,9 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestSearchAt checks that requests arrive at the given rate although the server is slow, that a
-// latency includes the time for which its request waited for a connection, and that all requests are
-// accounted for.
+// TestSearchAt checks that requests arrive at the given rate even though the server is slow, that
+// latencies include the time spent waiting for a connection, and that all requests are accounted
+// for.
 func TestSearchAt(t *testing.T) {
 	var served atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

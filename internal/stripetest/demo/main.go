@@ -1,4 +1,4 @@
-// Command demo serves a stand-in for Stripe, to try plans without an account at Stripe:
+// Command demo serves a stand-in for Stripe, to try plans without a Stripe account:
 //
 //	go run ./internal/stripetest/demo
 package main
@@ -15,7 +15,7 @@ import (
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:8090", "address to listen on")
-	webhook := flag.String("webhook", "http://127.0.0.1:8080/stripe/webhook", "address to which events are sent")
+	webhook := flag.String("webhook", "http://127.0.0.1:8080/stripe/webhook", "URL to send events to")
 	flag.Parse()
 	s := stripetest.New()
 	s.URL, s.Sink = "http://"+*listen, stripetest.Address(*webhook)

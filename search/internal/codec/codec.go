@@ -5,8 +5,8 @@
 // (Sizer), and the three can't disagree about the format.
 //
 // A slice is written as its length in 64 bits followed by the in-memory representation of its
-// elements, so a file is only readable on machines with the same byte order. A CRC-32C of
-// everything before it ends the file.
+// elements, so a file is only readable on machines with the same byte order. The file ends with a
+// CRC-32C of everything before it.
 package codec
 
 import (
@@ -122,7 +122,7 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// ErrInvalid is wrapped by a Reader's errors for a file that is damaged or not from a Writer.
+// ErrInvalid is wrapped by a Reader's errors for a file that is damaged or not written by a Writer.
 var ErrInvalid = errors.New("invalid snapshot")
 
 // Reader is a Codec that reads the output of a Writer. Don't use the data until Close has verified

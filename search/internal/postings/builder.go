@@ -159,7 +159,7 @@ func (b *Builder) AddGroups(g Groups) {
 // Union collects lists and appends their union to a Builder. It can be reused.
 type Union struct {
 	lists []List
-	n     int // documents in the lists, duplicates included
+	n     int // documents in the lists, including duplicates
 	docs  []uint32
 	words []uint64 // bitmap over all documents, clear between uses
 }

@@ -117,7 +117,7 @@ func (l List) AppendTo(dst []uint32) []uint32 {
 	return dst
 }
 
-// Span is a range of blocks, both ends included.
+// Span is an inclusive range of blocks.
 type Span struct{ first, last uint32 }
 
 // AllBlocks returns the blocks of n documents.

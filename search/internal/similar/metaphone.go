@@ -385,7 +385,7 @@ func (m *metaphone) t() int {
 
 func (m *metaphone) w() int {
 	switch {
-	case m.char(1) == 'r': // Wright within a word
+	case m.char(1) == 'r': // within a word: Boatwright
 		return m.add("R", 2)
 	case m.at == 0 && m.vowel(1): // German: Wagner
 		return m.either("W", "F", 1)

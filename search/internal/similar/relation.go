@@ -27,7 +27,7 @@ const (
 	minEdited       = 4 // the shorter of two words that differ by another edit
 	minTwiceEdited  = 8 // the longer of two words that differ by two edits
 	minJoinedEdited = 5 // the shorter of two joined words that differ by one edit
-	minBegins       = 4 // a word that begins another, and the word that it begins
+	minBegins       = 4 // both words if one is a prefix of the other
 )
 
 // MaxEdits is the largest EditLimit.
@@ -54,11 +54,12 @@ func JoinedEditLimit(a, b int) int {
 	return 1
 }
 
-// MayBegin reports whether word i of the query may begin another word, or begin with one.
+// MayBegin reports whether word i of the query may be a prefix of another word, or have one as its
+// prefix.
 func (q *Query) MayBegin(i int) bool { return i == q.first && q.Words[i].Length >= minBegins }
 
-// Relate compares word i of the query with a word, by their keys and as they are written. It does not
-// use the letters of w.
+// Relate compares word i of the query with a word, by their keys and as written. It does not use
+// the letters of w.
 func (q *Query) Relate(i int, w *Word) (r Relation) {
 	have := &q.Words[i]
 	if have.Text == w.Text {
@@ -84,7 +85,7 @@ func (q *Query) Relate(i int, w *Word) (r Relation) {
 func editPercent(edits, a, b int) uint8 { return uint8(100 - 80*edits/max(a, b)) }
 
 // compare compares two different words. limit is the number of edits by which they may differ;
-// minSame is the percentage of the longer one's letters that words that sound alike must share.
+// minSame is the percentage of the longer word's letters that similar-sounding words must share.
 func (q *Query) compare(a, b *Form, limit, minSame int) (r Relation) {
 	if q.allowed.Has(OneEdit) && limit > 0 {
 		d := distance(a.Text, b.Text, limit)
@@ -115,7 +116,7 @@ func digits(word string) string {
 	}, word)
 }
 
-// Minimum percentages of the longer word's letters that words that sound alike must share.
+// Minimum percentages of the longer word's letters that similar-sounding words must share.
 const (
 	minSameLetters   = 30
 	minJoinedLetters = 70 // sound says little about names written as one word

@@ -15,14 +15,14 @@ type Part struct {
 
 // Percentages that make up a score; docs/SEARCH.md has the formula.
 const (
-	sameForms    = 97 // the same words in other forms, or written together or apart
+	sameForms    = 97 // the same words in other forms, or joined or split
 	otherOrder   = 95 // the same words in a different order
 	fullCore     = 80 // minimum if all words of both cores have a counterpart
 	leadingCore  = 45 // minimum if all words of one core do, at the beginning of the other
 	containsCore = 40 // minimum if all words of one core do, elsewhere in the other
 	maxCoverage  = 50 // what coverage adds to leadingCore and containsCore
 	minContained = 3  // minimum number of letters of a core that is contained in the other name
-	perLetter    = 3  // for each letter of a word that begins a longer one, up to maxLetters
+	perLetter    = 3  // for each letter of a word that is a prefix of a longer one, up to maxLetters
 	maxLetters   = 8
 )
 
@@ -42,7 +42,8 @@ func (q *Query) Compare(n *Name) Match {
 	return q.CompareWords(parts, n.Key).Or(q.CompareJoined(n))
 }
 
-// Or returns the better of two matches: the one with the higher score, or else the stronger kind.
+// Or returns the better of two matches: the one with the higher score or, on a tie, the stronger
+// kind.
 func (m Match) Or(other Match) Match {
 	if other.Score > m.Score || other.Score == m.Score && other.Kind < m.Kind {
 		return other
@@ -138,10 +139,10 @@ type pairing struct {
 	begun   int            // length of the one-word core that begins the first word of the other core, or 0
 }
 
-// same reports whether all pairs are of the same words.
+// same reports whether all pairs are of identical words.
 func (m *pairing) same() bool { return m.kind == Exact }
 
-// kindOr returns the kind of the weakest pair, or other if all pairs are of the same words.
+// kindOr returns the kind of the weakest pair, or other if all pairs are of identical words.
 func (m *pairing) kindOr(other Kind) Kind {
 	if m.same() {
 		return other
@@ -150,7 +151,7 @@ func (m *pairing) kindOr(other Kind) Kind {
 }
 
 // pairWords pairs the words of the query and a name: first identical words, then the most similar
-// ones. At most one pair is of kind OneEdit.
+// ones. At most one pair has kind OneEdit.
 func (q *Query) pairWords(parts []Part) (m pairing) {
 	m.measure(parts)
 	for i := range q.Words {

@@ -2,14 +2,14 @@
 //
 // A Name is a list of words without connectors. Words that describe the trade, such as VINEYARDS,
 // are generic; the others are the core of the name. Two names are similar if every word of one core
-// has a counterpart in the other core: the same word, one that sounds alike, or one that differs by
-// a letter or two. They are also similar if their cores, each written as one word, are similar.
+// has a counterpart in the other core: the same word, one that sounds similar, or one that differs
+// by a letter or two. They are also similar if their cores, each written as one word, are similar.
 //
 // The score depends only on the two names, not on the other brands of the registry, so it is the
 // same in every process and at any time. docs/SEARCH.md has the formula and examples.
 //
 // Index snapshots contain words and names as analyzed here. If the analysis changes, snapshotMagic
-// in package search must change, too.
+// in package search must change too.
 package similar
 
 import (
@@ -25,10 +25,10 @@ import (
 // Kind is a way in which two names are similar.
 type Kind uint8
 
-// The kinds, the strongest first.
+// The kinds, strongest first.
 const (
 	Exact       Kind = iota // the same name
-	SameWords               // the same words in a different order, or written together or apart
+	SameWords               // the same words in a different order, or joined or split
 	Plural                  // the same words in other forms: plurals, possessives, numbers
 	SoundsAlike             // with words that sound alike
 	OneEdit                 // with a word that differs by a letter, or by two if it is long
@@ -55,7 +55,7 @@ type Word struct {
 	Written Form // as it is written
 }
 
-// NewWord returns a word, given as it is written.
+// NewWord returns the word with the given spelling.
 func NewWord(written string) Word {
 	w := Word{Form: NewForm(vocabulary.WordKey(written))}
 	if w.Written = w.Form; written != w.Text {
@@ -256,8 +256,8 @@ func nameWords(key string) []string {
 	return kept[:min(len(kept), MaxWords)]
 }
 
-// weight returns the weight of a word, in quarters of a letter. The letters of words outside the
-// core count a quarter.
+// weight returns the weight of a word, in quarters of a letter. A letter outside the core counts as
+// a quarter.
 func weight(length int, core bool) int {
 	if core {
 		return 4 * length

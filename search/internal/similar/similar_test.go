@@ -140,9 +140,9 @@ func TestSounds(t *testing.T) {
 	}
 }
 
-// TestSoundsOfAnything checks that the codes of random words contain only known sounds and are not
-// too long.
-func TestSoundsOfAnything(t *testing.T) {
+// TestRandomSounds checks that the codes of random words contain only known sounds and are not too
+// long.
+func TestRandomSounds(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		word := rapid.StringMatching(`[a-z]{1,12}`).Draw(rt, "word")
 		for _, code := range codesOf(word) {

@@ -37,7 +37,8 @@ func FoldName(s string) string {
 }
 
 // BrandKey returns the key that all spellings of a brand share: like FoldName, but without the word
-// "and", which names spell &, + or not at all. A name without letters and digits is its own key.
+// "and", which some names write as & or + and others omit. A name without letters and digits is its
+// own key.
 //
 //	Copper & Kings, COPPER AND KINGS → copper kings    J.P. Wiser's → jp wisers    +++ → +++
 func BrandKey(name string) string {

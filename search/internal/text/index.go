@@ -68,7 +68,7 @@ func (c *condition) metBy(word uint32) bool {
 	return c.lo <= word && word < c.hi || slices.Contains(c.words, word)
 }
 
-// conditions returns the conditions of a phrase; ok is false if no word meets one of them.
+// conditions returns the conditions of a phrase; ok is false if some condition is met by no word.
 func (t *Index) conditions(p Phrase) (all []condition, ok bool) {
 	all = make([]condition, len(p.Words))
 	for i, w := range p.Words {
@@ -179,7 +179,7 @@ func inSequence(seq []uint32, all []condition) bool {
 	return false
 }
 
-// MatchWord appends lists of the documents that contain p, a phrase of one word without a prefix.
+// MatchWord appends lists of the documents that contain p, a one-word phrase that is not a prefix.
 func (t *Index) MatchWord(p Phrase, dst []postings.List) []postings.List {
 	if p.Also != "" {
 		dst = t.MatchWord(Phrase{Words: []string{p.Also}}, dst)

@@ -73,7 +73,7 @@ func NewSpelling(word string) *Spelling {
 	return &Spelling{vocabulary.MaxEdits(word), word, []rune(word), letterSet(word)}
 }
 
-// First returns the first letter. Corrections have the same one.
+// First returns the first letter. Corrections start with the same letter.
 func (s *Spelling) First() string { return string(s.want[:1]) }
 
 // Edits returns the number of edits that turn the word into w, or a number above Limit if there are

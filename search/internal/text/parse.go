@@ -58,8 +58,8 @@ func ParseQuery(q string) []Phrase {
 	return phrases
 }
 
-// ParseName parses part of a name. It returns a phrase for each way to read words with apostrophes or
-// with a space in place of one, or none if the part has no words.
+// ParseName parses part of a name. It returns a phrase for each way to read words that have an
+// apostrophe or a space in its place, or none if the part has no words.
 func ParseName(part string) (all []Phrase) {
 	folded := Fold(part)
 	all = appendPhrase(all, newPhrase(folded))
@@ -78,7 +78,7 @@ func indexQuote(s string) (at, width int) {
 	return -1, 0
 }
 
-// appendQuoted adds the phrase of a quotation.
+// appendQuoted adds the phrase for quoted text.
 func appendQuoted(phrases []Phrase, s string) []Phrase {
 	s = strings.TrimSpace(s)
 	p := newPhrase(s)
@@ -150,7 +150,7 @@ func endsWithStar(s string) bool {
 	return len(t) < len(s) && isWord(r)
 }
 
-// newPhrase returns the phrase of the words of a folded text.
+// newPhrase returns a phrase with the words of a folded text.
 func newPhrase(s string) (p Phrase) {
 	var a analysis
 	a.add(s, true)

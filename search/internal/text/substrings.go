@@ -105,7 +105,7 @@ func (s *Substrings) matchValues(needle string, sc *postings.Scratch, yield func
 	})
 }
 
-// valuesWithAny returns the values with a word of a set, and their number.
+// valuesWithAny returns the values with a word in a set, and how many there are.
 func (s *Substrings) valuesWithAny(sc *postings.Scratch, set wordSet, all postings.Span) ([]uint64, int) {
 	w := sc.Bitmap(uint32(s.values.Len()), all)
 	set.union.OrInto(w, all)

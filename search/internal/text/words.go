@@ -88,8 +88,8 @@ func (a *analysis) add(folded string, join bool) (initials bool) {
 	return initials
 }
 
-// joinsInitials reports whether a separator can be between initials. All separators of a run of
-// initials must be the same: P.S. I LOVE YOU has the initials P.S.
+// joinsInitials reports whether the text between two words can separate initials. All separators in
+// a run of initials must be the same: P.S. I LOVE YOU has the initials P.S.
 func joinsInitials(between string) bool {
 	return between == "." || between == ". " || between == " " || between == "-"
 }
@@ -146,7 +146,8 @@ func splitApostrophes(marked string) string {
 	return Fold(b.String())
 }
 
-// wordParts returns the parts of a marked word, separated by spaces, or else the word.
+// wordParts returns the parts of a marked word that splitApostrophes keeps, separated by spaces, or
+// the unmarked word if it keeps none.
 func wordParts(marked string) string {
 	parts := strings.Split(marked, string(mark))
 	if len(parts) == 1 {
