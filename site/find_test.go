@@ -141,7 +141,7 @@ func TestRanking(t *testing.T) {
 		{Area: areaReference, Page: "Labels", Title: "brand_first_seen_from", Path: "param", text: "Date of the first label."},
 		{Area: areaOperators, Page: "Operations", Title: "Backup", Path: "backup", text: "Copy the SQLite file; see signature."},
 		{Area: areaGuides, Page: "Keys", Title: "Backup", Path: "keys", text: "Keep a copy."},
-		{Area: areaGuides, Page: "Search", Title: "Corrected names", Path: "corrected", text: "A typeface is corrected, too."},
+		{Area: areaGuides, Page: "Search", Title: "Corrected names", Path: "corrected", text: "A typeface is corrected too."},
 		{Area: areaReference, Page: "Labels", Title: "ColaSummary", Path: "object", text: "An item of a list."},
 		{Area: areaReference, Page: "Data", Title: "Cola summary", Path: "summary", text: "The cola summary of a label."},
 		{Area: areaOperators, Page: "Operations", Title: "Browsers", Path: "cors", text: "Any origin is allowed (CORS) for each type."},
@@ -257,7 +257,7 @@ func TestLongSearch(t *testing.T) {
 	}
 }
 
-// TestSearchLimit checks that a client can send only a limited number of searches at once, and always open
+// TestSearchLimit checks that a client can send only a limited number of searches at once, but can always open
 // the empty search.
 func TestSearchLimit(t *testing.T) {
 	h := newServer(Options{

@@ -28,8 +28,8 @@ const (
 	areaAccount   = "Account" // pages outside the documentation
 )
 
-// weight ranks results for users of the service above those for assistants, and these above those for
-// the service's operators. Operations rank above their objects.
+// weight ranks results for users of the service first, then those for assistants, then those for the
+// service's operators. Operations rank above their objects.
 func (e *entry) weight() float64 {
 	switch {
 	case e.Area == areaGuides, e.Area == areaAccount:
