@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -25,16 +26,16 @@ func TestFind(t *testing.T) {
 		"per_page": referencePath + "/labels#searchColas.per_page", "container_position": referencePath + "/objects/labels#Image",
 		"get_permittee": toolsPath + "/permittees#get_permittee",
 	} {
-		if paths := s.search.find(query).paths(); !slices.Contains(paths[:min(3, len(paths))], want) {
+		if paths := s.search.find(query, maxResults).paths(); !slices.Contains(paths[:min(3, len(paths))], want) {
 			t.Errorf("%q finds %q, want %s among the first three", query, paths, want)
 		}
 	}
 	for _, query := range []string{"", "   ", "xyzzyplugh", "…", "'"} {
-		if f := s.search.find(query); f.Results != nil {
+		if f := s.search.find(query, maxResults); f.Results != nil {
 			t.Errorf("%q finds %q", query, f.paths())
 		}
 	}
-	if n := len(s.search.find("label").Results); n != maxResults {
+	if n := len(s.search.find("label", maxResults).Results); n != maxResults {
 		t.Errorf("a frequent word finds %d sections, want %d", n, maxResults)
 	}
 }
@@ -47,7 +48,7 @@ func TestQuestions(t *testing.T) {
 	for _, q := range []struct {
 		query string
 		among int
-		want  string
+		want  string // pages, of which one suffices
 	}{
 		{"how far back does the data go", first, "/docs/coverage#how-far-back"},
 		{"how current is the data?", first, "/docs/coverage#how-current"},
@@ -85,8 +86,43 @@ func TestQuestions(t *testing.T) {
 		{"pricing", first, "/plans"},
 		{"privacy", first, "/privacy"},
 		{"back up the SQLite database", first, "/docs/operations#backup-and-restore"},
+		{"retry after 503", top, "/docs/quotas#wait-and-retry /docs/reference#error-Unavailable"},
+		{"verify webhook signature go", first, "/docs/alerts#verifying-a-signature"},
+		{"how many labels per page", top, "/docs/pagination /docs/reference/labels#searchColas.per_page"},
+		{"export csv", first, "/docs/api#fields-and-formats"},
+		{"mcp claude desktop", first, "/docs/assistants#claude"},
+		{"abv filter", top, "/docs/reference/labels#searchColas.abv_min"},
+		{"rotate a key", first, "/docs/authentication#rotate-a-key"},
+		{"what does revoked mean", top, "/docs/reference/labels#searchColas.status /docs/authentication#rejected-keys"},
+		{"webhook secret rotation", first, "/docs/reference/destinations#rotateDestinationSecret"},
+		{"search by company name", top, "/docs/reference/permittees#searchPermittees /docs/reference/labels#searchColas.q /docs/reference/permittees#searchPermittees.q /docs/api#search-labels"},
+		{"grape variety filter", top, "/docs/reference/labels#searchColas.grape"},
+		{"ip allowlist", top, "/docs/authentication#restrict-a-key"},
+		{"cancel subscription", top, "/docs/dashboard#plans"},
+		{"resize label image", top, "/docs/api#label-images"},
+		{"my webhook was disabled", top, "/docs/alerts#destinations /docs/alerts#webhooks"},
+		{"idempotent post", top, "/docs/reference/saved-searches#createSavedSearch.Idempotency-Key"},
+		{"why is approval_date null", top, "/docs/coverage#estimated-dates /docs/api#search-labels /docs/coverage#whats-missing"},
+		{"when does my quota reset", top, "/docs/quotas /docs/reference#header-X-Quota-Reset"},
+		{"wildcard search", top, "/docs/search#exact-words-and-prefixes"},
+		{"fuzzy match brand", top, "/docs/search#similar-brands /docs/reference/labels#searchColas.brand_similar_to /docs/reference/labels#searchBrands"},
+		{"cache with etag", top, "/docs/reference#header-ETag /docs/reference/labels#getCola.If-None-Match"},
+		{"401 invalid api key", top, "/docs/authentication#rejected-keys /docs/reference#error-Unauthorized"},
+		{"download my data", top, "/docs/dashboard#export"},
+		{"unsubscribe from alert emails", top, "/docs/alerts#email"},
+		{"cursor editor setup", top, "/docs/assistants#cursor"},
+		{"similar brand names", top, "/docs/search#similar-brands /docs/api#check-a-brand-name /docs/reference/labels#searchBrands"},
+		{"duplicate webhook messages", top, "/docs/alerts#webhooks /docs/alerts#destinations /docs/alerts#guarantees"},
+		{"read only key for ai assistant", top, "/docs/authentication#restrict-a-key /docs/assistants#before-you-connect"},
+		{"how often is data updated", top, "/docs/coverage#how-current"},
+		{"usage this month", top, "/docs/reference/account#getUsage /docs/dashboard#usage /docs/quickstart#4-check-your-usage"},
+		{"x-request-id", first, "/docs/reference#header-X-Request-Id"},
+		{"label processing time", top, "/docs/reference/reference-data#listProcessingTimes /docs/dashboard#times"},
+		{"truncated results", top, "/docs/reference#header-X-Truncated-By-Quota /docs/quotas"},
 	} {
-		if paths := s.search.find(q.query).paths(); !slices.Contains(paths[:min(q.among, len(paths))], q.want) {
+		paths := s.search.find(q.query, maxResults).paths()
+		among := paths[:min(q.among, len(paths))]
+		if !slices.ContainsFunc(strings.Fields(q.want), func(want string) bool { return slices.Contains(among, want) }) {
 			t.Errorf("%q finds %q, want %s among the first %d", q.query, paths[:min(6, len(paths))], q.want, q.among)
 		}
 	}
@@ -106,21 +142,22 @@ func TestRanking(t *testing.T) {
 		{Area: areaOperators, Page: "Operations", Title: "Backup", Path: "backup", text: "Copy the SQLite file; see signature."},
 		{Area: areaGuides, Page: "Keys", Title: "Backup", Path: "keys", text: "Keep a copy."},
 		{Area: areaGuides, Page: "Search", Title: "Corrected names", Path: "corrected", text: "A typeface is corrected too."},
-		{Area: areaReference, Page: "Objects", Title: "ColaSummary", Path: "object", text: "A label in a list."},
-		{Area: areaGuides, Page: "Data", Title: "Cola summary", Path: "summary", text: "The cola summary of a label."},
+		{Area: areaReference, Page: "Labels", Title: "ColaSummary", Path: "object", text: "An item of a list."},
+		{Area: areaReference, Page: "Data", Title: "Cola summary", Path: "summary", text: "The cola summary of a label."},
 		{Area: areaOperators, Page: "Operations", Title: "Browsers", Path: "cors", text: "Any origin is allowed (CORS) for each type."},
 	} {
 		x.add(e)
 	}
+	x.build()
 	for query, want := range map[string]string{
 		"rate limit": "limits", "limits of rates": "limits", "burst": "limits", "429": "429", "quota_exceeded": "429",
 		"retry-after": "header", "tier": "plans", "pricing": "plans", "verify signature": "signature",
-		"webhook signature": "signature", "brand_first_seen_from": "param", "SQLITE backup": "backup", "backup": "keys",
+		"webhook signature": "signature", "brand_first_seen_from": "param", "backup": "keys",
 		"cors": "cors", "type": "cors", "correct": "corrected", "typef": "corrected",
-		"ColaSummary": "object", "cola summary": "summary",
+		"ColaSummary":            "object",
 		"verify xyzzy signature": "signature", // two of three words
 	} {
-		f := x.find(query)
+		f := x.find(query, maxResults)
 		if paths := f.paths(); len(paths) == 0 || paths[0] != want {
 			t.Errorf("%q finds %q, want %s first", query, paths, want)
 		}
@@ -128,34 +165,33 @@ func TestRanking(t *testing.T) {
 			t.Errorf("%q: partial = %t", query, f.Partial)
 		}
 	}
-	if paths := x.find("cors").paths(); len(paths) != 1 {
+	if paths := x.find("cors", maxResults).paths(); len(paths) != 1 {
 		t.Errorf("a stem of three letters finds the beginnings of words: %q", paths)
 	}
 }
 
 // TestMarks checks that a result's title and excerpt show the matching words.
 func TestMarks(t *testing.T) {
-	marked := func(spans []span) string {
-		text := ""
+	marked := func(spans []span) (text string) {
 		for _, s := range spans {
 			if s.Mark {
-				text += "[" + s.Text + "]"
-			} else {
-				text += s.Text
+				s.Text = "[" + s.Text + "]"
 			}
+			text += s.Text
 		}
 		return text
 	}
 	long := strings.Repeat("Some words about other things. ", 20)
 	for _, tt := range []struct{ title, text, query, heading, excerpt string }{
-		{"Limits", "A limit of rates.\nRate limits apply.", "rate limit", "[Limits]", "A [limit] of [rates]."},
-		{"A", "None here.\nRateLimit-Policy and “limiting”", "rate limit", "A", "[RateLimit]-Policy and “[limiting]”"},
-		{"A & <b>", long + "Then burst. " + long, "burst", "A & <b>", "… words about other things. Then [burst]. "},
-		{"İstanbul ſ", "é ſ İ", "ſ", "İstanbul [ſ]", "é [ſ] İ"},
+		{"Limits", "A limit of rates.\nRate limits apply.", "rate limit", "[Limits]", "A [limit] of [rates].\n[Rate] [limits] apply."},
+		{"A", "RateLimit-Policy and “limiting”", "rate limit", "A", "[RateLimit]-Policy and “[limiting]”"},
+		{"A & <b>", long + "Then burst. " + long, "burst", "A & <b>", "…Then [burst]. Some words"},
+		{"Look up a barcode", "é È", "lookup é", "Look up a barcode", "[é] [È]"},
 	} {
 		var x index
 		x.add(entry{Area: areaGuides, Page: "Page", Title: tt.title, Path: "/docs/a", text: tt.text})
-		f := x.find(tt.query)
+		x.build()
+		f := x.find(tt.query, maxResults)
 		if len(f.Results) != 1 {
 			t.Errorf("%q finds %d entries", tt.query, len(f.Results))
 			continue
@@ -164,23 +200,8 @@ func TestMarks(t *testing.T) {
 		if got := marked(r.Heading); got != tt.heading {
 			t.Errorf("%q: heading %s, want %s", tt.query, got, tt.heading)
 		}
-		if got := marked(r.Excerpt); !strings.HasPrefix(got, tt.excerpt) || len(got) > maxExcerpt+30 {
+		if got := marked(r.Excerpt); !strings.HasPrefix(got, tt.excerpt) || len(strings.Fields(got)) > maxExcerpt+1 {
 			t.Errorf("%q: excerpt %s, want %s", tt.query, got, tt.excerpt)
-		}
-	}
-}
-
-func TestWords(t *testing.T) {
-	for text, want := range map[string]string{
-		"X-API-Keys": " x api key ", "RateLimit": " ratelimit rate limit ", "next_cursor": " next cursor ",
-		"OpenAPI 3.1": " openapi open api 3 1 ", "tiers": " plan ", "é": " é ", "": " ", "…": " ",
-	} {
-		got := " "
-		for _, w := range words(text) {
-			got += w.key + " "
-		}
-		if got != want {
-			t.Errorf("words(%q) = %q, want %q", text, got, want)
 		}
 	}
 }
@@ -223,7 +244,7 @@ func TestHostileSearch(t *testing.T) {
 // TestLongSearch checks that only the first characters and words of a query are used.
 func TestLongSearch(t *testing.T) {
 	s := newTestServer()
-	if got, want := s.search.find(strings.Repeat("label ", maxWords)+"xyzzy").paths(), s.search.find(strings.Repeat("label ", maxWords)).paths(); len(got) == 0 || !slices.Equal(got, want) {
+	if got, want := s.search.find(strings.Repeat("label ", maxWords)+"xyzzy", maxResults).paths(), s.search.find(strings.Repeat("label ", maxWords), maxResults).paths(); len(got) == 0 || !slices.Equal(got, want) {
 		t.Errorf("a word beyond the limit changes the results: %q, want %q", got, want)
 	}
 	for query, want := range map[string]string{
@@ -236,11 +257,13 @@ func TestLongSearch(t *testing.T) {
 	}
 }
 
-// TestSearchLimit checks that a client can send only a few searches at once, but can always open
+// TestSearchLimit checks that a client can send only a limited number of searches at once, but can always open
 // the empty search.
 func TestSearchLimit(t *testing.T) {
-	h := newTestServer().routes()
-	for range sampleBurst {
+	h := newServer(Options{
+		PublicURL: publicURL, Reference: newAPI().Reference, Service: samples{}, Now: func() time.Time { return time.Unix(0, 0) },
+	}).routes()
+	for range findBurst {
 		if resp := send(h, "GET", findPath+"?q=a"); resp.StatusCode != http.StatusOK {
 			t.Fatalf("status %d below the limit, want 200", resp.StatusCode)
 		}
@@ -255,30 +278,50 @@ func TestSearchLimit(t *testing.T) {
 	}
 }
 
+// TestInstantResults checks that the results shown while typing are a short list without a page.
+func TestInstantResults(t *testing.T) {
+	h := newTestServer().routes()
+	page := mustRead(t, send(h, "GET", findPath+"?instant=1&q=pagin"))
+	if n := strings.Count(page, `role="option"`); n == 0 || n > maxInstant || strings.Contains(page, "<html") {
+		t.Errorf("%d results, want 1 to %d without a page:\n%s", n, maxInstant, page)
+	}
+	if !strings.Contains(page, `href="/docs/pagination"`) {
+		t.Errorf("the beginning of a word doesn't find the guide:\n%s", page)
+	}
+	if page := mustRead(t, send(h, "GET", findPath+"?instant=1&q=xyzzyplugh")); strings.TrimSpace(page) != "" {
+		t.Errorf("no results are shown as %q", page)
+	}
+}
+
 func FuzzSearch(f *testing.F) {
 	s := newTestServer()
 	for _, query := range []string{"labels", "İstanbul", "ſ K", "\xff", "a b c", "…", "date_range=all", "é"} {
 		f.Add(query)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
-		for _, r := range s.search.find(query).Results {
-			text := ""
-			for _, s := range r.Excerpt {
-				text += s.Text
-			}
-			if !utf8.ValidString(text) || len(text) > maxExcerpt+20 {
+		f := s.search.find(cleanQuery(query), maxResults)
+		for _, r := range f.Results {
+			if text := plain(r.Excerpt); !utf8.ValidString(text) || len(strings.Fields(text)) > 2*maxExcerpt {
 				t.Errorf("%q: excerpt %q", query, text)
 			}
 		}
-		if page := s.render(s.findPage(cleanQuery(query))); !utf8.Valid(page) {
+		if page := s.render(page{Path: findPath, Body: "find", Query: f.Query, Data: f}); !utf8.Valid(page) {
 			t.Errorf("%q: the page is not valid UTF-8", query)
 		}
 	})
 }
 
+// plain returns the text of spans.
+func plain(spans []span) (text string) {
+	for _, s := range spans {
+		text += s.Text
+	}
+	return text
+}
+
 func BenchmarkSearch(b *testing.B) {
 	s := newTestServer()
 	for b.Loop() {
-		s.search.find("date range of labels")
+		s.search.find("date range of labels", maxResults)
 	}
 }

@@ -27,7 +27,7 @@ type Service interface {
 // landing is the page for signed-out visitors. It is rendered again only when the samples
 // change, so its cost doesn't depend on the number of visitors.
 type landing struct {
-	limit *ratelimit.Limiter[netip.Prefix] // of sample calls and searches, by IP address or IPv6 /64
+	limit *ratelimit.Limiter[netip.Prefix] // of sample calls, by IP address or IPv6 /64
 
 	mu      sync.Mutex
 	samples *registry.Samples // nil while the index is being built
@@ -35,7 +35,7 @@ type landing struct {
 	page    *document // nil before the first visit
 }
 
-// Limits of sample calls and searches, together, for each IP address (IPv6: one /64) and process.
+// Limits of sample calls for each IP address (IPv6: one /64) and process.
 const (
 	sampleBurst       = 20
 	sampleInterval    = 2 * time.Second
@@ -259,7 +259,7 @@ func newBars(groups []cola.LabelGroup) (bars []bar) {
 	return bars
 }
 
-// takeLimit counts a sample call or a search. Over the limit, it returns the time to wait.
+// takeLimit counts a sample call. Over the limit, it returns the time to wait.
 func (s *server) takeLimit(r *http.Request) time.Duration {
 	return s.landing.limit.Take(security.Network(cola.ClientFrom(r.Context())), 1)
 }

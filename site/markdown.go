@@ -98,10 +98,10 @@ func (s *server) renderMarkdown(file string, source []byte) (m rendered) {
 	return m
 }
 
-// tables makes each table scroll within its own box on narrow screens, where keyboard users can
-// focus it, and turns empty headers into empty cells.
+// tables makes each table scroll within its own box on narrow screens, where keyboard users can focus
+// it, and turns empty headers into empty cells. Omitting the space between cells makes pages smaller.
 var tables = strings.NewReplacer("<table>", `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`,
-	"</table>", "</table></div>", "<th></th>", "<td></td>")
+	"</table>", "</table></div>", "<th></th>\n", "<td></td>", "<tr>\n", "<tr>", "</td>\n", "</td>", "</th>\n", "</th>", "</tr>\n", "</tr>")
 
 // describe sets the title, summary, headings and sections.
 func (m *rendered) describe(doc ast.Node, source []byte) {

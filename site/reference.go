@@ -36,7 +36,10 @@ func (s *server) addReference() {
 	s.indexOverview()
 }
 
-const objectsPath = referencePath + "/objects"
+const (
+	objectsPath  = referencePath + "/objects"
+	objectsTitle = "Objects"
+)
 
 // addObjects adds a page for the objects of each section, and a list of all objects.
 func (s *server) addObjects() {
@@ -57,13 +60,13 @@ func (s *server) addObjects() {
 		for _, o := range groups[i].Objects {
 			p.Headings = append(p.Headings, heading{o.Name, o.Name, 2})
 			s.search.add(entry{
-				Area: areaReference, Page: "Objects", Title: o.Name, Path: s.objects[o.Name], text: fieldsText(o.Fields),
+				Area: areaReference, Page: objectsTitle, Title: o.Name, Path: s.objects[o.Name], text: fieldsText(o.Fields),
 			})
 		}
 		s.add(p)
 	}
 	s.add(page{
-		Title: "Objects", Path: objectsPath, Body: "objects", Description: "The JSON objects in requests and responses.",
+		Title: objectsTitle, Path: objectsPath, Body: "objects", Description: "The JSON objects in requests and responses.",
 		Data: objectsOverview{groups, responseBodies(s.opts.Reference.Sections)},
 	})
 }
@@ -213,7 +216,7 @@ func (s *server) indexParameters() {
 				at[parameter{f.Name, f.Doc}] = len(params)
 				params = append(params, entry{
 					Area: areaReference, Page: op.Summary, Title: f.Name, text: f.Doc + " " + strings.Join(f.Allowed, ", "),
-					Path: referencePath + "/" + section.Anchor + "#" + op.ID + "." + f.Name,
+					Path: referencePath + "/" + section.Anchor + "#" + op.ID + "." + f.Name, keywords: "parameter filter",
 				})
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/ratelimit"
 	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
@@ -89,6 +91,8 @@ type server struct {
 	objects map[string]string // URLs of the objects in the reference, by name
 	landing landing
 
+	findLimit *ratelimit.Limiter[netip.Prefix] // of searches, by IP address or IPv6 /64
+
 	mu    sync.RWMutex        // guards pages
 	pages map[string]document // by path
 
@@ -121,7 +125,7 @@ func newServer(o Options) *server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), pages: map[string]document{}, landing: newLanding(o.Now)}
+	s := &server{opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), pages: map[string]document{}, landing: newLanding(o.Now), findLimit: newFindLimit(o.Now)}
 	s.layout = template.Must(template.New("layout").Funcs(s.templateFuncs()).ParseFS(pageFiles, "pages/*.html"))
 	s.menu = s.newMenu()
 	s.addGuides()
@@ -132,6 +136,7 @@ func newServer(o Options) *server {
 		Description: "The personal data this server stores, how long it’s kept, and who receives it.",
 	})
 	s.indexAccountPages()
+	s.search.build()
 	s.addCrawlerFiles()
 	return s
 }

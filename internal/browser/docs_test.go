@@ -245,3 +245,54 @@ func TestDocsByKeyboard(t *testing.T) {
 		}
 	}
 }
+
+// TestInstantResults checks the results of the search shown while typing, when used with the keyboard.
+func TestInstantResults(t *testing.T) {
+	s := newSite(t)
+	axe := mustAxe(t)
+	b := newTab(t, s.browser, true)
+	const announcement = `document.querySelector(".find [role=status]").textContent`
+	for _, v := range []view{{wide, "light"}, {wide, "dark"}, {narrow, "light"}} {
+		where := fmt.Sprintf("%d wide, %s", v.width, v.scheme)
+		b.setSize(v.width, v.scheme)
+		b.open(registrytest.PublicURL + "/docs/quickstart")
+		b.fill(".find [name=q]", "how do I verify a webhook signature")
+		b.do(until(expanded))
+		b.accessible(where, axe)
+		if _, option := b.key(kb.ArrowDown); option != 0 {
+			t.Errorf("%s: option %d is active after Down, want the first", where, option)
+		}
+		b.accessible(where+", active option", axe)
+		if over := ask(b, chromedp.Evaluate[int](overflow)); over > 0 {
+			t.Errorf("%s: overflows horizontally by %d pixels", where, over)
+		}
+	}
+	n := ask(b, chromedp.Evaluate[int](options+`.length`))
+	if got, want := ask(b, chromedp.Evaluate[string](announcement)), fmt.Sprint("Results: ", n); got != want {
+		t.Errorf("announced %q, want %q", got, want)
+	}
+	if _, option := b.key(kb.ArrowUp); option != n-1 {
+		t.Errorf("option %d is active after Up from the first, want the last, %d", option, n-1)
+	}
+	if value, _ := b.key(kb.Escape); value != "how do I verify a webhook signature" {
+		t.Errorf("after Escape: field %q", value)
+	}
+	b.do(until(attribute+`("aria-expanded") === "false"`), chromedp.KeyEvent(" "), until(expanded), chromedp.KeyEvent(kb.ArrowDown))
+	b.choose()
+	b.do(until(`location.pathname + location.hash === "/docs/alerts#verifying-a-signature"`), until(`document.readyState === "complete"`))
+
+	b.fill(".find [name=q]", "xyzzyplugh")
+	b.do(until(announcement + ` === "No results"`))
+	b.fill(".find [name=q]", "feeds")
+	b.do(until(expanded))
+	b.enter() // without an active option
+	b.shows("Results for “feeds”")
+	b.checkErrors("instant results")
+
+	b.open(registrytest.PublicURL + "/docs/alerts")
+	b.fill(".find [name=q]", "verify webhook signature")
+	b.do(until(expanded), chromedp.KeyEvent(kb.ArrowDown))
+	b.choose() // the result is on the same page
+	b.do(until(`location.hash === "#verifying-a-signature" && document.querySelector("#found").hidden`))
+	b.checkErrors("a result on the same page")
+}

@@ -45,10 +45,16 @@ func (b *tab) key(keys string) (value string, option int) {
 	return b.state()
 }
 
-// accept presses Enter and returns the same values as key. Unlike KeyEvent, it sends the key and its
-// character as one event, so that a page that handles the key can reliably prevent the submission of
-// the form.
+// accept presses Enter and returns the same values as key.
 func (b *tab) accept() (value string, option int) {
+	b.t.Helper()
+	b.choose()
+	return b.state()
+}
+
+// choose presses Enter. Unlike KeyEvent, it sends the key and its character as one event, so that a page
+// that handles the key can reliably prevent the submission of the form.
+func (b *tab) choose() {
 	b.t.Helper()
 	down := input.DispatchKeyEventParams{
 		Type: input.DispatchKeyEventTypeKeyDown, Key: "Enter", Code: "Enter", Text: kb.Enter, WindowsVirtualKeyCode: 13,
@@ -56,7 +62,6 @@ func (b *tab) accept() (value string, option int) {
 	up := down
 	up.Type, up.Text = input.DispatchKeyEventTypeKeyUp, ""
 	b.do(command(input.DispatchKeyEvent, down), command(input.DispatchKeyEvent, up))
-	return b.state()
 }
 
 func (b *tab) state() (value string, option int) {

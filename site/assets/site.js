@@ -1,5 +1,5 @@
 // Adds copy buttons and heading links, marks the current section in the table of contents, focuses the
-// search on "/", remembers the language of samples, sends calls with the reader's key or
+// search on "/", shows results while typing, remembers the language of samples, sends calls with the reader's key or
 // session, runs the sample calls of the landing page, and leads signed-in readers back to the dashboard. Pages
 // work without it.
 "use strict";
@@ -97,6 +97,64 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   field.focus();
 });
+
+// Shows the first results of the search while typing: a combobox as in the ARIA Authoring Practices.
+{
+  const field = document.querySelector(".find input");
+  const list = document.createElement("div");
+  const said = document.createElement("p");
+  let timer, request, active;
+  Object.assign(field, { role: "combobox", ariaAutoComplete: "list", ariaExpanded: "false" });
+  field.setAttribute("aria-controls", "found");
+  Object.assign(list, { id: "found", role: "listbox", ariaLabel: "Results", hidden: true });
+  Object.assign(said, { role: "status", className: "unseen" });
+  field.after(list, said);
+  const activate = (option) => {
+    if (active) active.ariaSelected = "false";
+    if (option) option.ariaSelected = "true";
+    option?.scrollIntoView({ block: "nearest" });
+    field.setAttribute("aria-activedescendant", option?.id ?? "");
+    active = option;
+  };
+  const show = (html, text = "") => {
+    activate();
+    list.innerHTML = html;
+    const { length } = list.children;
+    list.hidden = !length;
+    field.ariaExpanded = length > 0;
+    said.textContent = length ? "Results: " + length : text;
+  };
+  const load = async ({ signal }) => {
+    try {
+      const response = await fetch("/docs/find?instant=1&q=" + encodeURIComponent(field.value), { signal });
+      if (!response.ok) throw response;
+      show(await response.text(), "No results");
+    } catch {
+      if (!signal.aborted) show(""); // the form still works
+    }
+  };
+  const stop = () => { clearTimeout(timer); request?.abort(); };
+  const close = () => { stop(); show(""); };
+  field.addEventListener("input", () => {
+    stop();
+    request = new AbortController();
+    timer = setTimeout(field.value.trim() ? load : close, 150, request);
+  });
+  field.addEventListener("blur", close);
+  field.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (list.hidden || event.isComposing) return;
+    if (step) {
+      const all = [...list.children];
+      activate(all.at((all.indexOf(active) + (active || step > 0 ? step : 0)) % all.length));
+    } else if (event.key === "Enter" && active) active.click();
+    else if (event.key === "Escape") close();
+    else return;
+    event.preventDefault();
+  });
+  list.addEventListener("pointerdown", (event) => event.preventDefault()); // keeps the focus in the field
+  list.addEventListener("click", () => setTimeout(() => field.blur()));
+}
 
 // Fills the reader's key into the samples, and sends example calls with it. The key stays in this tab
 // and is sent only to the API of this site.
