@@ -47,7 +47,7 @@ const (
 	oneDestinationPath = destinationsPath + "/{uuid}"
 )
 
-// redacts is the last sentence of the descriptions of operations that return addresses.
+// redacts ends the descriptions of operations that return addresses.
 const redacts = " A read-only key, or an access token without the scope `saved_searches:write`, sees only the scheme and host of URLs, and the first letter and the domain of email addresses."
 
 // needsScope ends the descriptions of operations that need the write scope.

@@ -315,8 +315,8 @@ func exampleDestinationChange() cola.DestinationChangeParams {
 	return cola.DestinationChangeParams{Active: cola.Some(true)}
 }
 
-// exampleDelivery is the delivery of the later run of exampleRuns to the webhook, which succeeded
-// on the second attempt.
+// exampleDelivery delivers the later run in exampleRuns to the webhook. It succeeded on the second
+// attempt.
 func exampleDelivery() cola.DeliveryDetail {
 	run := exampleRuns().Data[0]
 	first := run.RanAt.Time().Add(300 * time.Millisecond)
@@ -354,7 +354,7 @@ func exampleReplayed() cola.Delivery {
 	return d
 }
 
-// exampleNewDelivery is a delivery right after the request for it.
+// exampleNewDelivery is a delivery right after it was requested.
 func exampleNewDelivery(event string) cola.Delivery {
 	requested := cola.TimestampOf(time.Date(2026, 11, 20, 13, 21, 0, 0, time.UTC))
 	return cola.Delivery{

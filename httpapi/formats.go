@@ -66,9 +66,9 @@ type nextPage struct {
 	number int
 }
 
-// negotiate returns the offered media type with the highest quality in an Accept header, the first
-// one in case of a tie. Without a valid media range in the header, it returns the first one
-// offered. ok is false if the header accepts none of them.
+// negotiate returns the offered media type with the highest quality in an Accept header. In a tie,
+// or if the header has no valid media range, the first one offered wins. ok is false if the header
+// accepts none of them.
 func negotiate(accept string, offered []string) (mediaType string, ok bool) {
 	ranges := parseAccept(accept)
 	if len(ranges) == 0 {

@@ -74,8 +74,8 @@ func (a *api) shed(cors web.CORS) func(http.Handler) http.Handler {
 	}
 }
 
-// isOperation reports whether a request is for an operation, even an unknown one, and not for the
-// OpenAPI document or a preflight.
+// isOperation reports whether a request is for an operation, even an unknown one, rather than for
+// the OpenAPI document or a preflight.
 func isOperation(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, basePath+"/") && r.URL.Path != specPath && r.Method != http.MethodOptions
 }
@@ -275,7 +275,7 @@ func isPlainPath(path string) bool {
 // healthBody is the body of /healthz and /readyz.
 type healthBody struct {
 	Status  string `json:"status"`
-	Version string `json:"version"` // of the program
+	Version string `json:"version"` // program version
 }
 
 // health reports that the process is running. It has no dependencies.

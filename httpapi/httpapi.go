@@ -39,7 +39,7 @@ type Service interface {
 	// Overloaded's or ctx's.
 	Enter(ctx context.Context) (leave func(), err error)
 	// Refuse admits a request that the API itself rejects, and returns the rejection, or another
-	// error if the request is not admitted. It is free.
+	// error if the request is not admitted. Rejected requests are free.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
 	SearchColas(context.Context, cola.Caller, cola.SearchParams) (registry.ColaPage, cola.QuotaState, error)
@@ -276,7 +276,7 @@ func (a *api) routes() http.Handler {
 	for path, handler := range a.publicPosts() {
 		root.Post(path, handler)
 	}
-	for i := range a.ops { // not in a subrouter, for which chi adds a path value to each request
+	for i := range a.ops { // not in a subrouter: chi would add a path value to each request
 		mount(root, &a.ops[i], a.authenticate(a.preferLiteralRoute(a.serve(&a.ops[i]))))
 	}
 	return root

@@ -19,13 +19,13 @@ const (
 	maxQueuedDrawings   = 64       // images waiting to be drawn
 	drawingCacheBytes   = 64 << 20 // bytes of cached drawings
 	maxImageReads       = 4        // concurrent database lookups of images
-	imageReadRate       = 200      // such lookups per second
-	maxQueuedImageReads = 256      // image requests waiting for such a lookup
+	imageReadRate       = 200      // database lookups per second
+	maxQueuedImageReads = 256      // image requests waiting for a lookup
 	maxKnownImages      = 16 << 10
 	knownTTL            = time.Minute
 
-	maxFileReads       = 16       // stored files that are read or resized at a time
-	maxQueuedFileReads = 256      // requests waiting for such a read
+	maxFileReads       = 16       // stored files read or resized concurrently
+	maxQueuedFileReads = 256      // requests waiting for a stored file
 	fileCacheBytes     = 64 << 20 // bytes of cached files
 	largeImage         = 2 << 20  // bytes; maxLargeImages are sent at a time, because clients may read slowly
 	maxLargeImages     = 8

@@ -198,8 +198,8 @@ type imageParams struct {
 // imageRequest is a request for an image.
 type imageRequest struct {
 	id      string
-	format  labelart.Format // of a drawing; empty for the format in the record
-	width   int             // of a stored file; 0 for its original width
+	format  labelart.Format // drawing format; empty for the format in the record
+	width   int             // width of a stored file; 0 for its original width
 	version string          // version of the stored file that the client expects; may be empty
 }
 

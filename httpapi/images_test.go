@@ -154,8 +154,8 @@ func testImageTag(t *testing.T) {
 	}
 }
 
-// TestImageQueueFull checks that a full read queue, a wait for the read rate beyond the deadline,
-// and a full drawing queue each return 503.
+// TestImageQueueFull checks that a full read queue, a rate-limit wait beyond the deadline, and a
+// full drawing queue each return 503.
 func TestImageQueueFull(t *testing.T) {
 	slow := rate.NewLimiter(rate.Every(time.Hour), 1)
 	slow.Allow()

@@ -235,8 +235,7 @@ func (s components) describeSuccess(o *huma.Operation, op *operation) {
 	}
 }
 
-// describeFormats describes the formats of a list other than JSON, with the rows of the JSON
-// example.
+// describeFormats describes a list's formats other than JSON, with the rows of the JSON example.
 func (s components) describeFormats(response *huma.Response, op *operation, example any) {
 	rows := reflect.New(reflect.SliceOf(op.Rows))
 	body := struct {

@@ -83,7 +83,7 @@ func headers(s components) map[string]*huma.Param {
 // errorKind is one error response in the document.
 type errorKind struct {
 	status      int
-	name        string // of the component
+	name        string // component name
 	description string
 	headers     []string
 	examples    map[string]*cola.Error

@@ -69,7 +69,7 @@ type requestBody struct {
 	Type    reflect.Type
 	Doc     string
 	Media   []string // accepted media types
-	Example any      // of the example call
+	Example any      // body of the example call
 
 	Placeholders []Placeholder // values in Example that the caller must replace
 }
@@ -105,7 +105,7 @@ type call func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, er
 type result struct {
 	body        body
 	list        list   // the body of an operation with Rows, for the other formats
-	etag        string // of a single record; otherwise empty
+	etag        string // ETag of a single record; otherwise empty
 	notModified bool   // 304 without a body
 	location    string // path of the created record: 201; otherwise empty
 	replayed    bool   // an earlier request with the same idempotency key created it

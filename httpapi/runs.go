@@ -126,7 +126,7 @@ func exampleRuns() pageOf[cola.SavedSearchRun] {
 	}
 }
 
-// exampleMatches are the matches of the later run of exampleRuns.
+// exampleMatches are the matches of the later run in exampleRuns.
 func exampleMatches() pageOf[cola.SavedSearchMatch] {
 	return pageOf[cola.SavedSearchMatch]{
 		Data: []cola.SavedSearchMatch{

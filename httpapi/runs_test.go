@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// pageFor returns a page of rows of the fake's only search, or an error for invalid parameters.
+// pageFor returns a page of rows for the fake's only search, or an error for invalid parameters.
 func pageFor[T any](f *fake, id string, p cola.SavedSearchListParams, rows ...T) (registry.PageList[T], cola.QuotaState, error) {
 	page, err := p.Normalize()
 	l, state, err := rowsFor(f, err, rows...)
@@ -62,7 +62,7 @@ func TestRuns(t *testing.T) {
 			t.Errorf("%s: status = %d, service received %q\n got %s\nwant %s", tt.target, resp.StatusCode, f.received, got, tt.want)
 		}
 		if f.spent != 1 || f.used != (cola.Used{}) {
-			t.Errorf("%s: spent %d requests and %+v, want 1 request only", tt.target, f.spent, f.used)
+			t.Errorf("%s: spent %d requests and %+v, want only 1 request", tt.target, f.spent, f.used)
 		}
 	}
 }

@@ -21,12 +21,12 @@ import (
 type exampleCall struct {
 	method, query, body string
 	server, path        string // scheme and host; path with example values
-	status              int    // of the response
+	status              int    // response status
 
 	template     string            // path with variable parts
 	params       []pathParam       // the variable parts
-	values       map[string]string // of the variable parts
-	placeholders []Placeholder     // in the body
+	values       map[string]string // values of the variable parts, by name
+	placeholders []Placeholder     // placeholders in the body
 }
 
 func newExampleCall(publicURL string, op *operation) exampleCall {
@@ -80,8 +80,8 @@ func (c exampleCall) queryParams() (params [][2]string) {
 	return params
 }
 
-// samples returns the call in several languages. Each is a complete program that prints the data of
-// the response, or fails with the error.
+// samples returns the call in several languages. Each is a complete program that prints the
+// response's data, or fails with the error.
 func (c exampleCall) samples() []Sample {
 	return []Sample{
 		{"curl", c.curl()}, {"Python", c.python()}, {"JavaScript", c.javaScript()}, {"Go", c.golang()},
@@ -217,7 +217,7 @@ func (op *Operation) setCall(c exampleCall, placeholders []Placeholder) {
 	op.call, op.Placeholders, op.Samples, op.ExamplePath = c, placeholders, c.samples(), c.target()
 }
 
-// Answers returns this registry's responses to the example call of a public operation, one in each
+// Answers returns this registry's responses to the example call of a public operation, one per
 // format. The call is free and not recorded; see registry.SampleCaller.
 func (a *API) Answers(ctx context.Context, op *Operation) ([]Response, error) {
 	i := slices.IndexFunc(a.api.ops, func(o operation) bool { return o.ID == op.ID && op.Public })

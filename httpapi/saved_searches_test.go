@@ -34,7 +34,7 @@ func TestCreateSavedSearch(t *testing.T) {
 		t.Errorf("service received (-want +got):\n%s", diff)
 	}
 	if f.used != (cola.Used{}) || f.spent != 1 {
-		t.Errorf("spent %+v and %d requests, want 1 request only", f.used, f.spent)
+		t.Errorf("spent %+v and %d requests, want only 1 request", f.used, f.spent)
 	}
 }
 
@@ -235,7 +235,7 @@ func TestRunNow(t *testing.T) {
 			t.Errorf("%s %s: response = %d %s, want %d", tt.target, tt.body, resp.StatusCode, body, tt.status)
 		}
 		if f.spent != 1 || f.used != (cola.Used{}) || resp.Header.Get("Location") != "" {
-			t.Errorf("%s: spent %d requests and %+v, want 1 request only", tt.target, f.spent, f.used)
+			t.Errorf("%s: spent %d requests and %+v, want only 1 request", tt.target, f.spent, f.used)
 		}
 	}
 }

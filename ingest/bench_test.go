@@ -93,7 +93,7 @@ func BenchmarkImport(b *testing.B) {
 	}
 }
 
-// BenchmarkDecode compares the decoding of one label with encoding/json.
+// BenchmarkDecode compares decoding a label with this package and with encoding/json.
 func BenchmarkDecode(b *testing.B) {
 	line := bytes.TrimSpace(labelLines(b, 1))
 	b.Run("ingest", func(b *testing.B) {

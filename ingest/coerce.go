@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// textForm is the form of a string in the input, which determines how it is read.
+// textForm determines how a string in the input is parsed.
 type textForm struct {
 	lists string // list separators, in order of preference; default: a comma
 	prose bool   // a long text that keeps its line breaks

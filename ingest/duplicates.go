@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// idSet is a set of TTB IDs, with a bit for each: bit n of word i is ID 64*i+n. The IDs of a day
-// are nearly consecutive, so a full registry needs a few megabytes. Scattered IDs need about 40
+// idSet is a set of TTB IDs, with a bit for each: bit n of word i is ID 64*i+n. IDs from the same
+// day are nearly consecutive, so a full registry needs a few megabytes. Scattered IDs need about 40
 // bytes each.
 type idSet map[cola.TTBID]uint64
 

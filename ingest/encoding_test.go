@@ -99,7 +99,7 @@ func TestInvalidEncodings(t *testing.T) {
 		"damaged zstd":    {"\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff", "damaged zstd data"},
 		"truncated gzip":  {gzipped(t, labelRows(3000))[:2000], "gzip"},
 		"truncated zstd":  {zstded(t, labelRows(3000))[:2000], "zstd"},
-		"gzip in a gzip":  {gzipped(t, gzipped(t, "x")), "binary data"},
+		"nested gzip":     {gzipped(t, gzipped(t, "x")), "binary data"},
 		"broken checksum": {breakEnd(gzipped(t, labelRow(1))), "damaged gzip data"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -191,8 +191,8 @@ func (f *fileFailures) add(failure *SourceError) {
 	f.list = append(f.list, failure)
 }
 
-// folder imports the files of a folder or archive. Problems with one file don't affect the others;
-// they are joined into the error.
+// folder imports the files of a folder or archive. A failed file doesn't affect the others; the
+// failures are joined into the returned error.
 func (p *pipeline[T]) folder(ctx context.Context, s Source, list files) error {
 	defer list.Close()
 	r := &folderReader{source: s, files: list, pages: p.pages.decoder != nil, ctx: ctx}

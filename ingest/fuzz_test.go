@@ -50,8 +50,8 @@ func FuzzJSONDecoder(f *testing.F) {
 	})
 }
 
-// FuzzJSONRows checks that splitting terminates, that line numbers never decrease, and that it
-// finds the records of valid text.
+// FuzzJSONRows checks that splitting terminates, that line numbers never decrease, and that valid
+// text is split into its records.
 func FuzzJSONRows(f *testing.F) {
 	for _, seed := range []string{
 		`[{"a":1},{"b":[{}]}]`, "{\"a\":1}\n{\"a\":2}\n", `{"data":[{"a":1}],"meta":{}}`, `{"data":{"a":1}}`, "{\n\"a\":1\n}\n", `[1,[],"x"]`, "{\"a\":\n{}",
@@ -214,7 +214,7 @@ func FuzzImport(f *testing.F) {
 			t.Fatalf("first import: %s, second import: %s", first.Summary(), second.Summary())
 		}
 		if kind == CategoryAliases {
-			return // which alias of a cycle is rejected depends on the stored ones
+			return // which alias in a cycle is rejected depends on the stored aliases
 		}
 		if first.Rejected != second.Rejected {
 			return // a rejected row may be valid once a later row has added its label

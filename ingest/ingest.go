@@ -19,8 +19,8 @@
 //     unambiguous.
 //   - Colas: saved pages of TTB's public registry: detail pages and printable forms. Each page is a
 //     row. All pages in a folder or archive are rows of the same source.
-//   - Permittees: TTB's lists, with a title above the header and a total below the rows, and its file
-//     of all permits, with arrays of cells.
+//   - Permittees: TTB's lists, with a title above the header and a total below the rows, and its
+//     file of all permits, whose rows are arrays of cells.
 //   - Production reports: TTB's monthly and yearly statistics, and its reports with tables.
 //   - Processing times of labels and formulas: TTB's daily files.
 //   - AVAs: the GeoJSON of the UC Davis data set, as features or feature collections.
@@ -95,8 +95,8 @@ type Options struct {
 	AllowEmpty bool
 	// SkipInvalid lets Import succeed even if rows are rejected.
 	SkipInvalid bool
-	// Rejects gets every rejected row as a JSON line: source, line, reason, header (of CSV) and row.
-	// A write error ends the import.
+	// Rejects gets every rejected row as a JSON line: source, line, reason, header (for CSV) and
+	// row. A write error ends the import.
 	Rejects io.Writer
 	// Progress is called after every batch and at the end of each source, never concurrently. For
 	// production reports, which are written after all sources are read, it is called once more.
@@ -188,8 +188,8 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 const recordTimeout = 10 * time.Second
 
 // record notes the start time of an import. It returns a function to call at the end, which stores
-// the outcome of an import that ended with *err. If that fails, the function joins its error to
-// *err. Rejected rows alone don't make an import count as failed.
+// the outcome of an import that ended with *err. If storing it fails, the function joins that error
+// to *err. Rejected rows alone don't make an import count as failed.
 func (r *run) record(ctx context.Context, st store.Imports, err *error) func() {
 	started := r.opts.Now()
 	return func() {
@@ -210,15 +210,15 @@ func (r *run) record(ctx context.Context, st store.Imports, err *error) func() {
 // run is the state of one call to Import. Only the goroutine of that call uses it.
 type run struct {
 	opts         Options
-	index        int    // of the current source
+	index        int    // position of the current source
 	source       string // name of the current source, or of the current file of a folder or archive
 	sources      int
 	report       Report
 	rejects      *rejectWriter // nil if rejected rows are not written
 	seen         idSet         // labels of the current file
-	repeated     repeatedIDs   // in the current file
+	repeated     repeatedIDs   // repeated IDs in the current file
 	lastProgress Progress
-	folder       *folderReader // being read; nil outside folders and archives
+	folder       *folderReader // folder or archive being read, if any
 }
 
 // sourceErrors returns the SourceErrors in the error from a source, and the error that ends the

@@ -16,7 +16,7 @@ type Source struct {
 	Size int64  // in bytes, compressed; -1 if unknown
 	// Open starts reading. Import closes the reader, even during a Read if the import is canceled.
 	Open func() (io.ReadCloser, error)
-	path string // of a file or folder; empty if there is none
+	path string // path of a file or folder; empty if there is none
 	page []byte // a page in memory; nil if there is none
 }
 
@@ -30,8 +30,8 @@ func FileSource(path string) Source {
 	return Source{Name: path, Size: size, Open: func() (io.ReadCloser, error) { return os.Open(path) }, path: path}
 }
 
-// ReaderSource returns a source that reads r, such as standard input under the name "-". It can be
-// read once. Import closes it if it is an io.Closer.
+// ReaderSource returns a source that reads r, such as standard input under the name "-". The
+// source can be read only once. Import closes r if r is an io.Closer.
 func ReaderSource(name string, r io.Reader) Source {
 	return Source{Name: name, Size: -1, Open: func() (io.ReadCloser, error) {
 		if rc, ok := r.(io.ReadCloser); ok {
@@ -66,16 +66,16 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 func (c *countingReader) Close() error { return c.close() }
 
-// maxRow is the maximum length of a row in bytes. A label with all its images and barcodes takes a
-// few thousand.
+// maxRow is the maximum length of a row in bytes. A label with all its images and barcodes is a
+// few thousand bytes.
 const maxRow = 4 << 20
 
 // window is the size of the read buffer.
 const window = 128 << 10
 
-// input reads text by byte or line and tracks line numbers.
+// input reads text byte by byte or line by line, and tracks line numbers.
 type input struct {
-	name string // of the source
+	name string // name of the source
 	r    io.Reader
 	buf  []byte // the window
 	pos  int    // index of the next byte in buf
@@ -198,7 +198,7 @@ func trimCR(b []byte, start int) []byte {
 	return b
 }
 
-// unread puts back text from readLine, which is then read again from the given line.
+// unread puts back text from readLine, to be read again. line is the number of its first line.
 func (in *input) unread(text []byte, line int) {
 	in.line, in.bol = line, true
 	if n := in.pos - len(text); n >= 0 && bytes.Equal(in.buf[n:in.pos], text) {

@@ -29,7 +29,7 @@ type jsonRows struct {
 type jsonTable struct {
 	rows, columns string
 	check         func(names []string) error // checks the names, in folded form
-	names         []string                   // of the current object; nil outside of it
+	names         []string                   // column names of the current object; nil if there is none
 }
 
 type jsonState uint8
@@ -152,8 +152,8 @@ func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err erro
 	return text, row, true, nil
 }
 
-// resync skips to the next line that starts an object, after the first line of the malformed
-// record. It returns dst with the text of the record, or without it if it is too long.
+// resync skips to the next line, after the first line of the malformed record, that starts an
+// object. It appends the text of the record to dst, unless the text is too long.
 func (r *jsonRows) resync(dst []byte, begin int) []byte {
 	s := &r.scan
 	for {

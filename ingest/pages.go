@@ -191,7 +191,7 @@ func (r *recordReader) pageImages(listed []ttbpage.Image, id cola.TTBID) (images
 	return images
 }
 
-// formImageID returns the ID of the image at a position of a label's form, from 0.
+// formImageID returns the ID of the image at a position on a label's form, counting from 0.
 func formImageID(id cola.TTBID, position int) string { return fmt.Sprintf("%s-%d", id, position+1) }
 
 // FormFileNames returns the file names of images on a label's form, by image ID. Records store them

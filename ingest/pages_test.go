@@ -78,7 +78,7 @@ func names(files map[string]string) (sorted []string) {
 	for name := range files {
 		sorted = append(sorted, name)
 	}
-	// A folder lists the entries of each folder by name.
+	// Within each folder, entries are listed by name.
 	for i := range sorted {
 		for j := range sorted[:i] {
 			if strings.ReplaceAll(sorted[i], "/", "\x00") < strings.ReplaceAll(sorted[j], "/", "\x00") {

@@ -144,7 +144,7 @@ func (l *permitList) read(permit string) {
 	l.permits[permit] = struct{}{}
 }
 
-// total reports whether a line is the total of a list, and adds its number.
+// total reports whether a line is the total of a list. If so, it adds the number to statedTotal.
 func (l *permitList) total(line []byte) bool {
 	text := strings.Trim(string(bytes.TrimRight(line, ",;| \t")), `" `)
 	if len(text) > 80 || !strings.HasPrefix(strings.ToUpper(text), "TOTAL") {

@@ -53,14 +53,14 @@ type pipeline[T any] struct {
 	// pages.
 	pages format[T]
 
-	batch  *batch[T]  // being stored
-	name   string     // of its source
-	format *format[T] // of its source
+	batch  *batch[T]  // batch being stored
+	name   string     // name of the batch's source
+	format *format[T] // format of the batch's source
 }
 
 type rejectedRow struct {
 	reason string
-	index  int // in the rows of the batch or, in the result of write, in its patches
+	index  int // index in the batch's rows or, in the result of write, in its patches
 }
 
 // partialRow is a rejected row with the fields that could be read.
@@ -250,7 +250,7 @@ func (p *pipeline[T]) position(row int) rowPosition {
 type rowPosition struct {
 	source       string
 	line         int
-	header, text string // if rejected rows are written
+	header, text string // set only if rejected rows are written
 }
 
 // sourceWarnings adds the warnings about a source as a whole to the report.

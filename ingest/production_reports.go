@@ -20,7 +20,7 @@ type productionWork struct {
 	pipeline[cola.ProductionReport]
 	st           Target
 	reports      map[cola.ReportKey]*report
-	order        []cola.ReportKey // by first occurrence
+	order        []cola.ReportKey // in order of first occurrence
 	rejectedRows rejectedReportRows
 	truncated    map[string]bool // sources that ended early
 }

@@ -65,8 +65,8 @@ func TestProductionRejectedRow(t *testing.T) {
 	}
 }
 
-// keptReports returns the names of the reports with old rows only. Other reports must have new rows
-// only.
+// keptReports returns the names of the reports that have only old rows. Other reports must have
+// only new rows.
 func keptReports(st *fakeStore) string {
 	var kept []string
 	for _, r := range []struct {

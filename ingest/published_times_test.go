@@ -81,7 +81,7 @@ func TestPublishedTimesProblems(t *testing.T) {
 		{"unknown commodity", ProcessingTimes, change("DS", "XX")},
 		{"missing day", ProcessingTimes, change("<day>9</day>", "")},
 		{"impossible day", ProcessingTimes, change("<day>9</day>", "<day>30</day>")},
-		{"strange median", ProcessingTimes, change(">4<", ">4 days<")},
+		{"invalid median", ProcessingTimes, change(">4<", ">4 days<")},
 		{"unknown element", ProcessingTimes, change("now_time>06:00</now_time", "then>x</then")},
 		{"truncated", ProcessingTimes, colaStatsXML[:len(colaStatsXML)-40]},
 		{"other XML", ProcessingTimes, "<?xml version=\"1.0\"?><feed/>"},

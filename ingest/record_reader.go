@@ -66,7 +66,7 @@ type recordReader struct {
 	unknown  map[string]string // warnings by unknown key
 	images   *schema
 	barcodes *schema
-	unit     string // from the text of a volume, such as 750 mL; empty if it has no unit
+	unit     string // unit in the text of a volume, such as 750 mL; empty if it has none
 }
 
 func newRecordReader() *recordReader {

@@ -52,7 +52,7 @@ func (w *rejectWriter) write(at rowPosition, reason string) {
 	w.err = w.enc.Encode(line)
 }
 
-// readable returns text as UTF-8, as imports read it, or "" if its encoding is unknown.
+// readable returns text as UTF-8, decoded as in an import, or "" if its encoding is unknown.
 func readable(text string) string {
 	if utf8.ValidString(text) {
 		return text

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rejected returns the lines of a file of rejected rows.
+// rejected parses a file of rejected rows.
 func rejected(t *testing.T, text string) []reject {
 	t.Helper()
 	var rows []reject

@@ -79,7 +79,7 @@ func checkSummary(t *testing.T, what string, report ingest.Report, want string) 
 	}
 }
 
-// TestRealDataIntoSQLite checks imports of real files into a SQLite store.
+// TestRealDataIntoSQLite checks imports of real files into an SQLite store.
 func TestRealDataIntoSQLite(t *testing.T) {
 	export, records := realData(t, "ttb/cola_export.csv"), realData(t, "ttb/cola_records.jsonl")
 	st := mustOpen(t)
@@ -194,7 +194,7 @@ func wholeLabel(n int) cola.Cola {
 	return c
 }
 
-// BenchmarkImportSQLite measures an import of new labels into a SQLite store.
+// BenchmarkImportSQLite measures an import of new labels into an SQLite store.
 func BenchmarkImportSQLite(b *testing.B) {
 	const labels = 5000
 	var text strings.Builder

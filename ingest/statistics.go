@@ -100,7 +100,7 @@ func unitOf(p *cola.ProductionReport) cola.Text {
 type tableReportRows struct {
 	rows    *jsonRows
 	source  string
-	pending []cola.ProductionReport // of the report at line
+	pending []cola.ProductionReport // remaining figures of the report at line
 	line    int
 }
 
@@ -234,7 +234,7 @@ func tableRow(data []byte) (figures []cola.ProductionReport, err error) {
 		case foldColumn(m.name) == "year":
 			value := strings.Trim(string(m.value), `"`)
 			if strings.HasPrefix(strings.ToLower(value), "total") {
-				return nil, nil // over all years
+				return nil, nil // a total over all years
 			}
 			if year, err = strconv.Atoi(value); err != nil {
 				return nil, fmt.Errorf("%s is not a year", quote(value))

@@ -85,8 +85,8 @@ func TestStatisticsProblems(t *testing.T) {
 		"table, no commodity":     `{"Report Header":{"Report Title":"Figures"},"Table 1":{"Data":[{"Year":2023,"A":1}]}}`,
 		"table, two commodities":  `{"Report Header":{"Report Title":"Wine and beer"},"Table 1":{"Data":[{"Year":2023,"A":1}]}}`,
 		"table, no year":          `{"Report Header":{"Report Title":"Wine"},"Table 1":{"Data":[{"A":1}]}}`,
-		"table, strange year":     `{"Report Header":{"Report Title":"Wine"},"Table 1":{"Data":[{"Year":"2012-2024","A":1}]}}`,
-		"table, strange figure":   `{"Report Header":{"Report Title":"Wine"},"Table 1":{"Data":[{"Year":2023,"A":[1]}]}}`,
+		"table, invalid year":     `{"Report Header":{"Report Title":"Wine"},"Table 1":{"Data":[{"Year":"2012-2024","A":1}]}}`,
+		"table, invalid figure":   `{"Report Header":{"Report Title":"Wine"},"Table 1":{"Data":[{"Year":2023,"A":[1]}]}}`,
 		"table, long year":        `{"Report Header":{"Report Title":"Wine"},"Table 1":{"Data":[{"Year":"` + strings.Repeat("\u009b", 99) + `"}]}}`,
 		"table, ESC in the name":  `{"Report Header":{"Report Title":"Wine"},"\u001b[2J":{"Data":[{"A":1}]}}`,
 		"table, no data":          `{"Report Header":{"Report Title":"Wine"},"Table 1":{}}`,
@@ -97,7 +97,7 @@ func TestStatisticsProblems(t *testing.T) {
 	}
 }
 
-// outcome returns the summary, rejections, warnings and the error of an import.
+// outcome returns the summary, rejections, warnings and error of an import.
 func outcome(report Report, err error) []string {
 	lines := []string{report.Summary()}
 	for _, r := range report.Rejections {

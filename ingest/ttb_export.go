@@ -256,7 +256,7 @@ func errCompleted(field []byte) error {
 	return fmt.Errorf("column Completed Date: %s is not a date; %s", quote(unwrapCode(field)), adviceDate)
 }
 
-// ttbDecoder decodes rows of TTB's registry export, which read splits.
+// ttbDecoder decodes rows of TTB's registry export. It calls read to split each row.
 //
 // The export has no approval date: Completed Date is the day of the latest update. An empty field
 // leaves the stored value unchanged.
