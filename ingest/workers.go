@@ -10,7 +10,7 @@ import (
 
 // decodePool splits one source into batches and decodes them with several goroutines.
 type decodePool[T any] struct {
-	free    chan *batch[T] // empty batches; their number bounds the memory
+	free    chan *batch[T] // empty batches; their number bounds memory use
 	ordered chan *batch[T] // filled batches in source order, decoded or not
 	work    chan *batch[T] // batches to decode
 	stop    <-chan struct{}

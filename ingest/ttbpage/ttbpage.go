@@ -132,7 +132,7 @@ type Label struct {
 	OriginName      string // detail page
 	ProductType     string // printable form: Wine, Distilled Spirits or Malt Beverage
 	Source          string // printable form: Domestic or Imported
-	ApplicationType string // on a printable form only LABEL APPROVAL, see applicationType
+	ApplicationType string // LABEL APPROVAL or empty on a printable form; see applicationType
 	ForSaleIn       string // state of an exemption
 	BottleCapacity  string // of a distinctive bottle
 	ResubmissionOf  string // TTB ID of the rejected application

@@ -51,7 +51,7 @@ func TestAppDestinations(t *testing.T) {
 				}
 				got := read(method, "/api/v1"+path, body)
 				if calls++; got.Status >= 500 || got.Status == http.StatusUnauthorized {
-					t.Errorf("%s %s: status %d, want no server error or 401: %s", method, path, got.Status, got.Body)
+					t.Errorf("%s %s: status %d, want neither a server error nor 401: %s", method, path, got.Status, got.Body)
 				}
 				requireHidden(t, method+" "+path, got)
 			}

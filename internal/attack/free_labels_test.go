@@ -69,7 +69,7 @@ func TestManualRunLabels(t *testing.T) {
 			}
 		}
 		if used := s.used(a); used != (cola.Used{}) {
-			t.Errorf("used %+v, want no quota", used)
+			t.Errorf("used %+v, want no quota used", used)
 		}
 	})
 }

@@ -42,7 +42,7 @@ func TestPreviewLabels(t *testing.T) {
 			t.Errorf("API preview: status %d: %s", counted.Status, counted.Body)
 		}
 		if used := s.used(a); used != (cola.Used{}) {
-			t.Errorf("used %+v, want no quota", used)
+			t.Errorf("used %+v, want no quota used", used)
 		}
 	})
 }

@@ -118,7 +118,7 @@ func TestKeyOutsideNetworks(t *testing.T) {
 		}
 		all("198.51.100.8")
 		if usage, err := s.Store.AccountUsage(t.Context(), a.ID); err != nil || usage.Used != (cola.Used{}) {
-			t.Errorf("used %+v, %v, want nothing", usage.Used, err)
+			t.Errorf("used %+v, %v, want no quota used", usage.Used, err)
 		}
 	})
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) { // without a trusted proxy, headers are ignored

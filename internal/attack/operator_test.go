@@ -66,11 +66,11 @@ func TestOperatorPages(t *testing.T) {
 		operators := map[string]*http.Client{"link": s.signIn(operator), "issuer": as(person("ops", operator))}
 		for name, browser := range operators {
 			if page := s.send(browser, http.MethodGet, "/collection", nil, nil); !strings.Contains(string(page.Body), "Blocked") {
-				t.Errorf("operator by %s: status %d, want 200 with the block: %s", name, page.Status, page.Body)
+				t.Errorf("operator signed in by %s: status %d, want 200 with the block: %s", name, page.Status, page.Body)
 			}
 			for _, header := range []http.Header{{"Origin": {"https://evil.example"}}, {"Sec-Fetch-Site": {"cross-site"}}} {
 				if got := s.send(browser, http.MethodPost, "/collection/resume", header, nil); got.Status != http.StatusForbidden {
-					t.Errorf("operator by %s, POST with %v: status %d, want 403", name, header, got.Status)
+					t.Errorf("operator signed in by %s, POST with %v: status %d, want 403", name, header, got.Status)
 				}
 			}
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // TestSignInFlood starts thousands of sign-ins. They must not prevent others from signing in, fill
-// the database, or cause more requests to the issuer.
+// the database, or cause extra requests to the issuer.
 func TestSignInFlood(t *testing.T) {
 	const strangers, honest, workers = 2_000, 20, 8
 	i := newIssuer(t)

@@ -48,7 +48,7 @@ func TestSignUpFlood(t *testing.T) {
 				t.Fatal("the account holder got no link within a minute")
 			}
 		}
-		s.Stop() // sends what is queued
+		s.Stop() // sends the queued emails
 		if sent := len(post.Messages()) - before; sent != limit+1 {
 			t.Errorf("%d emails sent, want %d and the account holder's", sent, limit)
 		}

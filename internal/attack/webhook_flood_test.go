@@ -120,7 +120,7 @@ func TestWebhookFlood(t *testing.T) {
 		awaitTrue(t, "the challenges",
 			func() bool { return len(victim.of(cola.EventConfirm)) == statuses[http.StatusCreated] })
 		if n, all := len(victim.of(cola.EventConfirm)), victim.all(); all != n || n > 5 {
-			t.Errorf("victim got %d requests, %d of them challenges; want at most 5 challenges only", all, n)
+			t.Errorf("victim got %d requests, %d of them challenges; want only challenges, at most 5", all, n)
 		}
 	})
 }

@@ -88,7 +88,7 @@ func newPhone(b *tab) hand {
 // keyboard operates a page without a pointer.
 type keyboard struct{ *tab }
 
-// maxTabs is the maximum number of times that Tab is pressed to reach a control. No page has as
+// maxTabs is the maximum number of times that Tab is pressed to reach a control. No page has that
 // many controls.
 const maxTabs = 250
 

@@ -137,7 +137,7 @@ func TestLabelSteps(t *testing.T) {
 	}
 	b.open(registrytest.PublicURL + paths[0])
 	if previous := ask(b, chromedp.Evaluate[bool](`!!document.querySelector("[data-steps] [rel=prev]")`)); previous {
-		t.Error("first label has a previous one")
+		t.Error("first label links to a previous one")
 	}
 	usage, _, err := s.registry.Usage(t.Context(), s.holder)
 	if err != nil || usage.DetailViews.Used != 3 {

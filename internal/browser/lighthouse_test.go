@@ -76,7 +76,7 @@ type report struct {
 	}
 	Audits map[string]struct {
 		Score   *float64
-		Details json.RawMessage // its form depends on the audit
+		Details json.RawMessage // format depends on the audit
 	}
 }
 
@@ -93,7 +93,7 @@ func audit(t *testing.T, kit *nodetest.Kit, url string, categories []string) (r 
 			"--chrome-flags=--headless=new --no-sandbox")
 		cmd.Env = append(cmd.Env, "CHROME_PATH="+mustChromium(t))
 		out, err := nodetest.Finish(cmd)
-		// On a busy machine, Lighthouse may miss the start of the page load, and asks to run it again.
+		// On a busy machine, Lighthouse may miss the start of the page load and ask to be run again.
 		if attempt < 3 && bytes.Contains(out.Stderr, []byte("Please run Lighthouse again")) {
 			continue
 		}

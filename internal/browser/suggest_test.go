@@ -69,7 +69,7 @@ func (b *tab) state() (value string, option int) {
 	return ask(b, chromedp.Evaluate[string](`document.activeElement.value`)), ask(b, chromedp.Evaluate[int](active))
 }
 
-// TestSuggestions checks the suggestions of a field when used with the keyboard.
+// TestSuggestions checks that a field's suggestions work with the keyboard.
 func TestSuggestions(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

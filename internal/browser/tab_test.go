@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Steps run scripts in the page and never use chromedp's cached nodes. While the browser is slow to
+// Steps run scripts in the page and never use chromedp's cached nodes. If the browser is slow to
 // report a new page, those nodes may still belong to the old one, and every use of them fails.
 
 // ask runs a step in the tab and returns its value.

@@ -15,7 +15,7 @@ import (
 type fetched struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers"`
-	Error   string            `json:"error"` // browser error if it blocks the request or the response
+	Error   string            `json:"error"` // the browser's error, if it blocks the request or the response
 }
 
 // browse makes cross-origin requests with the headers that SDKs and tracing add.

@@ -5,7 +5,8 @@
 //   - TypeScript and Go clients are generated from the committed OpenAPI document and compiled. Two of
 //     them call every operation: the hey-api client through Prism, which checks requests and responses
 //     against the document, and the ogen client, which decodes strictly.
-//   - MCP clients call every read tool with the examples in its published schema.
+//   - MCP clients call every read tool with example values from its published schema and the OpenAPI
+//     document.
 //   - A page in Chromium calls the server from another origin.
 //
 // Calls and their order are in steps_test.go. Every call must succeed.

@@ -18,7 +18,7 @@ import (
 // 1, so that all accounts reach their limits.
 const pace = 1.2
 
-// commitsWait is how long it takes, under load, until every process has a commit waiting for a
+// commitsWait is how long it takes, under load, for every process to have a commit waiting for a
 // stopped standby.
 const commitsWait = 500 * time.Millisecond
 

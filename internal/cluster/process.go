@@ -114,8 +114,8 @@ func (p *process) supervise(r *instance) {
 	}
 }
 
-// recordEnd records the exit of an instance. An unexpected exit is a fault if the instance has served
-// requests, and so is an unclean shutdown.
+// recordEnd records the exit of an instance. An unclean shutdown is a fault, and so is an unexpected
+// exit of an instance that has served requests.
 func (p *process) recordEnd(r *instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

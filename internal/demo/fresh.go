@@ -43,8 +43,8 @@ func Fresh(o Options, day cola.Date) (labels []*cola.Cola) {
 	return labels
 }
 
-// LoadFresh writes the fresh labels of a day to a registry with demo data. Unlike those of Load, they
-// trigger alerts. It can be repeated.
+// LoadFresh writes the fresh labels of a day to a registry with demo data. Unlike labels from Load,
+// they trigger alerts. It can be called again for the same day.
 func LoadFresh(ctx context.Context, st store.Colas, o Options, day cola.Date) error {
 	var batch []cola.Patch[cola.Cola]
 	for _, c := range Fresh(o, day) {

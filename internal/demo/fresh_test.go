@@ -11,7 +11,7 @@ import (
 )
 
 // TestFresh checks that the fresh labels of every day are valid, deterministic, approved on that day,
-// and distinct from all others, and that each product type is among them.
+// and distinct from all others, and that they include every product type.
 func TestFresh(t *testing.T) {
 	o := Options{Colas: 2_000, Seed: 1, AsOf: cola.NewDate(2026, time.November, 20)}
 	seen := map[cola.TTBID]bool{}

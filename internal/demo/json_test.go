@@ -160,7 +160,7 @@ func TestCheck(t *testing.T) {
 				return
 			}
 			for range Labels(test.o) {
-				t.Fatal("Labels yields for options that fail Check")
+				t.Fatal("Labels yields labels for options that fail Check")
 			}
 			if b.Len() > 0 || Permittees(test.o) != nil || ProcessingTimes(test.o) != nil ||
 				ProductionReports(test.o) != nil {

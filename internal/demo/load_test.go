@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeStore is an in-memory store for Load that can fail at one kind of write.
+// fakeStore is an in-memory store for Load that can fail one kind of write.
 type fakeStore struct {
 	store.Store // nil; other methods must not be called
 	colas       map[cola.TTBID]cola.Cola

@@ -20,7 +20,7 @@ func (r *request) missing(answer string) (missing []string) {
 }
 
 // says reports whether an answer contains text. A number matches with or without thousands
-// separators, a date in several common formats, and words in any case and with any punctuation.
+// separators, a date in several common formats, and words regardless of case and punctuation.
 func says(answer, text string) bool {
 	if number, err := strconv.ParseFloat(text, 64); err == nil {
 		return saysNumber(answer, text, number)
