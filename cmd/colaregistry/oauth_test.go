@@ -174,7 +174,7 @@ func TestStepUp(t *testing.T) {
 			!strings.Contains(string(created.body), "uuid") {
 			t.Errorf("MCP: status %d, want 200 with uuid: %s", created.StatusCode, created.body)
 		}
-		// An app gets only those scopes of its token that it is registered for.
+		// An app gets only the scopes in its token that it is registered for.
 		registerApp(t, h, i)
 		narrowed := i.token(t, s, map[string]any{"scope": "saved_searches:write", "jti": "2"})
 		for edge, got := range map[string]answer{
