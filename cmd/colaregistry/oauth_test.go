@@ -78,8 +78,8 @@ func registerApp(t *testing.T, h testRegistry, i issuer, scopes ...string) {
 	h.run(t, args...)
 }
 
-// TestTokens checks that a connected app reads and is metered like an API key of the same account,
-// on REST and MCP, until its link is revoked or the app is disabled.
+// TestTokens checks that a connected app has read access and is metered like an API key of the same
+// account, on REST and MCP, until its link is revoked or the app is disabled.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -191,7 +191,7 @@ func TestStepUp(t *testing.T) {
 }
 
 // TestHostileTokens checks that REST and MCP reject each bad token for its actual defect, charge no
-// account and log no part of it.
+// account and log no part of the token.
 func TestHostileTokens(t *testing.T) {
 	t.Parallel()
 	i, other := startIssuer(t), startIssuer(t)
