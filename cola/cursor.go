@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// Cursor is the content of next_cursor: a position in a result. It is not a secret and grants no
+// Cursor is the content of next_cursor: a position in the results. It is not a secret and grants no
 // access; the checksum only detects damage.
 type Cursor struct {
 	Position

@@ -71,8 +71,8 @@ func (p SearchParams) Without(facet string) SearchParams {
 	return p
 }
 
-// Toggle removes a value that the search has. Otherwise it adds the value or, if the facet can have
-// only one, replaces the current value. The result is on the first page.
+// Toggle removes the value if the search has it. Otherwise it adds the value or, if the facet can
+// have only one, replaces the current value. The result is on the first page.
 func (p SearchParams) Toggle(facet, value string) SearchParams {
 	f, ok := facetFilter(facet)
 	switch chosen := p.Chosen(facet, value); {

@@ -65,9 +65,9 @@ func (d Date) appendJSON(b []byte) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendJSONString appends s as a JSON string with the escaping of encoding/json and
-// SetEscapeHTML(false): control characters, quotes, backslashes, JavaScript's line separators, and
-// the replacement character for invalid UTF-8.
+// AppendJSONString appends s as a JSON string, as encoding/json does with SetEscapeHTML(false): it
+// escapes control characters, quotes, backslashes and JavaScript's line separators, and writes the
+// replacement character for invalid UTF-8.
 func AppendJSONString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

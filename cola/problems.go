@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Limits of parameters.
+// Limits on parameters.
 const (
 	maxTextLength  = 200 // length of any text parameter, in characters
 	maxShownValues = 5   // invalid values of one parameter that are reported individually
@@ -225,8 +225,8 @@ func (p *Problems) bound(name string, v Opt[float64], maximum float64) Opt[float
 	return Opt[float64]{}
 }
 
-// State normalizes the name, adjective or code of a US state to the code. It accepts any two
-// letters, because records may have codes of other places.
+// State normalizes the name, adjective or code of a US state to its code. It accepts any two
+// letters, because records may have codes for other places.
 func (p *Problems) State(name, value string) string {
 	if code := strings.ToUpper(strings.TrimSpace(value)); vocabulary.IsStateCode(code) {
 		return code

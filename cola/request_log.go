@@ -2,8 +2,8 @@ package cola
 
 import "time"
 
-// LoggedRequest is a request in the request log of an account. It contains no credentials and no
-// request body. Texts are bounded; a truncated one ends with an ellipsis.
+// LoggedRequest is a request in an account's request log. It contains no credentials and no request
+// body. The length of each text is limited; truncated text ends with an ellipsis.
 type LoggedRequest struct {
 	ID         int64
 	At         time.Time // of arrival

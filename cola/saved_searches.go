@@ -12,10 +12,10 @@ const MaxActiveSchedules = 10
 // limit; listing those costs one list record each. Further manual runs are rejected.
 const (
 	MaxMessageLabels      = 25                                    // in a message about a scheduled run, and in a feed document
-	MaxDailyMessageLabels = MaxActiveSchedules * MaxMessageLabels // in all messages of an account on a UTC day
+	MaxDailyMessageLabels = MaxActiveSchedules * MaxMessageLabels // in all messages, per account and UTC day
 	MaxPreviewLabels      = 5                                     // in a preview
-	MaxDailyPreviewLabels = 100                                   // distinct, in all previews of an account on a UTC day
-	MaxDailyManualRuns    = 24                                    // of an account on a UTC day
+	MaxDailyPreviewLabels = 100                                   // distinct, in all previews, per account and UTC day
+	MaxDailyManualRuns    = 24                                    // per account and UTC day
 )
 
 // MaxSavedSearches limits the saved searches of an account, scheduled or not.

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustFetch runs fetch ttb on a site and returns its exit code and output.
+// mustFetch runs fetch ttb against a site and returns its exit code and output.
 func mustFetch(t *testing.T, site *ttbsite.Site, h testRegistry, args ...string) (code int, out, errs string) {
 	t.Helper()
 	server := site.Start()

@@ -11,7 +11,7 @@ import (
 )
 
 // TestFreshLabels checks that a registry with demo data gets labels once a day until labels are
-// imported, and that others get none.
+// imported, and that other registries get none.
 func TestFreshLabels(t *testing.T) {
 	t.Parallel()
 	h := embedded(t)

@@ -138,8 +138,8 @@ func sampleTotal(t *testing.T, address, key string) int {
 	return found.Pagination.Total
 }
 
-// checkRetries checks that a program retries rejected requests that have a short Retry-After, up to
-// four times. A proxy in front of the server rejects the first requests.
+// checkRetries checks that a program retries requests rejected with a short Retry-After, up to four
+// times. A proxy in front of the server rejects the first requests.
 func checkRetries(t *testing.T, base, key string, run func(base, key string) (string, error)) {
 	t.Helper()
 	target, err := url.Parse(base)

@@ -181,8 +181,8 @@ func (c *importCommand) openAdmin(env *environment, measured *importMetrics) (*a
 }
 
 // limitResources limits the process to half of the processors and makes garbage collection less
-// frequent, unless the environment configures them. A server on the same machine needs a processor
-// to commit charges.
+// frequent, unless the environment sets GOMAXPROCS or GOGC. A server on the same machine needs a
+// processor to commit charges.
 func limitResources() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/2))

@@ -13,12 +13,12 @@ type importMetrics struct {
 	rows, outcomes, read, size, sources, done *prometheus.Desc
 
 	total   int64 // total size in bytes of the sources with a known size
-	unsized bool  // the size of a source is unknown
+	unsized bool  // at least one source has an unknown size
 	count   int   // number of sources
 
 	mu     sync.Mutex
 	last   ingest.Progress
-	before int64 // bytes of the sources already read
+	before int64 // bytes read from earlier sources
 }
 
 func newImportMetrics(sources []ingest.Source) *importMetrics {
@@ -51,8 +51,8 @@ func (m *importMetrics) set(p ingest.Progress) {
 	m.last = p
 }
 
-// expectedRows estimates the number of rows from the share of bytes read. It returns -1 if there is no
-// estimate.
+// expectedRows estimates the number of rows from the share of bytes read. It returns -1 if there is
+// no estimate.
 func (m *importMetrics) expectedRows() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/demo"
 )
 
-// TestImportMetrics checks the metrics after each progress report of an import of three sources,
-// one of them of unknown size.
+// TestImportMetrics checks the metrics after each progress report. The import has three sources,
+// one of unknown size.
 func TestImportMetrics(t *testing.T) {
 	m := newImportMetrics([]ingest.Source{{Size: 100}, {Size: -1}, {Size: 50}})
 	counts := func(added, changed, unchanged, rejected int) ingest.Counts {

@@ -161,8 +161,8 @@ func testRealData(t *testing.T, h testRegistry) {
 	}
 }
 
-// eventually waits for a condition in a running server. It sets no tight limit, because machines
-// may be slow; make perf measures latency.
+// eventually waits for a condition in a running server. The limit is generous, because machines may
+// be slow; make perf measures latency.
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
 	for started := time.Now(); !ok(); time.Sleep(200 * time.Millisecond) {

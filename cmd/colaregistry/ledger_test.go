@@ -22,7 +22,7 @@ type tally struct {
 	requests int // responses with status 200
 	rows     int // list records in those responses
 	rejected int // responses with status 429
-	inFlight int // maximum charge of requests without a response
+	inFlight int // maximum charge for requests without a response
 	errs     []error
 }
 

@@ -115,7 +115,7 @@ func (s *loadRun) count(status int) (n int) {
 func (s *loadRun) awaitMore(t *testing.T, status, more int) {
 	t.Helper()
 	before := s.count(status)
-	await(t, "callers are answered with "+http.StatusText(status),
+	await(t, "callers receive "+http.StatusText(status),
 		func() bool { return s.count(status) >= before+more })
 }
 

@@ -359,7 +359,7 @@ func TestMCPProtection(t *testing.T) {
 	}
 	s.stop(t)
 	if log := s.err.String(); strings.Contains(log, s.key) || strings.Contains(log, "evil.example") {
-		t.Error("log contains a key or content of a message")
+		t.Error("log contains a key or message content")
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// memoryRatio is the share of the memory of the container or machine that the Go runtime may
-	// use. SQLite has its own memory.
+	// memoryRatio is the share of the container's or machine's memory that the Go runtime may use.
+	// SQLite has its own memory.
 	memoryRatio = 0.9
 	// gcPercent is how much a large heap grows before a collection. The index is large and
 	// long-lived; the default would let the heap double.
@@ -19,7 +19,8 @@ const (
 	// maxMinHeap is the heap size below which no collection starts. A registry with few labels has a
 	// small heap; growing by only gcPercent would mean hundreds of collections per second under load.
 	maxMinHeap = 192 << 20
-	// minHeapShare bounds that size on small machines, as a fraction of the memory limit.
+	// minHeapShare bounds that size on small machines: it is at most 1/minHeapShare of the memory
+	// limit.
 	minHeapShare = 8
 	// runtimeMinHeap is the live heap that the runtime assumes before the first collection.
 	runtimeMinHeap = 4 << 20

@@ -97,7 +97,7 @@ func TestDocumentedMetrics(t *testing.T) {
 			t.Errorf("unsigned event: %v, %v; want 400", resp, err)
 		}
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "metrics@example.com", cola.TierFree)
-		s.get(t, "/colas", secret.Reveal()) // metrics without calls are not exposed
+		s.get(t, "/colas", secret.Reveal()) // request metrics appear only after a request
 		at := cola.TimestampOf(time.Now())
 		recorded := cola.Import{Kind: "colas", StartedAt: at, FinishedAt: at}
 		if err := mustOpen(t, h).RecordImport(t.Context(), recorded); err != nil {
@@ -119,7 +119,7 @@ func TestDocumentedMetrics(t *testing.T) {
 	})
 }
 
-// of returns the metrics that exist with a registry's kind of database.
+// of returns the metrics that exist for a registry's kind of database.
 func (table metricTable) of(h testRegistry) metricTable {
 	existing := metricTable{}
 	for name, row := range table {

@@ -78,8 +78,8 @@ func registerApp(t *testing.T, h testRegistry, i issuer, scopes ...string) {
 	h.run(t, args...)
 }
 
-// TestTokens checks that a connected app reads and is metered like an API key of the same account,
-// on REST and MCP, until its link is revoked or the app is disabled.
+// TestTokens checks that a connected app has read access and is metered like an API key of the same
+// account, on REST and MCP, until its link is revoked or the app is disabled.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -174,7 +174,7 @@ func TestStepUp(t *testing.T) {
 			!strings.Contains(string(created.body), "uuid") {
 			t.Errorf("MCP: status %d, want 200 with uuid: %s", created.StatusCode, created.body)
 		}
-		// An app gets only those scopes of its token that it is registered for.
+		// An app gets only the scopes in its token that it is registered for.
 		registerApp(t, h, i)
 		narrowed := i.token(t, s, map[string]any{"scope": "saved_searches:write", "jti": "2"})
 		for edge, got := range map[string]answer{
@@ -191,7 +191,7 @@ func TestStepUp(t *testing.T) {
 }
 
 // TestHostileTokens checks that REST and MCP reject each bad token for its actual defect, charge no
-// account and log no part of it.
+// account and log no part of the token.
 func TestHostileTokens(t *testing.T) {
 	t.Parallel()
 	i, other := startIssuer(t), startIssuer(t)

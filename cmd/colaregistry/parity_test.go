@@ -126,7 +126,7 @@ func invalidValue(f reflect.StructField) string {
 	return strings.Repeat("x", 201)
 }
 
-// newParityCase encodes values as a query string, and as JSON of the parameters' types.
+// newParityCase encodes values as a query string, and as JSON values of the parameters' types.
 func newParityCase(path, tool string, fixed map[string]any, params reflect.Type, values map[string]string) parityCase {
 	c := parityCase{tool: tool, arguments: map[string]any{}}
 	query := url.Values{}

@@ -29,7 +29,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestMain lets the test binary act as the program: under the name colaregistry it runs main.
+// TestMain lets the test binary act as the program: invoked as colaregistry, it runs main.
 func TestMain(m *testing.M) {
 	testscript.Main(sharing{m}, map[string]func(){"colaregistry": main})
 }
@@ -157,7 +157,7 @@ func startServer(t *testing.T, h testRegistry, args ...string) *serverProcess {
 	return s
 }
 
-// launch starts serve without waiting until it responds.
+// launch starts serve without waiting for it to respond.
 func launch(t *testing.T, h testRegistry, args ...string) *serverProcess {
 	t.Helper()
 	s := &serverProcess{key: h.key, done: make(chan error, 1)}

@@ -43,7 +43,7 @@ func (c *recordsList) Run(env *environment) (err error) {
 	if c.Count {
 		return c.count(env, st)
 	}
-	// There can be millions of IDs, so they are printed while they are read.
+	// There can be millions of IDs, so they are printed as they are read.
 	out := bufio.NewWriter(env.stdout)
 	before, between, after := "TTB ID", "", "\n"
 	if c.JSON {

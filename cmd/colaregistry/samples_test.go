@@ -310,11 +310,11 @@ func TestReferenceSamples(t *testing.T) {
 // noContent are the operations that return 204.
 var noContent = map[string]bool{"deleteSavedSearch": true, "deleteFeed": true, "deleteDestination": true}
 
-// sampleRecords are the records of an account that samples need, and its key.
+// sampleRecords are the records that samples need in one account, and the account's key.
 type sampleRecords struct {
 	key              string
 	search, run      string   // a search that ran
-	label            string   // a label
+	label            string   // found by the search
 	delivery         string   // of the run
 	destination      string   // confirmed
 	spares           []string // searches that samples may change

@@ -25,7 +25,7 @@ import (
 )
 
 // TestFirstStart checks that one command creates a working registry and prints calls that work. The
-// next start keeps the registry and prints none.
+// next start keeps the registry and prints no key.
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	h := embedded(t)

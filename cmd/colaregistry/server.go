@@ -227,8 +227,8 @@ func (s *server) addTasks(d deployment, tokens *auth.Tokens, mailer *mail.Sender
 }
 
 // deleter returns the task that deletes accounts. Without a Stripe key, it can't delete a customer
-// in Stripe, so accounts that have a customer wait. They wait even if no subscription was set to
-// renew when it was last read, because one may have been started or resumed since then.
+// in Stripe, so accounts that have a customer wait. They wait even if the last read from Stripe
+// showed no subscription set to renew, because one may have been started or resumed since then.
 func (s *server) deleter(st store.Store) *registry.AccountDeleter {
 	endBilling := func(ctx context.Context, a store.Account) error {
 		switch _, err := st.SubscriptionOf(ctx, a.ID); {

@@ -48,7 +48,7 @@ func awaitLinks(t *testing.T, post *mailtest.Server, n int, to string) (links []
 	return links
 }
 
-// TestEmailedLinks signs in with emailed links, to an existing account and to a new one, on two
+// TestEmailedLinks signs in with emailed links, to an existing account and to a new one, across two
 // processes.
 func TestEmailedLinks(t *testing.T) {
 	t.Parallel()
@@ -98,8 +98,8 @@ func TestEmailedLinks(t *testing.T) {
 	})
 }
 
-// signUpAtOnce uses several links for a new address at once, on two processes. Exactly one of them
-// signs in.
+// signUpAtOnce uses several links for a new address at once, across two processes. Exactly one of
+// them signs in.
 func signUpAtOnce(t *testing.T, post *mailtest.Server, one, two *serverProcess) {
 	t.Helper()
 	before := len(post.Messages())

@@ -85,7 +85,7 @@ func (p *progress) set(done, total int64) {
 	p.show(done, total, p.pace(done, total))
 }
 
-// show updates the progress with a text in place of the rate and the time left.
+// show updates the progress with a note in place of the rate and the time left.
 func (p *progress) show(done, total int64, note string) {
 	p.done = done
 	if p.bar != nil {
