@@ -47,7 +47,7 @@ func TestSavedSearchChange(t *testing.T) {
 	active, paused := weekly(true), weekly(false)
 	broad := unscheduled(weekly(true))
 	broad.Filters = SavedSearchFilters{ApplicationStatus: vocabulary.StatusApproved}
-	legacy := weekly(true) // narrowed by a filter of a later version
+	legacy := weekly(true) // narrowed by a filter from a later version
 	legacy.Filters = SavedSearchFilters{}
 	with := func(s SavedSearch, change func(*SavedSearch)) SavedSearch {
 		change(&s)

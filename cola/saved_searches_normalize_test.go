@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/golden"
 )
 
-// saved returns the parameters of a narrow search after a change.
+// saved returns the parameters of a narrow search, modified by change.
 func saved(change func(p *SavedSearchParams)) SavedSearchParams {
 	p := SavedSearchParams{Name: "New oak", Filters: &SavedSearchFilters{BrandName: "oak"}}
 	change(&p)

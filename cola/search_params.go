@@ -9,7 +9,7 @@ import (
 const (
 	DefaultPerPage = 20
 	MaxPerPage     = 100
-	MaxPage        = 100 // of /colas and /production-reports; other lists have no page limit
+	MaxPage        = 100 // for /colas and /production-reports; other lists have no page limit
 )
 
 // AllDates is the value of date_range that searches all dates.

@@ -68,17 +68,17 @@ type CountParams struct {
 	Top     Opt[int] `json:"top" minimum:"1" maximum:"1000" default:"30" doc:"Maximum number of groups. If one dimension is a date or range, limits the values of the other instead." example:"10"`
 	SearchParams
 
-	// Counts have no pages and a fixed order. These fields hide the ones of SearchParams.
+	// Counts have no pages and a fixed order. These fields hide those of SearchParams.
 	Sort, Page, PerPage, Cursor struct{} `json:"-"`
 }
 
 // CountSearch is a normalized request for counts.
 //
-// If one of two dimensions has its own order, such as the year, and the other is ranked by its number
-// of labels, the former is the axis. The result has all groups of the Top values with the most labels,
-// or fewer values if they have more than MaxGroups groups. It is ordered by the first dimension, then
-// by the second. If neither dimension has its own order, the result has the Top groups with the most
-// labels. In all other cases, it has the first Top groups.
+// If one of two dimensions has its own order, such as the year, and the other is ranked by its
+// number of labels, the former is the axis. The result has all groups of the Top values with the
+// most labels, or fewer values if they have more than MaxGroups groups. It is ordered by the first
+// dimension, then by the second. If neither dimension has its own order, the result has the Top
+// groups with the most labels. In all other cases, it has the first Top groups.
 type CountSearch struct {
 	ColaSearch
 	GroupBy []string // one or two of Dimensions
@@ -179,7 +179,8 @@ type OtherGroups struct {
 	Breakdown []OtherLabels `json:"breakdown,omitempty" nullable:"false" doc:"Labels in the omitted groups, by period or range. Present only if exactly one of the two dimensions is a date or a range."`
 }
 
-// OtherLabels are the labels with a value of a dimension that are in none of the returned groups.
+// OtherLabels counts the labels that have a given value of a dimension but are in none of the
+// returned groups.
 type OtherLabels struct {
 	Value   Text `json:"value" nullable:"true" doc:"Period or range." example:"2025"`
 	Count   int  `json:"count" minimum:"1" doc:"Number of labels." example:"310"`
@@ -217,7 +218,7 @@ func (g *LabelGroup) Set(dimension string, value Text) {
 	reflect.ValueOf(g).Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(Some(value)))
 }
 
-// Get returns the value of a dimension; empty for labels without one.
+// Get returns the value of a dimension, or "" for labels without one.
 func (g *LabelGroup) Get(dimension string) Text {
 	f := FieldsOf[LabelGroup]()[FieldIndex[LabelGroup](dimension)]
 	return reflect.ValueOf(g).Elem().FieldByIndex(f.Index).Interface().(Opt[Text]).V
@@ -235,7 +236,7 @@ var (
 	volumeBands = bands(100, 250, 400, 700, 1000, 1500, 3000, 20_000)
 )
 
-// bands returns the bands between the bounds, from 0.
+// bands returns the bands between the bounds, starting at 0.
 func bands(bounds ...float64) (all []band) {
 	low := 0.0
 	for _, high := range bounds {

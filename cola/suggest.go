@@ -26,7 +26,7 @@ func SuggestFields() []string {
 	}
 }
 
-// Numbers of suggestions.
+// The default and maximum number of suggestions.
 const (
 	defaultSuggestions = 10
 	maxSuggestions     = 25

@@ -154,7 +154,7 @@ type collector struct {
 	st      Store
 	site    *ttb.Client
 	stop    context.Context // canceled at shutdown: no further requests
-	ctx     context.Context // of the work, which may finish after a stop
+	ctx     context.Context // for the work, which may finish after a stop
 	report  Report
 	records *recorder
 

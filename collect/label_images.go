@@ -124,7 +124,8 @@ func fileURL(image *cola.Image) cola.Text { return cola.Text("/images/" + image.
 // is then unchanged.
 //
 // Saving the same image again changes nothing. Each step is durable before the next one starts, so
-// a crash leaves at most a file without a label, which the next SaveImage completes.
+// a crash leaves at most a file that no label refers to; saving the image again adds it to the
+// label.
 func (l *LabelImages) SaveImage(
 	ctx context.Context, id cola.TTBID, image *cola.Image, content []byte,
 ) (usable bool, err error) {

@@ -25,7 +25,7 @@ import (
 
 var fetchedAt = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// newLabelImages returns LabelImages over an empty database and folder.
+// newLabelImages returns LabelImages backed by an empty database and folder.
 func newLabelImages(t *testing.T) (*LabelImages, *sqlite.Store) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)

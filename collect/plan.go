@@ -14,7 +14,7 @@ import (
 type Plan struct {
 	First, Last cola.Date
 	Days        int // days to fetch
-	Stored      int // labels to fetch that are stored or queued already
+	Stored      int // labels to fetch that are already stored or queued
 	New         int // estimated number of labels not yet known
 	Images      int // images of these labels
 	Requests    int

@@ -8,7 +8,7 @@ import (
 
 // Progress is the progress of a run.
 type Progress struct {
-	Windows      int // days of the plan that are done, by all processes
+	Windows      int // planned days completed by any process
 	WindowsTotal int
 	Labels       int // labels done by this process
 	LabelsQueued int

@@ -3,7 +3,7 @@ package vocabulary
 // countryCode gives the ISO 3166 codes of a country.
 type countryCode struct {
 	alpha2, alpha3 string
-	name           string // a word for the country in the places table; georgia is the country
+	name           string // a word for the country in the places table; here, georgia means the country
 }
 
 // countryCodes lists the countries and territories in the places table by ISO 3166 code. The codes

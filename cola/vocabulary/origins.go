@@ -29,8 +29,8 @@ func Origins() []Origin {
 }
 
 // OriginNames returns the places (see PlaceOf) that a word stands for. The word is a name, an
-// adjective, a US postal code or an ISO 3166 code. It ignores letter case, accents and punctuation.
-// A two-letter code of both a state and a country stands for the state.
+// adjective, a US state code or an ISO 3166 code. Letter case, accents and punctuation are ignored.
+// A two-letter code for both a state and a country stands for the state.
 //
 // A word may stand for several places ("carolinian"). A place may have several names in the data
 // (IRAQ, and IRAQ OR REPUBLIC OF IRAQ in TTB's table); TTB's name comes first. Words for the United
@@ -171,8 +171,8 @@ var originsByWord = sync.OnceValue(func() map[string][]string {
 	return index
 })
 
-// addCodes adds the postal codes of states, then the codes of countries. It keeps existing entries,
-// so states take precedence over countries.
+// addCodes adds the codes of states, then those of countries. It keeps existing entries, so states
+// take precedence over countries.
 func addCodes(index map[string][]string) {
 	add := func(code string, names []string) {
 		if key := foldPlace(code); index[key] == nil {
@@ -213,7 +213,7 @@ func split(list, separator string) []string {
 	return items
 }
 
-// foldPlace returns the form in which names of places are compared: folded, without apostrophes,
+// foldPlace returns the form in which place names are compared: folded, without apostrophes,
 // periods or a leading article. Other punctuation becomes a space, "&" becomes "and", and "saint"
 // becomes "st".
 func foldPlace(s string) string {

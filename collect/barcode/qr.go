@@ -287,8 +287,8 @@ func readQR(p *plane, found []finder, bounds image.Rectangle) []Code {
 }
 
 // decode decodes the code at several scales. It returns the text on which two of them agree. The
-// scales give modules of a few pixels, at which the library works best, whatever the size of the
-// code in the image.
+// scales give modules of a few pixels, at which the library works best, regardless of the size of
+// the code in the image.
 func (sq *square) decode(p *plane) (text string, ok bool) {
 	seen := make(map[string]bool)
 	for _, module := range []float64{4, 3, 6, 5} {

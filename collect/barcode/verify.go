@@ -9,9 +9,9 @@ import (
 
 // demand is how much evidence a symbology needs. The weaker its own check, the more it needs.
 type demand struct {
-	lines  int     // that read the value, at each scale
-	height float64 // between the first and the last of them, in modules
-	share  float64 // of the lines between them that must read the value
+	lines  int     // minimum number that read the value, at each scale
+	height float64 // minimum distance between the first and the last of them, in modules
+	share  float64 // minimum share of the lines between them that read the value
 }
 
 var demands = map[Type]demand{
@@ -46,7 +46,7 @@ func (b *box) code(bounds image.Rectangle, scale int) Code {
 }
 
 // verified returns the candidates that pass verification. If candidates overlap, it returns only
-// the one that most lines read.
+// the one that was read by the most lines.
 func verified(p *plane, found []candidate) []box {
 	var boxes, kept []box
 	for i := range found {
@@ -223,7 +223,7 @@ func (v *verifier) sweep(scale int) evidence {
 	return e
 }
 
-// margin is the space that is sampled on both sides of a symbol, in modules.
+// margin is the space sampled on each side of a symbol, in modules.
 const margin = 12
 
 // read samples the line at a height and returns the value of the symbol that starts where the

@@ -16,9 +16,9 @@ import (
 
 // Bounds on answers.
 const (
-	maxItems       = 12 // of a list
+	maxItems       = 12 // in a list
 	maxItemRunes   = 60
-	maxLevels      = 5 // of a category path
+	maxLevels      = 5 // in a category path
 	maxNameRunes   = 120
 	maxProseRunes  = 600
 	firstBrandYear = 1000

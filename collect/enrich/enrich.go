@@ -117,7 +117,7 @@ const (
 
 // Report is the result of a run. It covers only this process.
 type Report struct {
-	Asked     int // labels
+	Asked     int // labels that the model was asked about
 	Enriched  int // labels with at least one field changed
 	Failed    int // labels without a usable answer
 	TokensIn  int
@@ -363,7 +363,7 @@ func (e *enricher) save(ctx context.Context, r store.Enrichment) error {
 	return err
 }
 
-// logEvery is the time between two reports of progress.
+// logEvery is the time between progress reports.
 const logEvery = time.Minute
 
 func (e *enricher) logProgress() {

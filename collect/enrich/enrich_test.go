@@ -286,8 +286,8 @@ func TestInjection(t *testing.T) {
 	}
 }
 
-// TestStop checks that errors such as a wrong key or an unknown model end a run at once, without a
-// failed label.
+// TestStop checks that errors such as a wrong key or an unknown model end a run at once and don't
+// fail the label.
 func TestStop(t *testing.T) {
 	for status, code := range map[int]string{
 		http.StatusUnauthorized: "invalid_api_key", http.StatusForbidden: "", http.StatusNotFound: "model_not_found",
@@ -351,7 +351,7 @@ func TestBusy(t *testing.T) {
 	w.mustStore(t, newLabel(1))
 	report := w.mustRun(t, func(o *Options) { o.Limit.Requests = 4 })
 	if report.Asked != 1 || report.Enriched != 1 || w.mustResult(t, 1).Attempts != 4 {
-		t.Errorf("report = %+v, result = %+v, want success with the fourth request", report, w.mustResult(t, 1))
+		t.Errorf("report = %+v, result = %+v, want success on the fourth request", report, w.mustResult(t, 1))
 	}
 	if want := []time.Duration{90 * time.Second, 4 * time.Second, maxRetryAfter}; !slices.Equal(w.slept, want) {
 		t.Errorf("waits = %v, want %v", w.slept, want)
@@ -415,7 +415,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestLongWait checks that no answer is lost because the API was busy for longer than a claim lasts.
+// TestLongWait checks that no answer is lost if the API is busy for longer than a claim lasts.
 func TestLongWait(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
 		if n < 3 {
@@ -428,7 +428,7 @@ func TestLongWait(t *testing.T) {
 	w.mustStore(t, newLabel(1))
 	report := w.mustRun(t)
 	if report.Asked != 1 || report.Enriched != 1 || w.mustLabel(t, 1).LLMContainerType != "can" || len(w.api.requests) != 4 {
-		t.Errorf("report = %+v after %d requests, want success with the fourth request", report, len(w.api.requests))
+		t.Errorf("report = %+v after %d requests, want success on the fourth request", report, len(w.api.requests))
 	}
 }
 
@@ -444,7 +444,7 @@ func TestEndedClaim(t *testing.T) {
 	}
 	w.mustStore(t, newLabel(1))
 	if report := w.mustRun(t); report.Enriched != 1 || len(w.api.requests) != 2 {
-		t.Errorf("report = %+v after %d requests, want success with the second request", report, len(w.api.requests))
+		t.Errorf("report = %+v after %d requests, want success on the second request", report, len(w.api.requests))
 	}
 }
 
@@ -485,7 +485,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestKeyInErrors checks that an error that repeats the API key doesn't reveal it.
+// TestKeyInErrors checks that an error message that repeats the API key is reported without it.
 func TestKeyInErrors(t *testing.T) {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusBadRequest} {
 		w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {

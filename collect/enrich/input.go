@@ -23,7 +23,7 @@ type Input struct {
 	ImageType string // such as image/jpeg
 }
 
-// labelText is the Text of an input. It has no names or addresses of people.
+// labelText is the Text of an input. It contains no names or addresses of people.
 type labelText struct {
 	Brand         string        `json:"brand_name"`
 	Product       cola.Text     `json:"fanciful_name"`

@@ -99,7 +99,7 @@ func (o *OpenAI) Enrich(ctx context.Context, in Input) ([]byte, Usage, error) {
 	}
 }
 
-// post sends the request and reads the response, whatever its status.
+// post sends the request and reads the response, regardless of its status.
 func (o *OpenAI) post(ctx context.Context, in Input) (*http.Response, []byte, error) {
 	var content any = in.Text
 	if in.Image != nil {

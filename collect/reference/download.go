@@ -55,7 +55,7 @@ func newClient(o *Options) *client {
 	}}
 }
 
-// errRedirect is wrapped by the errors about redirects that are not followed.
+// errRedirect is wrapped by errors for redirects that are not followed.
 var errRedirect = errors.New("redirect")
 
 // checkRedirect limits the number of redirects and rejects insecure ones.
@@ -163,7 +163,7 @@ func (c *client) attempt(
 	return nil, err
 }
 
-// Failures of a response.
+// Errors that end a download.
 var (
 	errTooSlow = fmt.Errorf("the download took more than %s", maxDuration)
 	errStalled = errors.New("the download stalled")

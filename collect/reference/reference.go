@@ -201,7 +201,7 @@ func (f *fetch) load(ctx context.Context, file *download) (ingest.Report, error)
 	}
 	source := ingest.FileSource(file.path)
 	source.Name = f.source.fileName()
-	// One worker is fast enough, and leaves processors to a server.
+	// One worker is fast enough, and leaves processors free for a server.
 	options := ingest.Options{DryRun: true, SkipInvalid: true, AllowEmpty: true, Workers: 1}
 	trial, err := ingest.Import(ctx, f.st, f.source.Kind, []ingest.Source{source}, options)
 	switch {

@@ -512,7 +512,7 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// TestValidators checks that only validators that can be sent are stored.
+// TestValidators checks that validators that are unsafe to send back are not stored.
 func TestValidators(t *testing.T) {
 	for value, want := range map[string]string{
 		`"1"`: `"1"`, `W/"a b"`: `W/"a b"`, "": "", "\"\xff\"": "", "\"ü\"": "", strings.Repeat("x", maxValidator+1): "",
@@ -542,7 +542,7 @@ func TestSources(t *testing.T) {
 	for _, kind := range ingest.Kinds() {
 		has := slices.ContainsFunc(Sources(), func(s Source) bool { return s.Kind == kind })
 		if want := kind != ingest.Colas && kind != ingest.CategoryAliases; has != want {
-			t.Errorf("a source of %s: %t, want %t", kind, has, want)
+			t.Errorf("source for %s: %t, want %t", kind, has, want)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func CheckURL(address string) error {
 }
 
 // fileName returns the name of a source's file for messages: its URL without the query, which may
-// be long. Package ingest finds the commodity of some reports in it.
+// be long. Package ingest finds the commodity of some reports in this name.
 func (s Source) fileName() string {
 	name, _, _ := strings.Cut(s.URL, "?")
 	return name

@@ -19,8 +19,8 @@ import (
 )
 
 // verifier verifies the site's certificate. The site omits the intermediate certificate that issued
-// it, so crypto/tls alone can't verify it. The certificate names the address of its issuer
-// (Authority Information Access, RFC 5280 §4.2.2.1), from which the verifier fetches it.
+// it, so crypto/tls alone can't verify it. The certificate gives the address of its issuer's
+// certificate (Authority Information Access, RFC 5280 §4.2.2.1), which the verifier fetches.
 //
 // A fetched certificate is not trusted: it only completes the chain, which must end at a root.
 type verifier struct {
@@ -43,7 +43,7 @@ const (
 
 // missingIssuer is the error for a valid site certificate with an incomplete chain.
 type missingIssuer struct {
-	cert *x509.Certificate // the last one of the chain
+	cert *x509.Certificate // the last one in the chain
 	err  error
 }
 
@@ -191,7 +191,7 @@ func parseCertificates(text []byte) ([]*x509.Certificate, error) {
 	return nil, err
 }
 
-// parsePKCS7 reads the certificates of signed data (RFC 2315 §9.1).
+// parsePKCS7 reads the certificates in signed data (RFC 2315 §9.1).
 func parsePKCS7(text []byte) (certs []*x509.Certificate, ok bool) {
 	var info struct {
 		Type    asn1.ObjectIdentifier

@@ -52,6 +52,6 @@ func (e *TemporaryError) Error() string {
 // Unwrap returns the reason.
 func (e *TemporaryError) Unwrap() error { return e.Err }
 
-// errNotFound is the status 404 or 410, in a TemporaryError. Only a page or image of a label can be
-// missing; for other requests, it is a failure of the site.
+// errNotFound reports status 404 or 410, wrapped in a TemporaryError. Only a page or image of a
+// label can be missing; for other requests, the status is a failure of the site.
 var errNotFound = errors.New("the site returned status 404 or 410: page not found")

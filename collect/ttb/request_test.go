@@ -344,7 +344,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestRetryAfter checks that a wrong Retry-After doesn't stop the client for long.
+// TestRetryAfter checks that an invalid or excessive Retry-After doesn't stop the client for long.
 func TestRetryAfter(t *testing.T) {
 	for text, want := range map[string]time.Duration{"30": 30 * time.Second, "soon": 0, "2000000000": maxRetryAfter} {
 		c := fake(t, func(w http.ResponseWriter, _ *http.Request) {
