@@ -71,7 +71,7 @@ func (c *candidates) close() {
 // covers reports whether the candidates include all labels of a window.
 func (c *candidates) covers(w window) bool { return c != nil && c.since <= w.Late && c.upto >= w.After }
 
-// subset returns the labels in a window. Most searches of a tick share one or two windows.
+// subset returns the labels in a window. Most searches in a tick share one or two windows.
 func (c *candidates) subset(w window) *search.Subset {
 	if s := c.subsets[w]; s != nil {
 		return s

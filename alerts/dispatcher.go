@@ -56,7 +56,7 @@ type DispatcherOptions struct {
 	Rules  *cola.DestinationRules
 	Now    func() time.Time // default time.Now
 	Hold   time.Duration    // how long claims last; must be well over a minute; default DefaultHold
-	Jitter func() float64   // in [0, 1), for the times of retries; default random
+	Jitter func() float64   // in [0, 1), for retry times; default random
 	Logger *slog.Logger
 
 	// HostRate limits the webhooks that a dispatcher sends to one host per minute; excess messages

@@ -18,10 +18,10 @@ import (
 //   - After a slow attempt, other messages to the same receiver are postponed for a while. If the
 //     delay was ours, for example because our mail server was slow, all messages to that kind of
 //     destination are postponed.
-//   - Requests to one host are limited across all accounts, both those in flight and those per
-//     minute. Many accounts may share a platform's host, so both limits are divided among the
-//     accounts that use it, with one share left for the next account. A slow endpoint there delays
-//     only its own account.
+//   - Requests to one host are limited across all accounts, both in flight and per minute. Many
+//     accounts may share a platform's host, so both limits are divided among the accounts that use
+//     it, with one share left for the next account. A slow endpoint on a shared host delays only
+//     its own account.
 //
 // A postponed message stays claimed and is tried once the claim expires. That doesn't count as a
 // failed attempt.
@@ -233,8 +233,8 @@ func (f *fairness) markSlow(key any) {
 
 func (f *fairness) isSlow(key any) bool { return f.now().Before(f.slow[key]) }
 
-// After a slow attempt, observe marks the receiver, the account, and the account's use of the host
-// as slow. If the delay was ours, it marks the kind of destination instead.
+// observe marks the receiver, the account, and the account's use of the host as slow after a slow
+// attempt. If the delay was ours, it marks the kind of destination instead.
 func (f *fairness) observe(a store.Attempt, res Result) {
 	switch {
 	case a.Took < slowAfter:

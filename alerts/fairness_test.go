@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestSlowAccounts repeatedly adds many messages to unresponsive receivers of a few accounts. Other
-// accounts' messages must not be delayed for long, and every message must be tried.
+// TestSlowAccounts repeatedly adds many messages for unresponsive receivers of a few accounts.
+// Other accounts' messages must not be delayed for long, and every message must be tried.
 func TestSlowAccounts(t *testing.T) {
 	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const accounts, receivers, messages = 4, 19, 5
@@ -64,8 +64,8 @@ func TestSlowAccounts(t *testing.T) {
 	})
 }
 
-// TestHostLimit checks that requests to a host are limited across accounts, both those in flight
-// and those per minute, and that excess messages wait without failing or delaying other hosts.
+// TestHostLimit checks that requests to a host are limited across accounts, both in flight and per
+// minute, and that excess messages wait without failing or delaying other hosts.
 func TestHostLimit(t *testing.T) {
 	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const messages = 3 * DefaultHostRate

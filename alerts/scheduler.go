@@ -22,7 +22,7 @@ const (
 	maxStartDelay = 20 * time.Second
 )
 
-// Scheduler calls Runner.Tick periodically. Every serving process has one; they share the work.
+// Scheduler calls Runner.Tick periodically. Each server process has one; they share the work.
 type Scheduler struct {
 	Runner *Runner
 	Now    func() time.Time
@@ -236,7 +236,7 @@ func isManual(schedule *cola.Schedule, now time.Time) bool {
 	return scheduled.IsZero() || scheduled.After(now)
 }
 
-// nextRun returns the time of the next run, zero if the search has no active schedule.
+// nextRun returns the time of the next run, or zero if the search has no active schedule.
 func nextRun(schedule *cola.Schedule, now time.Time) (cola.Timestamp, error) {
 	if schedule == nil || !schedule.Active {
 		return 0, nil
@@ -248,8 +248,8 @@ func nextRun(schedule *cola.Schedule, now time.Time) (cola.Timestamp, error) {
 	return cola.TimestampOf(next), nil
 }
 
-// postpone extends the claim of a failed search, longer with each failure, so that it doesn't flood
-// the log. The search keeps its mark. If postponing fails, the claim is unchanged.
+// postpone extends the claim of a failed search, for longer after each failure, so that the search
+// doesn't flood the log. The search keeps its mark. If postponing fails, the claim is unchanged.
 func (t *tick) postpone(ctx context.Context, d *store.DueSearch, reason error) {
 	t.report.Failed++
 	after, err := t.store.Postpone(ctx, *d, t.postponement)

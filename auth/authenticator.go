@@ -50,7 +50,7 @@ func withStoreTimeout(ctx context.Context, operation string, do func(context.Con
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// cachedKeys limits the entries of the key cache, which take less than 200 bytes each.
+// cachedKeys limits the entries in the key cache, which take less than 200 bytes each.
 const cachedKeys = 100_000
 
 // Authenticator identifies the caller of a request.

@@ -56,7 +56,7 @@ func (s *browserStore) begin(ctx context.Context, name string) error {
 	return s.fail[name]
 }
 
-// set changes the store, like a concurrent client.
+// set changes the store, as a concurrent client would.
 func (s *browserStore) set(change func(*browserStore)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

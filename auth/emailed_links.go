@@ -22,14 +22,14 @@ import (
 // Anyone can request a sign-in link for any email address, but the response must not reveal whether
 // the address has an account. So a request only checks the format of the address and the client's
 // limit, and adds the address to a queue in memory; it does not use the store. Workers then look up
-// the account, apply the limits of the mailbox, store the link and send it:
+// the account, apply the mailbox's limits, store the link and send it:
 //
 //	request ──► valid address? ──► client's limit ──► queue ──► same page for everyone
 //	                │ no               │ reached        │ full
 //	                ▼                  ▼                ▼
 //	               400                429              503
 //
-//	queue ──► account, or sign-up open? ──► limits of the mailbox ──► store the link ──► send it
+//	queue ──► account, or sign-up open? ──► mailbox's limits ──► store the link ──► send it
 //
 // First attempts and retries have separate senders, so a new link waits only for the first attempts
 // before it, each of which takes at most linkSendTimeout. A link is not sent after linkSendWindow,
@@ -128,7 +128,7 @@ func newLinkQueue(b *Browsers, o BrowserOptions) *linkQueue {
 		senders: make(chan struct{}, linkSenders), retriers: make(chan struct{}, linkRetrySenders),
 		lookups: rate.NewLimiter(linkLookupsPerSecond, linkLookupsPerSecond),
 		results: promauto.With(o.Metrics).NewCounterVec(prometheus.CounterOpts{
-			Name: "colaregistry_sign_in_emails_total", Help: "Requests for sign-in links by email, by result.",
+			Name: "colaregistry_sign_in_emails_total", Help: "Requests for emailed sign-in links, by result.",
 		}, []string{"result"}),
 	}
 	for _, result := range []string{linkSent, linkNoAccount, linkLimited, linkUndeliverable, linkFailed, linkDropped, linkQueueFull} {

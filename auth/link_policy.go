@@ -11,9 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// LinkPolicy determines which verified email addresses of an issuer link its identities to accounts
-// with the same address. An address that does not link counts as missing. The zero LinkPolicy links
-// all addresses.
+// LinkPolicy determines which of an issuer's verified email addresses link its identities to
+// accounts with the same address. An address that does not link counts as missing. The zero
+// LinkPolicy links all addresses.
 type LinkPolicy struct {
 	never   bool
 	domains []string // in lower case; empty for every domain

@@ -271,7 +271,8 @@ type signedIn struct {
 	SignOutAt string         `json:"sign_out_at,omitempty"` // the issuer's end_session_endpoint
 	ClientID  string         `json:"client_id,omitempty"`
 	IDToken   string         `json:"id_token,omitempty"`
-	// VerifiedEmail is missing in sessions of earlier versions; their address counts as unverified.
+	// VerifiedEmail is missing from sessions created by earlier versions; their addresses count as
+	// unverified.
 	VerifiedEmail string `json:"verified_email,omitempty"`
 }
 

@@ -126,7 +126,7 @@ func TestNotices(t *testing.T) {
 	}
 	b.look(func(ctx context.Context) {
 		if b.Pop(ctx, "notice") != "" || b.Pop(ctx, "after") != "You are signed out." {
-			t.Error("want the notice of the sign-in removed, and the one put after SignOut stored")
+			t.Error("want the signed-in session's notice removed, and the notice added after SignOut stored")
 		}
 	})
 }
@@ -308,9 +308,9 @@ func TestConcurrentTabs(t *testing.T) {
 	}
 }
 
-// TestRequestOfEndedSession checks that a request from an ended session neither restores it nor
+// TestRequestFromEndedSession checks that a request from an ended session neither restores it nor
 // removes its replacement.
-func TestRequestOfEndedSession(t *testing.T) {
+func TestRequestFromEndedSession(t *testing.T) {
 	for name, meanwhile := range map[string]func(*browser){
 		"signed in":  func(b *browser) { b.signIn(t, "ann") },
 		"signed out": func(b *browser) { b.signOut(t) },

@@ -38,7 +38,7 @@ const (
 type attempt struct {
 	State    string    `json:"state"`
 	Nonce    string    `json:"nonce"`
-	Verifier string    `json:"verifier"` // of PKCE
+	Verifier string    `json:"verifier"` // for PKCE
 	Issuer   string    `json:"issuer"`   // URL
 	ReturnTo string    `json:"return_to"`
 	Until    time.Time `json:"until"`
@@ -149,7 +149,8 @@ func (k attempts) current(sent []*http.Cookie) (list []sentAttempt) {
 
 // find returns the attempt with the given state from the cookies of a request. removal is a cookie
 // that deletes the attempt's cookie, or nil if there is none. Without https, another host in the
-// same domain may add a cookie of the same name, so find tries each. It fails like open.
+// same domain may add a cookie with the same name, so find tries each. It returns the same errors
+// as open.
 func (k attempts) find(sent []*http.Cookie, state string) (found attempt, removal *http.Cookie, err error) {
 	name := k.name(state)
 	err = errNoAttempt

@@ -21,7 +21,7 @@ import (
 // SignInIssuer is an issuer that account holders may sign in with.
 type SignInIssuer struct {
 	URL          string // exactly as in its tokens; https, or http on this machine
-	ClientID     string // of this service at the issuer
+	ClientID     string // this service's ID at the issuer
 	ClientSecret string // empty for a public client
 	Name         string // display name; default: the URL's host
 }
@@ -29,7 +29,7 @@ type SignInIssuer struct {
 // IssuerChoice is an issuer on the sign-in page. Key is the argument of Begin.
 type IssuerChoice struct{ Key, Name string }
 
-// signInIssuer is an issuer to sign in with, with its cached keys and endpoints.
+// signInIssuer is a sign-in issuer together with its cached keys and endpoints.
 type signInIssuer struct {
 	SignInIssuer
 	key          string

@@ -28,7 +28,7 @@ func TestSignInSequences(t *testing.T) {
 			"answer":   w.answer,
 			"link":     w.link,
 			"sign out": func(r *rapid.T) { b := w.one(r); b.signOut(t); b.account = 0 },
-			"old cookie": func(r *rapid.T) { // returns with an earlier cookie, like a thief
+			"old cookie": func(r *rapid.T) { // returns with an earlier cookie, as a thief would
 				b := w.one(r)
 				if now := b.cookie(); len(b.old) > 0 && now != "" {
 					thief := d.browser()

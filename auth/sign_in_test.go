@@ -15,7 +15,7 @@ import (
 )
 
 // TestIssuerSignIn checks that a person returning from the issuer is signed in to their account
-// and redirected to the page that they requested first.
+// and redirected to the page that they originally requested.
 func TestIssuerSignIn(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b := d.browser()
@@ -61,7 +61,7 @@ func TestClientAuthentication(t *testing.T) {
 	})
 	d.browser().signIn(t, "ann")
 	if d.provider.basic || d.provider.presented != "hush" {
-		t.Errorf("client secret = %q, in the header = %v, want it in the body, as the issuer supports", d.provider.presented, d.provider.basic)
+		t.Errorf("client secret = %q, in the header = %v, want it in the body, which the issuer supports", d.provider.presented, d.provider.basic)
 	}
 }
 

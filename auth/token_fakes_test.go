@@ -221,7 +221,7 @@ func (s *fakeStore) Connect(ctx context.Context, account cola.AccountID, app int
 	return l, nil
 }
 
-// change changes the store, like a concurrent operator or account holder.
+// change changes the store, as a concurrent operator or account holder would.
 func (s *fakeStore) change(f func(*fakeStore)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

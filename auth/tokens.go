@@ -242,7 +242,8 @@ func (t *Tokens) recovered(err *error) {
 	}
 }
 
-// check verifies a token and finds its grant. It writes to the store only after every check passed.
+// check verifies a token and finds its grant. It writes to the store only after every check has
+// passed.
 //
 // Only a token without a valid signature counts as a failed credential. An expired token was valid:
 // its app must get a 401 to renew the token, even if many apps share its address.

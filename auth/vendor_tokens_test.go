@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// vendorToken is an access token in the format of a real issuer. The test adds its times.
+// vendorToken is an access token in the format of a real issuer. The test adds the time claims.
 type vendorToken struct {
 	name     string
 	header   string // %s is the key ID

@@ -241,7 +241,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestSiteName checks the sender's name, and that names that break headers are rejected.
+// TestSiteName checks the sender's name and that New rejects names that would break headers.
 func TestSiteName(t *testing.T) {
 	for from, want := range map[string]string{
 		"alerts@example.com": `"Ann, Bob & Co" <alerts@example.com>`, "Alerts <alerts@example.com>": `"Alerts" <alerts@example.com>`,

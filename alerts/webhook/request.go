@@ -75,7 +75,7 @@ func (s *Sender) target(address string) (u *url.URL, fault string) {
 }
 
 // sign returns the signatures of a message, separated by spaces: one with the current secret and,
-// while the previous secret is valid, one with that.
+// while it is still valid, one with the previous secret.
 func (s *Sender) sign(m alerts.Message, at time.Time, body []byte) (string, error) {
 	sealedSecrets := []string{m.Destination.Secrets.Current}
 	if secrets := m.Destination.Secrets; secrets.Old != "" && at.Before(secrets.OldUntil) {

@@ -65,7 +65,7 @@ type accountDelete struct {
 	accountChange
 }
 
-// Run schedules the deletion of the account and prints it.
+// Run schedules the account's deletion and prints the account.
 func (c *accountDelete) Run(env *environment) error {
 	return c.change(env, func(st store.Store, id cola.AccountID) error {
 		if err := registry.CheckSubscription(env, st, id, "Cancel it in Stripe first."); err != nil {
@@ -79,7 +79,7 @@ type accountUndelete struct {
 	accountChange
 }
 
-// Run cancels the deletion of the account and prints it.
+// Run cancels the account's deletion and prints the account.
 func (c *accountUndelete) Run(env *environment) error {
 	return c.change(env, func(st store.Store, id cola.AccountID) error {
 		err := st.CancelDeletion(env, id)

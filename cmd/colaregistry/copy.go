@@ -66,9 +66,9 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	return err
 }
 
-// rejectClearText returns an error if a database has clear-text secrets, which an earlier version
-// stored and the next serve encrypts. A copy would also store them in plaintext, and break the
-// links in email already sent.
+// rejectClearText returns an error if a database has clear-text secrets. They were stored by an
+// earlier version, and serve encrypts them when it next starts. A copy would also store them in
+// clear text, and break the links in emails already sent.
 func rejectClearText(env *environment, source database) error {
 	keys, err := source.SecretKeys(env)
 	if n := keys[""]; err == nil && n > 0 {
@@ -199,7 +199,7 @@ func readBack(env *environment, target database, expected int) (*digests, error)
 	return arrived, err
 }
 
-// copiedRow is a kind of record in the output of copy.
+// copiedRow describes one kind of record in the output of copy.
 type copiedRow struct {
 	Kind      store.ItemKind `json:"kind"`
 	Original  int            `json:"original"` // records

@@ -45,7 +45,7 @@ func TestCopyChecksum(t *testing.T) {
 }
 
 // TestCopyClearTextSecrets checks that a database with clear-text secrets can't be copied until
-// they are encrypted, and that links in earlier email work on the copy.
+// they are encrypted, and that links in emails already sent work with the copy.
 func TestCopyClearTextSecrets(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {

@@ -251,7 +251,7 @@ func TestSenderKilled(t *testing.T) {
 	})
 }
 
-// TestSuspendedAlerts checks that a suspended account's requests are rejected with the reason and
+// TestSuspendedAlerts checks that a suspended account's requests are rejected with the reason, that
 // its searches wait, and that both resume afterward.
 func TestSuspendedAlerts(t *testing.T) {
 	t.Parallel()

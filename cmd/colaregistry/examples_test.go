@@ -33,7 +33,7 @@ func TestReferenceExamples(t *testing.T) {
 			}
 		}
 		get, ok := methods["get"].(map[string]any)
-		if !ok || path == "/deliveries" { // the demo registry has delivered nothing
+		if !ok || path == "/deliveries" { // the demo registry has no deliveries
 			continue
 		}
 		op := answer{json: get}

@@ -167,7 +167,7 @@ func (f *fetchers) check() {
 	_, err = st.ColasSince(f.t.Context(), 0, func(r *cola.IndexRecord) error {
 		label, err := st.Cola(f.t.Context(), r.Summary.TTBID)
 		if label.ApplicationStatus == "" {
-			f.t.Errorf("label %s has no detail", label.TTBID)
+			f.t.Errorf("label %s has no details", label.TTBID)
 		}
 		got[label.TTBID] = label.LatestUpdateDate
 		f.checkImages(st, &label)
