@@ -52,7 +52,7 @@ func (s *server) addObjects() {
 	}
 	for i := range groups {
 		p := page{
-			Title: groups[i].Name + ": objects", Path: objectsPath + "/" + groups[i].Anchor, Body: "section_objects", Data: &groups[i],
+			Title: groups[i].Name + " API: objects", Path: objectsPath + "/" + groups[i].Anchor, Body: "section_objects", Data: &groups[i],
 			Description: "The JSON objects in the requests and responses of this section.",
 		}
 		for _, o := range groups[i].Objects {
@@ -64,7 +64,7 @@ func (s *server) addObjects() {
 		s.add(p)
 	}
 	s.add(page{
-		Title: "Objects", Path: objectsPath, Body: "objects", Description: "The JSON objects in requests and responses.",
+		Title: "API objects", Path: objectsPath, Body: "objects", Description: "The JSON objects in requests and responses.",
 		Data: objectsOverview{groups, responseBodies(s.opts.Reference.Sections)},
 	})
 }
@@ -99,6 +99,9 @@ func (s *server) addSections(path string, sections []httpapi.Section) {
 		p := page{
 			Title: section.Name, Path: path + "/" + section.Anchor, Body: "section", Data: section,
 			Description: section.Description, Wide: true,
+		}
+		if path == referencePath {
+			p.Title += " API"
 		}
 		for _, op := range section.Operations {
 			p.Headings = append(p.Headings, heading{op.ID, op.Summary, 2})

@@ -387,6 +387,29 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestTitles checks that no two pages have the same title, and that those of the API reference say API.
+func TestTitles(t *testing.T) {
+	s, seen := newTestServer(), map[string]string{}
+	for path, p := range mustParseAll(t, s) {
+		if s.pages[path].contentType != htmlType {
+			continue
+		}
+		title := ""
+		for n := range p.Descendants() {
+			if n.DataAtom == atom.Title {
+				title = shownText(n)
+			}
+		}
+		if other := seen[title]; other != "" || title == "" {
+			t.Errorf("%s has the title %q of %s", path, title, other)
+		}
+		seen[title] = path
+		if strings.HasPrefix(path, referencePath) && !strings.Contains(title, "API") {
+			t.Errorf("%s has the title %q", path, title)
+		}
+	}
+}
+
 // TestTry checks that all operations that only read can be tried on the page, with a labelled field for
 // each parameter in the path or query, and that the fields have the values of the example call.
 func TestTry(t *testing.T) {
