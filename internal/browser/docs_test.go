@@ -263,6 +263,28 @@ func (b *tab) checkKept(key string) {
 	}
 }
 
+// TestGuideLayout checks that flags in guides keep to one line on a wide screen, and that drawings stay
+// legible on a phone.
+func TestGuideLayout(t *testing.T) {
+	b := newTab(t, newSite(t).browser, true)
+	b.setSize(wide, "light")
+	for _, guide := range []string{"configuration", "operations"} {
+		b.open(registrytest.PublicURL + "/docs/" + guide)
+		broken := ask(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".prose code")].filter((e) => /^--\S+$/.test(e.textContent))
+			.filter((e) => [...e.getClientRects()].length !== 1 || e.offsetHeight > 30).map((e) => e.textContent)`))
+		if len(broken) > 0 {
+			t.Errorf("%s breaks the flags %q", guide, broken)
+		}
+	}
+	b.setSize(phone, "light")
+	for _, guide := range []string{"alerts", "search"} {
+		b.open(registrytest.PublicURL + "/docs/" + guide)
+		if scale := ask(b, chromedp.Evaluate[float64](`(e => e.clientWidth / e.naturalWidth)(document.querySelector(".prose img"))`)); scale < .8 {
+			t.Errorf("the drawing of %s is shown at %.0f%% of its size", guide, scale*100)
+		}
+	}
+}
+
 // TestDocsByKeyboard searches the documentation by keyboard, and without scripts.
 func TestDocsByKeyboard(t *testing.T) {
 	s := newSite(t)
