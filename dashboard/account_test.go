@@ -49,6 +49,21 @@ func TestExternalRedirect(t *testing.T) {
 	}
 }
 
+// TestImagePolicy checks that only pages that can show labels load images of other sites.
+func TestImagePolicy(t *testing.T) {
+	s := mustSite(t)
+	for path, want := range map[string]bool{"/explore": true, "/": true, "/plans": false} {
+		if got := strings.Contains(s.get(path).Header.Get("Content-Security-Policy"), "img-src 'self' https: "); got != want {
+			t.Errorf("%s loads images of other sites: %t, want %t", path, got, want)
+		}
+	}
+	for _, path := range []string{"/sign-in", "/explore"} {
+		if policy := s.by("").get(path).Header.Get("Content-Security-Policy"); !strings.Contains(policy, "img-src 'self' "+registrytest.PublicURL+";") {
+			t.Errorf("%s without a session: %s", path, policy)
+		}
+	}
+}
+
 // TestSignOutWithoutSession checks that signing out without being signed in stores nothing.
 func TestSignOutWithoutSession(t *testing.T) {
 	s := mustSite(t)

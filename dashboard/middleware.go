@@ -14,11 +14,11 @@ import (
 )
 
 // securityHeaders sets the security headers of every page: only our scripts run, embedding is
-// blocked, and other sites get no referrer. Label images may come from any https URL.
+// blocked, and other sites get no referrer.
 func (e *edge) securityHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", e.contentSecurityPolicy())
+		h.Set("Content-Security-Policy", e.contentSecurityPolicy(""))
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("X-Robots-Tag", "noindex, nofollow")
@@ -32,12 +32,15 @@ func (e *edge) securityHeaders(next http.Handler) http.Handler {
 // https reports whether users reach the service over https.
 func (e *edge) https() bool { return strings.HasPrefix(e.opts.PublicURL, "https://") }
 
-// contentSecurityPolicy returns the Content-Security-Policy. Its form-action allows only this site:
-// browsers also apply it to redirects, and the URLs that an issuer redirects to can't be listed.
-// See redirectExternal.
-func (e *edge) contentSecurityPolicy() string {
-	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self' https: " +
-		originOf(e.opts.PublicURL) +
+// anyImage is the source of label images in a content security policy: they may have any https URL.
+const anyImage = " https:"
+
+// contentSecurityPolicy returns the Content-Security-Policy, with more sources of images or "". Its
+// form-action allows only this site: browsers also apply it to redirects, and the URLs that an issuer
+// redirects to can't be listed. See redirectExternal.
+func (e *edge) contentSecurityPolicy(images string) string {
+	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self'" +
+		images + " " + originOf(e.opts.PublicURL) +
 		"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }
 

@@ -138,6 +138,7 @@ func (e *edge) authenticated(to route) http.HandlerFunc {
 			req.failRetryable(err)
 			return
 		}
+		w.Header().Set("Content-Security-Policy", e.contentSecurityPolicy(anyImage))
 		req.finish(to.serve(req))
 	}
 }

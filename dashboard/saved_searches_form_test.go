@@ -165,7 +165,7 @@ func TestUnknownWords(t *testing.T) {
 		"misspelled":           {"derived_category", "Wine > Red Wina", "Wine > Red Wine?"},
 		"category":             {"derived_category", "wine>red  wine", ""},
 		"no such country":      {"country", "Atlantis", `"Atlantis"`},
-		"misspelled country":   {"country", "Frrance", "france?"},
+		"misspelled country":   {"country", "Frrance", "FRANCE?"},
 		"adjective":            {"country", "french", ""},
 		"without labels":       {"country", "Iceland", `"Iceland"`},
 		"state":                {"us_state", "california", ""},

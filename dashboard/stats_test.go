@@ -103,7 +103,7 @@ func TestTrendProblems(t *testing.T) {
 func TestTrendNotes(t *testing.T) {
 	s := mustSite(t)
 	page := s.get("/trends?group_by=year,status&origin=frrance")
-	page.shows(t, http.StatusOK, `<a href="/trends?group_by=year%2Cstatus&origin=france">`, "No matching labels")
+	page.shows(t, http.StatusOK, `<a href="/trends?group_by=year%2Cstatus&origin=FRANCE">`, "No matching labels")
 	page.checkHTML(t)
 	s.costs(cola.Used{}, 0, 0)
 }

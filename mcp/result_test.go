@@ -250,7 +250,7 @@ func TestUnknownValuesInPrompts(t *testing.T) {
 		{"brand_clearance", `{"brand_name":"Oak","origin":"mars"}`, []string{"mars"}, "per_page 20.", `origin "mars"`},
 		{"brand_clearance", `{"brand_name":"Oak","category":"Wine > Wite Wine","origin":"france"}`, []string{"Wine > White Wine"}, `per_page 20 and origin "france".`, "derived_subcategory"},
 		{"brand_clearance", `{"brand_name":"Oak","class":"TABEL RED WINE"}`, []string{"TABEL RED WINE", "TABLE RED WINE"}, "per_page 20.", "TABEL"},
-		{"watch_brand", `{"brand_name":"Oak","category":"Wyne","origin":"orgeon"}`, []string{"Wyne", "oregon"}, `filters with brand_name "Oak";`, "derived_category"},
+		{"watch_brand", `{"brand_name":"Oak","category":"Wyne","origin":"orgeon"}`, []string{"Wyne", "OREGON"}, `filters with brand_name "Oak";`, "derived_category"},
 		{"permittee_report", `{"company":"Lenz","state":"ZZ"}`, []string{"ZZ"}, `q "Lenz" and per_page 5`, "ZZ"},
 		{"permittee_report", `{"company":"Lenz","state":"californian"}`, nil, `q "Lenz", state "CA" and per_page 5`, "californian"},
 		{"brand_clearance", `{"brand_name":"Oak","class":"red wine","category":" ","origin":"Austria"}`, nil, `origin "Austria".`, "derived_subcategory"},

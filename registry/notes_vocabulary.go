@@ -43,13 +43,11 @@ func unknownValue(
 	return fmt.Sprintf("No label has the %s %s.", noun, cola.Quoted(value)), near
 }
 
-// originWords returns the origin words that match at least one label.
+// originWords returns the origin words that match at least one label, preceded by the names of origins as
+// labels spell them.
 func (w Vocabulary) originWords() []string {
 	words := slices.DeleteFunc(vocabulary.OriginWords(), func(word string) bool { return !w.HasOrigin(word) })
-	for _, name := range w.Origins() {
-		words = append(words, strings.ToLower(name))
-	}
-	return words
+	return slices.Concat(w.Origins(), words)
 }
 
 // UnknownCategory returns a note if no label has the given category path, and "" otherwise.

@@ -251,10 +251,22 @@ func (v *View) KnowsAppellation(name string) (known bool, nearest string) {
 	return v.knowsListed(listAppellation, name, v.appellations.Within(name))
 }
 
-// knowsListed is knowsValue for a column of lists.
+// knowsListed is knowsValue for a column of lists. It returns the nearest value as a label spells it.
 func (v *View) knowsListed(column int, name string, values []string) (known bool, nearest string) {
-	index := func(seg *segmentView) *valueIndex { return &seg.listValues[column] }
-	return v.knowsValue(index, listFields[column].fold, name, values)
+	index, fold := func(seg *segmentView) *valueIndex { return &seg.listValues[column] }, listFields[column].fold
+	known, key := v.knowsValue(index, fold, name, values)
+	if key == "" {
+		return known, ""
+	}
+	for i := range v.segments {
+		spellings := &v.segments[i].t.lists[column]
+		for n := range uint32(spellings.Len()) {
+			if nearest = spellings.At(n); fold(nearest) == key {
+				return known, nearest
+			}
+		}
+	}
+	return known, key
 }
 
 // knowsValue reports whether any label has one of the values in an index, compared after folding. If

@@ -129,7 +129,7 @@ func tokenClass(token chroma.Token) string {
 		return "v"
 	case t.InCategory(chroma.Keyword), t == chroma.NameBuiltin:
 		return "w"
-	case t == chroma.NameTag, t == chroma.NameVariable, t == chroma.NameFunction, t == chroma.NameAttribute:
+	case t == chroma.NameTag, t == chroma.NameVariable, t == chroma.NameAttribute:
 		return "n"
 	}
 	return ""

@@ -94,7 +94,8 @@ func (s *server) renderMarkdown(file string, source []byte) (m rendered) {
 	if err := markdown.Renderer().Render(&b, source, doc); err != nil {
 		panic("site: render " + file + ": " + err.Error()) // writes to memory don't fail
 	}
-	m.html = tables.Replace(b.String())
+	m.html = diagram.ReplaceAllString(tables.Replace(b.String()),
+		`<div class="scroll" tabindex="0" role="group" aria-label="Diagram">$1</div>`)
 	return m
 }
 
@@ -102,6 +103,9 @@ func (s *server) renderMarkdown(file string, source []byte) (m rendered) {
 // it, and turns empty headers into empty cells. Omitting the space between cells makes pages smaller.
 var tables = strings.NewReplacer("<table>", `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`,
 	"</table>", "</table></div>", "<th></th>\n", "<td></td>", "<tr>\n", "<tr>", "</td>\n", "</td>", "</th>\n", "</th>", "</tr>\n", "</tr>")
+
+// diagram finds a drawing, which scrolls like a table: its text would be tiny on a narrow screen.
+var diagram = regexp.MustCompile(`<p>(<img src="[^"]*[.]svg"[^>]*>)</p>`)
 
 // describe sets the title, summary, headings and sections.
 func (m *rendered) describe(doc ast.Node, source []byte) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -38,7 +39,7 @@ func (s *server) addReference() {
 
 const (
 	objectsPath  = referencePath + "/objects"
-	objectsTitle = "Objects"
+	objectsTitle = "API objects"
 )
 
 // addObjects adds a page for the objects of each section, and a list of all objects.
@@ -54,7 +55,7 @@ func (s *server) addObjects() {
 	}
 	for i := range groups {
 		p := page{
-			Title: groups[i].Name + ": objects", Path: objectsPath + "/" + groups[i].Anchor, Body: "section_objects", Data: &groups[i],
+			Title: groups[i].Name + " API: objects", Path: objectsPath + "/" + groups[i].Anchor, Body: "section_objects", Data: &groups[i],
 			Description: "The JSON objects in the requests and responses of this section.",
 		}
 		for _, o := range groups[i].Objects {
@@ -101,6 +102,9 @@ func (s *server) addSections(path string, sections []httpapi.Section) {
 		p := page{
 			Title: section.Name, Path: path + "/" + section.Anchor, Body: "section", Data: section,
 			Description: section.Description, Wide: true,
+		}
+		if path == referencePath {
+			p.Title += " API"
 		}
 		for _, op := range section.Operations {
 			p.Headings = append(p.Headings, heading{op.ID, op.Summary, 2})
@@ -322,6 +326,7 @@ func (s *server) templateFuncs() template.FuncMap {
 		"common":    func(id string) bool { return specific[id] == nil },
 		"errors":    func(ref *httpapi.Reference) []errorGroup { return errorGroups(ref, specific) },
 		"format":    format,
+		"inputs":    inputs,
 		"hyphens":   func(s string) string { return strings.ReplaceAll(s, "_", "-") },
 		"grouped":   grouped,
 		"leaf":      leaf,
@@ -335,6 +340,7 @@ func (s *server) templateFuncs() template.FuncMap {
 		"demo":       func() bool { return s.opts.Demo },
 		"name":       func() string { return s.opts.SiteName },
 		"operator":   func() web.Operator { return s.opts.Operator },
+		"requestlog": func() bool { return s.opts.RequestLogDays > 0 },
 		"signup":     func() bool { return s.opts.SignUp },
 	}
 }
@@ -399,6 +405,58 @@ func filterSections() map[string]string {
 		}
 	}
 	return sections
+}
+
+// input is a field of a form for trying an operation.
+type input struct {
+	httpapi.Field
+	Choices     []string // if one value is to be chosen
+	Value, Hint string
+}
+
+// maxShownInputs is the number of optional inputs up to which a form shows all of them unfolded.
+const maxShownInputs = 6
+
+// inputs returns the inputs for the path and query parameters of an operation, with the values of its
+// example call. Shown are those with a value and required ones, or all if there are few.
+func inputs(op httpapi.Operation) (form struct{ Shown, More []input }) {
+	example, err := url.Parse(op.ExamplePath)
+	if err != nil {
+		panic("site: example path: " + err.Error()) // built by package httpapi
+	}
+	values := example.Query()
+	segments := strings.Split(example.EscapedPath(), "/")
+	for i, name := range strings.Split(op.Path, "/") {
+		if value, err := url.PathUnescape(segments[i]); err == nil {
+			values.Set(strings.Trim(name, "{}"), value)
+		}
+	}
+	for _, f := range op.Parameters {
+		if f.Place == "header" {
+			continue
+		}
+		in := input{Field: f, Value: strings.Join(values[f.Name], ",")}
+		in.Hint, _, _ = strings.Cut(f.Type, ",")
+		switch {
+		case len(f.Allowed) > 0 && strings.HasPrefix(f.Type, "one or more"):
+			in.Hint = strings.Join(f.Allowed, ", ")
+		case len(f.Allowed) > 0:
+			in.Choices, in.Hint = f.Allowed, "not set"
+		case f.Type == "boolean":
+			in.Choices, in.Hint = []string{"true", "false"}, "not set"
+		case f.Default == "":
+			in.Hint += ", e.g. " + f.Example
+		}
+		if f.Default != "" {
+			in.Hint += ", default " + f.Default
+		}
+		if in.Value != "" || f.Required || len(op.Parameters) <= maxShownInputs {
+			form.Shown = append(form.Shown, in)
+		} else {
+			form.More = append(form.More, in)
+		}
+	}
+	return form
 }
 
 // leaf returns the last part of a dotted name.

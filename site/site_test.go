@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/web"
@@ -385,25 +387,65 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTry checks that all read-only operations can be tried on the page.
+// TestTitles checks that no two pages have the same title, and that those of the API reference say API.
+func TestTitles(t *testing.T) {
+	s, seen := newTestServer(), map[string]string{}
+	for path, p := range mustParseAll(t, s) {
+		if s.pages[path].contentType != htmlType {
+			continue
+		}
+		title := ""
+		for n := range p.Descendants() {
+			if n.DataAtom == atom.Title {
+				title = shownText(n)
+			}
+		}
+		if other := seen[title]; other != "" || title == "" {
+			t.Errorf("%s has the title %q of %s", path, title, other)
+		}
+		seen[title] = path
+		if strings.HasPrefix(path, referencePath) && !strings.Contains(title, "API") {
+			t.Errorf("%s has the title %q", path, title)
+		}
+	}
+}
+
+// TestTry checks that all operations that only read can be tried on the page, with a labeled field for
+// each parameter in the path or query, and that the fields have the values of the example call.
 func TestTry(t *testing.T) {
 	s := newTestServer()
 	pages, tried := mustParseAll(t, s), 0
 	for _, section := range s.opts.Reference.Sections {
 		for _, op := range section.Operations {
-			field := pages[referencePath+"/"+section.Anchor].ids[op.ID+"-try"]
-			if want := op.Method == "GET"; (field != nil) != want {
-				t.Errorf("%s can be tried: %t, want %t", op.ID, field != nil, want)
+			form := tryForm(pages[referencePath+"/"+section.Anchor].ids[op.ID])
+			if want := op.Method == "GET"; (form != nil) != want {
+				t.Errorf("%s can be tried: %t, want %t", op.ID, form != nil, want)
 			}
-			if field == nil {
+			if form == nil {
 				continue
 			}
 			tried++
-			if !slices.Contains(field.Attr, html.Attribute{Key: "value", Val: op.ExamplePath}) {
-				t.Errorf("%s: %v, want the example %s", op.ID, field.Attr, op.ExamplePath)
+			path, query, labeled := attr(form, "data-path"), url.Values{}, 0
+			for name, value := range fieldValues(form) {
+				labeled++
+				if rest := strings.Replace(path, "{"+name+"}", url.PathEscape(value), 1); rest != path {
+					path = rest
+				} else if value != "" {
+					query.Set(name, value)
+				}
 			}
-			if button := shownText(field.Parent); !strings.Contains(button, "Send "+price(op.Cost)) {
-				t.Errorf("%s: %q, want the cost %q", op.ID, button, price(op.Cost))
+			for _, p := range op.Parameters {
+				if p.Place != "header" {
+					labeled--
+				}
+			}
+			example, err := url.Parse(op.ExamplePath)
+			if err != nil || path != example.EscapedPath() || query.Encode() != example.Query().Encode() || labeled != 0 {
+				t.Errorf("%s: fields describe %s?%s and differ from the parameters by %d; want the example %s",
+					op.ID, path, query.Encode(), labeled, op.ExamplePath)
+			}
+			if text := shownText(form); !strings.Contains(text, "GET "+op.ExamplePath+" Send "+price(op.Cost)) {
+				t.Errorf("%s: %q, want the request and its cost %q", op.ID, text, price(op.Cost))
 			}
 		}
 	}
@@ -412,8 +454,72 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestExampleRecords checks that example calls use the samples' record, even after the samples
-// change. Without samples, or for values that the record lacks, they use placeholders.
+// tryForm returns the form for trying an operation, or nil.
+func tryForm(section *html.Node) *html.Node {
+	for n := range section.Descendants() {
+		if attr(n, "class") == "try" {
+			return n
+		}
+	}
+	return nil
+}
+
+// fieldValues returns the values of the labeled fields of a form.
+func fieldValues(form *html.Node) map[string]string {
+	values := map[string]string{}
+	for n := range form.Descendants() {
+		switch {
+		case n.DataAtom == atom.Option && slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "selected" }):
+			values[attr(n.Parent, "name")] = shownText(n)
+		case n.Parent.DataAtom == atom.Label && attr(n, "name") != "":
+			values[attr(n, "name")] = attr(n, "value")
+		}
+	}
+	return values
+}
+
+func attr(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// TestInputs checks the hints and choices of fields.
+func TestInputs(t *testing.T) {
+	form := inputs(httpapi.Operation{Path: "/a/{id}", ExamplePath: "/a/b%2Fc?q=x+y", Parameters: []httpapi.Field{
+		{Name: "id", Place: "path", Type: "string, up to 9 characters", Example: "1", Required: true},
+		{Name: "q", Place: "query", Type: "string", Example: "x"},
+		{Name: "kind", Place: "query", Type: "one or more, comma-separated", Allowed: []string{"b", "c"}},
+		{Name: "sort", Place: "query", Type: "string", Allowed: []string{"up", "down"}, Default: "up"},
+		{Name: "latest", Place: "query", Type: "boolean", Example: "true"},
+		{Name: "page", Place: "query", Type: "integer, at least 1", Default: "1", Example: "1"},
+		{Name: "If-None-Match", Place: "header", Type: "string"},
+	}})
+	got := ""
+	for _, in := range append(form.Shown, input{}) {
+		got += fmt.Sprintf("%s=%s %q %q\n", in.Name, in.Value, in.Choices, in.Hint)
+	}
+	for _, in := range form.More {
+		got += fmt.Sprintf("%s=%s %q %q\n", in.Name, in.Value, in.Choices, in.Hint)
+	}
+	const want = `id=b/c [] "string, e.g. 1"
+q=x y [] "string, e.g. x"
+= [] ""
+kind= [] "b, c"
+sort= ["up" "down"] "not set, default up"
+latest= ["true" "false"] "not set"
+page= [] "integer, default 1"
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("inputs (-want +got):\n%s", diff)
+	}
+}
+
+// TestExampleRecords checks that example calls use records of the registry: those of the samples, also
+// after these change, and placeholders without samples or for values that the record lacks.
 func TestExampleRecords(t *testing.T) {
 	m := &registry.Samples{}
 	service := &samples{m: m}
@@ -430,7 +536,7 @@ func TestExampleRecords(t *testing.T) {
 				found += strings.Count(shownText(n), " with your ")
 			}
 		}
-		if !slices.Contains(p.ids[id+"-try"].Attr, html.Attribute{Key: "value", Val: target}) || found != placeholders ||
+		if !strings.Contains(shownText(tryForm(p.ids[id])), "GET "+target+" Send") || found != placeholders ||
 			strings.Count(text, publicURL+target) != 4 {
 			t.Errorf("%s#%s: want %s and %d placeholders: %s", page, id, target, placeholders, text)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -45,6 +46,53 @@ func TestHelpExamples(t *testing.T) {
 		if examples == 0 {
 			t.Errorf("%s: no examples", command.FullPath())
 		}
+	}
+}
+
+// TestHelpCommand checks that help prints the same as --help.
+func TestHelpCommand(t *testing.T) {
+	for call, same := range map[string]string{"help": "--help", "help key create": "key create --help", "help serve": "serve --help"} {
+		var got, want bytes.Buffer
+		code := program{args: strings.Fields(call), stdout: &got, stderr: &got}.run(t.Context())
+		program{args: strings.Fields(same), stdout: &want, stderr: &want}.run(t.Context())
+		if code != 0 || got.String() != want.String() || !strings.HasPrefix(got.String(), "Usage: colaregistry") {
+			t.Errorf("%s: exit code %d, %s", call, code, got.String())
+		}
+	}
+	var errs bytes.Buffer
+	code := program{args: []string{"help", "nothing"}, stdout: &errs, stderr: &errs}.run(t.Context())
+	if code != exitUsage || !strings.Contains(errs.String(), `unexpected argument nothing`) {
+		t.Errorf("help of an unknown command: exit code %d, %s", code, errs.String())
+	}
+}
+
+// TestInvocation checks that help and hints show how the program was started.
+func TestInvocation(t *testing.T) {
+	for executable, want := range map[string]string{
+		"/usr/local/bin/colaregistry":                         "colaregistry",
+		"/home/ann/go-build/colaregistry.test":                "colaregistry",
+		"/tmp/go-build123/b001/exe/colaregistry":              "go run ./cmd/colaregistry",
+		"/home/ann/.cache/go-build/a7/a7f0-d/colaregistry":    "go run ./cmd/colaregistry",
+		"C:/Users/ann/AppData/go-build/a7-d/colaregistry.exe": "go run ./cmd/colaregistry",
+		"": "colaregistry",
+	} {
+		if got := invocation(executable); got != want {
+			t.Errorf("%q: %q, want %q", executable, got, want)
+		}
+	}
+	var out, errs bytes.Buffer
+	p := program{name: "go run ./cmd/colaregistry", stdout: &out, stderr: &errs}
+	p.args = []string{"key", "create", "--help"}
+	p.run(t.Context())
+	p.args = []string{"key", "create", "--nothing"}
+	p.run(t.Context())
+	if !strings.HasPrefix(out.String(), "Usage: go run ./cmd/colaregistry key create") ||
+		!strings.Contains(errs.String(), `Run "go run ./cmd/colaregistry key create --help"`) {
+		t.Errorf("help %s\nerror %s", out.String(), errs.String())
+	}
+	w := welcome{program: p.name, publicURL: "http://127.0.0.1:8080"}
+	if text := w.restartText(0, false) + w.firstText("1"); strings.Count(text, p.name+" ") != 4 {
+		t.Errorf("hints:\n%s", text)
 	}
 }
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,11 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -22,12 +26,28 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal the program shuts down; a second one exits immediately.
 	context.AfterFunc(ctx, stop)
-	p := program{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	executable, _ := os.Executable()
+	p := program{
+		name: invocation(executable), args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+	}
 	os.Exit(p.run(ctx))
+}
+
+const programName = "colaregistry"
+
+// invocation returns the command line that runs the program, for hints. go run puts the executable in
+// Go's build cache or a temporary directory, both named go-build.
+func invocation(executable string) string {
+	dir, file := filepath.Split(filepath.ToSlash(executable))
+	if strings.Contains(dir, "/go-build") && strings.TrimSuffix(file, ".exe") == programName {
+		return "go run ./cmd/" + programName
+	}
+	return programName
 }
 
 // program is one invocation of the command. Tests run it with their own arguments and streams.
 type program struct {
+	name           string // in hints and help, see invocation; default programName
 	args           []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -106,8 +126,9 @@ const (
 func (p program) run(ctx context.Context) int {
 	var line cli
 	exited := -1
+	p.name = cmp.Or(p.name, programName)
 	parser, err := kong.New(&line,
-		kong.Name("colaregistry"),
+		kong.Name(p.name),
 		kong.Description("Serve a registry of US alcohol label approvals (COLAs) and manage its data.\n\n"+
 			"Every flag can also be set with the environment variable shown next to it."),
 		kong.DefaultEnvars("COLAREGISTRY"),
@@ -118,12 +139,16 @@ func (p program) run(ctx context.Context) int {
 	if err != nil {
 		panic(err) // a mistake in the cli struct
 	}
-	command, err := parser.Parse(p.args)
+	args := p.args
+	if len(args) > 0 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
+	}
+	command, err := parser.Parse(args)
 	if exited >= 0 {
 		return exited // --help
 	}
 	if err != nil {
-		fmt.Fprintf(p.stderr, "colaregistry: %v\nRun \"%s --help\" for usage.\n", err, failedCommand(err))
+		fmt.Fprintf(p.stderr, "colaregistry: %v\nRun \"%s --help\" for usage.\n", err, p.failedCommand(err))
 		return exitUsage
 	}
 	// Commands report on standard output and log only warnings and errors; serve and mcp configure
@@ -153,12 +178,12 @@ func (p program) run(ctx context.Context) int {
 }
 
 // failedCommand returns the command to which a parse error applies, such as "colaregistry key create".
-func failedCommand(err error) string {
+func (p program) failedCommand(err error) string {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
 		return parse.Context.Selected().FullPath()
 	}
-	return "colaregistry"
+	return p.name
 }
 
 // closing closes c and joins its error to *err.

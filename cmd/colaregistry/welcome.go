@@ -17,6 +17,7 @@ import (
 
 // welcome is the text that a server prints when it is ready.
 type welcome struct {
+	program   string // command that runs this program
 	publicURL string
 	database  string      // flag that makes commands use this database, with a leading space; empty by default
 	demo      bool        // whether the demo account exists
@@ -36,7 +37,7 @@ func isPrivate(env *environment, listening net.Addr) bool {
 func (c *serveCommand) welcome(
 	env *environment, st store.Store, publicURL string, made *demoLoad, private bool, index *search.Index,
 ) error {
-	w := welcome{publicURL: publicURL, database: c.databaseFlag()}
+	w := welcome{program: env.name, publicURL: publicURL, database: c.databaseFlag()}
 	if made != nil {
 		defer made.unlock()
 		w.key = made.key
@@ -123,12 +124,12 @@ func (w *welcome) firstText(label string) string {
 func (w *welcome) restartText(labels int, hasAccounts bool) string {
 	text := "\nThe server is ready.\n\n" + w.links()
 	if labels == 0 {
-		text += "\nThe registry is empty. Add data with colaregistry import.\n"
+		text += "\nThe registry is empty. Add data with " + w.program + " import.\n"
 	}
 	if !hasAccounts {
 		text += "\nThere are no accounts yet. To use the API, create an account and a key:\n\n" +
-			"  colaregistry account create --email you@example.com --tier pro" + w.database + "\n" +
-			"  colaregistry key create --account you@example.com --name mine" + w.database + "\n"
+			"  " + w.program + " account create --email you@example.com --tier pro" + w.database + "\n" +
+			"  " + w.program + " key create --account you@example.com --name mine" + w.database + "\n"
 		if w.database == databasePlaceholder {
 			text += "\nReplace URL with the --database-url of this server. To keep its password off the command\n" +
 				"line, omit the flag and set COLAREGISTRY_DATABASE_URL.\n"
@@ -159,11 +160,11 @@ func (w *welcome) links() string {
 }
 
 func (w *welcome) keyCommand() string {
-	return "colaregistry key create --account " + demoEmail + " --name mine" + w.database
+	return w.program + " key create --account " + demoEmail + " --name mine" + w.database
 }
 
 func (w *welcome) linkCommand() string {
-	return "colaregistry account link --account " + demoEmail + " --public-url " + w.publicURL + w.database
+	return w.program + " account link --account " + demoEmail + " --public-url " + w.publicURL + w.database
 }
 
 func newestLabel(index *search.Index) cola.ColaSummary {

@@ -78,11 +78,15 @@ func (b *tab) checkPublic(where, axe string) {
 const tried = `(form => form.querySelector(".status").innerText + "\n" + form.querySelector("pre").innerText)(
 	document.querySelector(".try"))`
 
-// tryCall sends a call from a reference page by keyboard, and waits until the form shows the given
-// text.
-func (b *tab) tryCall(path, shown string) {
+// tryCall fills in fields of the first form for trying a call, given as name=value, sends the call by
+// keyboard, and waits until the page shows a text.
+func (b *tab) tryCall(shown string, fields ...string) {
 	b.t.Helper()
-	b.fill(".try [name=url]", path)
+	b.do(until(`document.querySelectorAll(".try details").forEach(e => e.open = true) ?? true`))
+	for _, field := range fields {
+		name, value, _ := strings.Cut(field, "=")
+		b.fill(fmt.Sprintf(".try [name=%s]", name), value)
+	}
 	b.do(chromedp.KeyEvent(kb.Enter), until(fmt.Sprintf("%s.includes(%q)", tried, shown)))
 }
 
@@ -139,17 +143,20 @@ func TestKeyInDocs(t *testing.T) {
 		t.Errorf("samples with the key:\n%s\nwant:\n%s", got, want)
 	}
 
-	b.tryCall("/api/v1/colas?date_range=all&per_page=2", `"ttb_id": `)
-	b.tryCall("/api/v1/colas?orign=france", `"orign": [`)
-	b.tryCall("/api/v1/colas/1", "404")
-	for _, elsewhere := range []string{
-		"https://evil.example/api/v1/usage", "//evil.example/api/v1/usage", "/docs", "/api/v1/../../docs", "http://[",
-	} {
-		b.tryCall(elsewhere, "/api/v1/")
-		b.do(until(`document.querySelector(".try .code").hidden`))
+	const hint = `document.querySelector(".keyless").checkVisibility()`
+	if ask(b, chromedp.Evaluate[bool](hint)) {
+		t.Error("the page explains why samples lack the key, although they have it")
 	}
-	b.tryCall("/api/v1/usage", `"tier": "starter"`)
-	b.shows("200", "x-list-records-remaining: ")
+
+	b.tryCall(`"per_page": [`, "q=a b&c", "per_page=101")
+	b.shows("GET /api/v1/colas?q=a+b%26c&product_type=wine&per_page=101", "400 validation_error", "No charge.")
+	b.tryCall(`"ttb_id": `, "q=oak", "approval_date_from=01012000", "per_page=2")
+	b.shows("GET /api/v1/colas?q=oak&product_type=wine&per_page=2&approval_date_from=2000-01-01",
+		"200 OK", "Charged 2 list records; 99,998 of 100,000 left this month.")
+	id := ask(b, chromedp.Evaluate[string](`document.querySelector(".try .status a").search`))
+	if shown := ask(b, chromedp.Evaluate[string](tried)); len(id) < 10 || !strings.Contains(shown, "Request ID "+strings.TrimPrefix(id, "?q=")) {
+		t.Errorf("the request log is filtered by %s; the call says\n%s", id, shown)
+	}
 	for _, view := range views() {
 		b.setSize(view.width, view.scheme)
 		b.accessible(fmt.Sprintf("after a call, %d wide, %s", view.width, view.scheme), axe)
@@ -167,8 +174,50 @@ func TestKeyInDocs(t *testing.T) {
 		t.Errorf("after forgetting the key: %s", got)
 	}
 	b.open(registrytest.PublicURL + "/docs/reference/labels")
-	b.tryCall("/api/v1/usage", `"tier": "starter"`) // with the session
+	b.do(until(hint))
+	b.tryCall(`"ttb_id": `, "approval_date_from=01012000", "per_page=1") // with the session
 	b.checkErrors("a key in the documentation")
+}
+
+// TestTryCharge sends the example calls of two pages. The page must say what the ledger charged for each.
+func TestTryCharge(t *testing.T) {
+	s := newSite(t)
+	holder := s.registry.Holder(t, ann, cola.TierPro)
+	used := func() cola.Used {
+		_, state, err := s.registry.Account(t.Context(), holder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state.Used
+	}
+	b := s.signIn(ann)
+	charged := map[string]bool{}
+	for _, page := range []string{"labels", "permittees", "reference-data"} {
+		b.open(registrytest.PublicURL + "/docs/reference/" + page)
+		b.do(visible(".try"))
+		for i := range ask(b, chromedp.Evaluate[int](`document.querySelectorAll(".try").length`)) {
+			before := used()
+			form := fmt.Sprintf(`document.querySelectorAll(".try")[%d]`, i)
+			b.do(until(form + `.requestSubmit() ?? true`))
+			b.do(until(form + `.querySelector(".status").textContent.includes("Request ID")`))
+			after := used()
+			want := "No charge."
+			for unit, n := range map[string]int{
+				"detail view": after.DetailViews - before.DetailViews, "list record": after.ListRecords - before.ListRecords,
+			} {
+				if n > 0 {
+					charged[unit] = true
+					want = fmt.Sprintf("Charged %d %s", n, unit)
+				}
+			}
+			if got := ask(b, chromedp.Evaluate[string](form+`.querySelector(".status").innerText`)); !strings.Contains(got, want) {
+				t.Errorf("%s, form %d: %q, want %q", page, i, got, want)
+			}
+		}
+	}
+	if len(charged) != 2 {
+		t.Errorf("calls charged %v only", charged)
+	}
 }
 
 // TestKeyAfterSession checks that a tab forgets the key when the session has ended elsewhere, and on the
@@ -212,6 +261,28 @@ func (b *tab) checkKept(key string) {
 	if leaked := ask(b, chromedp.Evaluate[bool](fmt.Sprintf(`JSON.stringify([location, document.referrer, localStorage,
 		document.cookie, performance.getEntriesByType("resource").map(e => e.name)]).includes(%q)`, key))); leaked {
 		b.t.Error("the key is in a URL, a cookie or persistent storage")
+	}
+}
+
+// TestGuideLayout checks that flags in guides keep to one line on a wide screen, and that drawings stay
+// legible on a phone.
+func TestGuideLayout(t *testing.T) {
+	b := newTab(t, newSite(t).browser, true)
+	b.setSize(wide, "light")
+	for _, guide := range []string{"configuration", "operations"} {
+		b.open(registrytest.PublicURL + "/docs/" + guide)
+		broken := ask(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".prose code")].filter((e) => /^--\S+$/.test(e.textContent))
+			.filter((e) => [...e.getClientRects()].length !== 1 || e.offsetHeight > 30).map((e) => e.textContent)`))
+		if len(broken) > 0 {
+			t.Errorf("%s breaks the flags %q", guide, broken)
+		}
+	}
+	b.setSize(phone, "light")
+	for _, guide := range []string{"alerts", "search"} {
+		b.open(registrytest.PublicURL + "/docs/" + guide)
+		if scale := ask(b, chromedp.Evaluate[float64](`(e => e.clientWidth / e.naturalWidth)(document.querySelector(".prose img"))`)); scale < .8 {
+			t.Errorf("the drawing of %s is shown at %.0f%% of its size", guide, scale*100)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
@@ -33,5 +35,32 @@ func TestLandingCalls(t *testing.T) {
 		if ask(b, chromedp.Evaluate[bool](`document.querySelector("`+hidden+`").checkVisibility()`)) {
 			t.Errorf("without JavaScript, %s is visible", hidden)
 		}
+	}
+}
+
+// TestTypefaces checks that public pages and the dashboard use the same fonts: the serif for headings and
+// prices, and the sans for names of plans.
+func TestTypefaces(t *testing.T) {
+	s := newSite(t)
+	s.registry.Holder(t, ann, cola.TierFree)
+	visitor := newTab(t, s.browser, true)
+	for _, page := range []struct {
+		b    *tab
+		path string
+	}{{visitor, "/"}, {visitor, "/plans"}, {s.signIn(ann), "/plans"}} {
+		page.b.open(registrytest.PublicURL + page.path)
+		for selector, want := range map[string]string{
+			"h1": "Newsreader 600", "h2:not(.plan *)": "Newsreader 600", ".plan .price": "Newsreader 600", ".plan :is(h2, h3)": "system-ui 650",
+		} {
+			got := ask(page.b, chromedp.Evaluate[string](fmt.Sprintf(
+				`(s => s.fontFamily.split(",")[0] + " " + s.fontWeight)(getComputedStyle(document.querySelector(%q)))`, selector)))
+			if got != want {
+				t.Errorf("%s of %s: %s, want %s", selector, page.path, got, want)
+			}
+		}
+		if !ask(page.b, chromedp.Evaluate[bool](`document.fonts.ready.then(() => document.fonts.check("600 1em Newsreader"))`, chromedp.EvalAwaitPromise)) {
+			t.Errorf("%s doesn't load the serif", page.path)
+		}
+		page.b.checkErrors(page.path)
 	}
 }

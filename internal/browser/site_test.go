@@ -69,7 +69,7 @@ func (s *site) handler() http.Handler {
 	operator := web.Operator{Name: "Example Inc.", Contact: "ops@example.com"}
 	public := publicsite.New(publicsite.Options{
 		PublicURL: registrytest.PublicURL, Reference: rest.Reference, Service: s.registry.Service, Answers: rest.Answers,
-		Operator: operator, SignUp: true, Billing: true, Logger: quiet, Now: s.registry.Now,
+		Operator: operator, SignUp: true, Billing: true, RequestLogDays: 7, Logger: quiet, Now: s.registry.Now,
 	})
 	pages := dashboard.New(s.registry.Service, browsers, dashboard.Options{
 		PublicURL: registrytest.PublicURL, API: rest.ServeAs, Landing: public.Landing, NotFound: public.NotFound, Frame: public.Frame, Operator: operator, SignInByEmail: true, SignUp: true, SellsPlans: true,

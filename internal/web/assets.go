@@ -17,6 +17,11 @@ import (
 //go:embed base.css
 var BaseStyle string
 
+// serif is the font of headings, which BaseStyle loads from the folder of the style sheet.
+//
+//go:embed newsreader.woff2
+var serif []byte
+
 // Assets are the files that pages load: style sheets, scripts, fonts and icons. Their URLs contain a
 // hash of their content, so that browsers can cache them permanently.
 type Assets struct {
@@ -26,10 +31,11 @@ type Assets struct {
 }
 
 // LoadAssets reads the folder "assets". Its files are served below path, which ends with a slash.
-// The named style sheet starts with BaseStyle.
+// The named style sheet starts with BaseStyle, whose font is one of the assets.
 func LoadAssets(files fs.FS, path, sheet string) *Assets {
-	a := &Assets{path: path, files: map[string][]byte{}}
+	a := &Assets{path: path, files: map[string][]byte{"newsreader.woff2": serif}}
 	sum := sha256.New()
+	sum.Write(serif)
 	err := fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

@@ -1,7 +1,6 @@
 // Adds copy buttons and heading links, marks the current section in the table of contents, focuses the
-// search on "/", shows results while typing, remembers the language of samples, sends calls with the reader's key or
-// session, runs the sample calls of the landing page, and leads signed-in readers back to the dashboard. Pages
-// work without it.
+// search on "/", shows results while typing, remembers the language of samples, runs the sample calls
+// of the landing page, and leads signed-in readers back to the dashboard. Pages work without it.
 "use strict";
 
 // stored returns the value of a key in a storage, or null if the browser blocks site data.
@@ -156,115 +155,6 @@ document.addEventListener("keydown", (event) => {
   list.addEventListener("click", () => setTimeout(() => field.blur()));
 }
 
-// Fills the reader's key into the samples, and sends example calls with it. The key stays in this tab
-// and is sent only to the API of this site.
-const keyForm = document.querySelector(".key");
-let signedIn = false; // without a key, calls use the session
-let showKey = () => {};
-if (keyForm) {
-  const field = keyForm.elements.key;
-  const forget = keyForm.querySelector("button");
-  const problem = keyForm.querySelector(".problem");
-  const samples = new Map();
-  for (const pre of document.querySelectorAll(".sample pre, .key + .code pre")) {
-    samples.set(pre, [...pre.childNodes]);
-  }
-  const useKey = showKey = () => {
-    const key = field.validity.valid ? field.value.trim() : "";
-    store("sessionStorage", "key", key || null);
-    forget.hidden = !field.value;
-    if (field.validity.valid) problem.hidden = true;
-    for (const form of document.querySelectorAll(".try")) form.hidden = !key && !signedIn;
-    for (const [pre, nodes] of samples) {
-      pre.replaceChildren(...nodes.map((node) => node.cloneNode(true)));
-      if (key) fillKey(pre, key);
-    }
-  };
-  field.value = stored("sessionStorage", "key") || "";
-  field.addEventListener("input", useKey);
-  field.addEventListener("change", () => { problem.hidden = field.validity.valid; }); // not while typing
-  keyForm.addEventListener("submit", (event) => { event.preventDefault(); keyForm.reportValidity(); });
-  forget.addEventListener("click", () => { field.value = ""; useKey(); field.focus(); });
-  keyForm.hidden = false;
-  useKey();
-  for (const form of document.querySelectorAll(".try")) {
-    form.addEventListener("submit", (event) => { event.preventDefault(); send(form, field.value.trim()); });
-  }
-}
-
-// fillKey replaces the expression for the key in a sample, which may span several elements.
-function fillKey(pre, key) {
-  const quoted = `"${key}"`;
-  for (const [expression, value] of [
-    ["$API_KEY", key], ['os.environ["API_KEY"]', quoted], ["process.env.API_KEY", quoted], ['os.Getenv("API_KEY")', quoted],
-  ]) {
-    const from = pre.textContent.indexOf(expression);
-    if (from < 0) continue;
-    const range = document.createRange();
-    const nodes = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT);
-    let at = 0;
-    while (nodes.nextNode()) {
-      const { length } = nodes.currentNode;
-      if (at <= from && from < at + length) range.setStart(nodes.currentNode, from - at);
-      at += length;
-      if (at >= from + expression.length) {
-        range.setEnd(nodes.currentNode, length - (at - from - expression.length));
-        break;
-      }
-    }
-    range.deleteContents();
-    const mark = document.createElement("mark");
-    mark.textContent = value;
-    mark.dataset.expression = expression; // printed instead of the key
-    range.insertNode(mark);
-  }
-}
-
-// send sends the call of a form and shows the response.
-async function send(form, key) {
-  const button = form.querySelector("button");
-  const status = form.querySelector(".status");
-  const body = form.querySelector("pre");
-  body.closest(".code").hidden = true;
-  const path = form.elements.url.value.trim();
-  const url = URL.canParse(path, location.origin) && new URL(path, location.origin);
-  if (!url || url.origin !== location.origin || !url.pathname.startsWith("/api/v1/")) {
-    status.textContent = "Enter a path that starts with /api/v1/.";
-    return;
-  }
-  button.disabled = true;
-  status.textContent = "Sending…";
-  const began = performance.now();
-  const withKey = { headers: { "X-API-Key": key }, credentials: "omit" };
-  const withSession = { method: "POST", body: new URLSearchParams({ url: url.pathname + url.search }) };
-  try {
-    const response = await fetch(key ? url : "/requests/try", { ...(key ? withKey : withSession), cache: "no-store", redirect: "error" });
-    const text = await response.text();
-    status.textContent = describe(response, text, performance.now() - began);
-    body.textContent = indent(text);
-    body.closest(".code").hidden = !text;
-  } catch (error) {
-    status.textContent = "The request failed: " + error.message;
-  }
-  button.disabled = false;
-}
-
-function describe(response, text, milliseconds) {
-  const lines = [`${response.status} ${response.statusText} · ${Math.round(milliseconds)} ms · ${text.length.toLocaleString("en-US")} characters`];
-  for (const [name, value] of response.headers) {
-    if (/^x-(detail-views|list-records|quota|burst|rate)|^ratelimit|^retry-after/.test(name)) lines.push(`${name}: ${value}`);
-  }
-  return lines.join("\n");
-}
-
-function indent(text) {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text; // CSV, NDJSON or plain text
-  }
-}
-
 // Runs the sample calls of the landing page and shows the status, time and body.
 for (const button of document.querySelectorAll("[data-sample]")) {
   const panel = button.closest(".call");
@@ -296,6 +186,8 @@ function forgetSession() {
   field.dispatchEvent(new Event("input"));
 }
 
+let signedIn = false; // calls of the reference can use the session
+
 // Leads signed-in readers back to the dashboard. Pages are the same for everyone and cached, so this
 // asks the server. The dashboard sets a flag in the browser's storage, so other visitors send no request.
 async function showSession() {
@@ -306,11 +198,11 @@ async function showSession() {
     forgetSession();
     return;
   }
-  signedIn = true;
   for (const element of document.querySelectorAll("[data-session]")) {
     element.hidden = element.dataset.session === "visitor";
   }
-  showKey();
+  signedIn = true;
+  document.dispatchEvent(new Event("signed-in"));
 }
 
 // After signing in, readers return to the page that they were reading.

@@ -1,0 +1,158 @@
+// Fills the reader's key into the samples of a reference page, and sends example calls with the key or
+// the session. The key stays in this tab and is sent only to the API of this site. Runs after site.js.
+"use strict";
+
+const keyForm = document.querySelector(".key");
+const keyField = keyForm.elements.key;
+const keyProblem = keyForm.querySelector(".problem");
+const samples = new Map();
+for (const pre of document.querySelectorAll(".sample pre, .key + .code pre")) {
+  samples.set(pre, [...pre.childNodes]);
+}
+
+// validKey returns the reader's key, or "".
+function validKey() {
+  return keyField.validity.valid ? keyField.value.trim() : "";
+}
+
+// showKey shows the key in the samples and, with a key or a session, the forms for trying calls.
+function showKey() {
+  const key = validKey();
+  store("sessionStorage", "key", key || null);
+  keyForm.querySelector("button").hidden = !keyField.value;
+  keyForm.querySelector(".keyless").hidden = key || !signedIn;
+  if (keyField.validity.valid) keyProblem.hidden = true;
+  for (const form of document.querySelectorAll(".try")) form.hidden = !key && !signedIn;
+  for (const [pre, nodes] of samples) {
+    pre.replaceChildren(...nodes.map((node) => node.cloneNode(true)));
+    if (key) fillKey(pre, key);
+  }
+}
+
+keyField.value = stored("sessionStorage", "key") || "";
+keyField.addEventListener("input", showKey);
+keyField.addEventListener("change", () => { keyProblem.hidden = keyField.validity.valid; }); // not while typing
+keyForm.addEventListener("submit", (event) => { event.preventDefault(); keyForm.reportValidity(); });
+keyForm.querySelector("button").addEventListener("click", () => { keyField.value = ""; showKey(); keyField.focus(); });
+document.addEventListener("signed-in", showKey);
+keyForm.hidden = false;
+showKey();
+
+for (const form of document.querySelectorAll(".try")) {
+  form.addEventListener("input", () => { form.querySelector(".request").textContent = "GET " + target(form); });
+  form.addEventListener("submit", (event) => { event.preventDefault(); send(form, validKey()); });
+}
+
+// fillKey replaces the expression for the key in a sample, which may span several elements.
+function fillKey(pre, key) {
+  const quoted = `"${key}"`;
+  for (const [expression, value] of [
+    ["$API_KEY", key], ['os.environ["API_KEY"]', quoted], ["process.env.API_KEY", quoted], ['os.Getenv("API_KEY")', quoted],
+  ]) {
+    const from = pre.textContent.indexOf(expression);
+    if (from < 0) continue;
+    const range = document.createRange();
+    const nodes = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT);
+    let at = 0;
+    while (nodes.nextNode()) {
+      const { length } = nodes.currentNode;
+      if (at <= from && from < at + length) range.setStart(nodes.currentNode, from - at);
+      at += length;
+      if (at >= from + expression.length) {
+        range.setEnd(nodes.currentNode, length - (at - from - expression.length));
+        break;
+      }
+    }
+    range.deleteContents();
+    const mark = document.createElement("mark");
+    mark.textContent = value;
+    mark.dataset.expression = expression; // printed instead of the key
+    range.insertNode(mark);
+  }
+}
+
+// target returns the path and query that the fields of a form describe. Empty fields are left out.
+function target(form) {
+  const values = new Map([...new FormData(form)].map(([name, value]) => [name, value.trim()]));
+  const path = form.dataset.path.replace(/{(\w+)}/g, (_, name) => {
+    const value = encodeURIComponent(values.get(name));
+    values.delete(name);
+    return value;
+  });
+  const query = new URLSearchParams([...values].filter(([, value]) => value)).toString().replaceAll("%2C", ",");
+  return query ? path + "?" + query : path;
+}
+
+// send sends the call of a form and shows the response.
+async function send(form, key) {
+  const button = form.querySelector("button");
+  const status = form.querySelector(".status");
+  const body = form.querySelector("pre");
+  body.closest(".code").hidden = true;
+  const url = target(form);
+  button.disabled = true;
+  status.textContent = "Sending…";
+  const began = performance.now();
+  const withKey = { headers: { "X-API-Key": key }, credentials: "omit" };
+  const withSession = { method: "POST", body: new URLSearchParams({ url }) };
+  try {
+    const response = await fetch(key ? url : "/requests/try", { ...(key ? withKey : withSession), cache: "no-store", redirect: "error" });
+    const took = Math.round(performance.now() - began);
+    const text = await response.text();
+    status.replaceChildren(...outcome(button.textContent, response, parsed(text), took));
+    body.textContent = indent(text);
+    body.closest(".code").hidden = !text;
+  } catch (error) {
+    status.textContent = "The request failed: " + error.message;
+  }
+  button.disabled = false;
+}
+
+// outcome returns the lines about a response: status, message of an error, charge and request ID. cost
+// is the cost of the operation, in words.
+function outcome(cost, response, { data, error }, took) {
+  const status = document.createElement("strong");
+  status.textContent = `${response.status} ${response.ok ? "OK" : error?.code ?? response.statusText} · ${took} ms`;
+  const lines = [status];
+  if (error) lines.push(error.message);
+  lines.push(charge(cost, response, data));
+  const id = response.headers.get("X-Request-Id");
+  const line = document.createElement("span");
+  line.append("Request ID ", id);
+  if (keyForm.dataset.log) {
+    const link = document.createElement("a");
+    link.href = keyForm.dataset.log + "?" + new URLSearchParams({ q: id });
+    link.textContent = "See it in the request log";
+    line.append(" · ", link);
+  }
+  lines.push(line);
+  return lines.flatMap((line) => [line, document.createElement("br")]);
+}
+
+// charge says what a response has cost. An operation costs nothing, one unit, or one for each row or
+// for each number of rows. The rows are the data or a list in it. Errors are free.
+function charge(cost, response, data) {
+  const [, unit, per] = cost.match(/one (detail view|list record)(?: per (\d*))?/) ?? [];
+  const rows = [data, ...Object.values(data ?? {})].find(Array.isArray);
+  const units = !unit || !response.ok ? 0 : per === undefined ? 1 : Math.ceil(rows.length / (per || 1));
+  if (!units) return "No charge.";
+  const header = (name) => Number(response.headers.get(`X-${unit.replace(" ", "-")}s-${name}`)).toLocaleString("en-US");
+  return `Charged ${units} ${unit}${units === 1 ? "" : "s"}; ${header("Remaining")} of ${header("Limit")} left this month.`;
+}
+
+// parsed returns the value of JSON, or an empty object.
+function parsed(text) {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function indent(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text; // CSV, NDJSON or plain text
+  }
+}
