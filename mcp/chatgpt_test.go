@@ -71,7 +71,7 @@ func TestSearchDocuments(t *testing.T) {
 	}
 }
 
-// TestFetchDocument checks that fetch returns the record of get_cola at the same cost.
+// TestFetchDocument checks that fetch returns the same record as get_cola at the same cost.
 func TestFetchDocument(t *testing.T) {
 	f, same := newFake(), newFake()
 	got := call(t, at(ChatGPTPath, mustServe(t, f, io.Discard)), "fetch", `{"id":"11054001000049"}`)
@@ -96,7 +96,7 @@ func TestFetchDocument(t *testing.T) {
 	}
 }
 
-// TestDocumentTitle checks the titles of labels, whose text is sanitized.
+// TestDocumentTitle checks label titles, and that their text is sanitized.
 func TestDocumentTitle(t *testing.T) {
 	date := cola.NewDate(2011, 3, 18)
 	for want, label := range map[string]cola.ColaSummary{

@@ -57,7 +57,7 @@ type outputField struct {
 	omitted bool // concise format: omitted if unknown or empty
 }
 
-// outputFields returns the fields of a record in the order of its struct.
+// outputFields returns the fields of a record in the order in which its struct declares them.
 func outputFields(t reflect.Type, detailed bool) (shown []outputField) {
 	names, listed := conciseFields[t]
 	for _, f := range reflect.VisibleFields(t) {

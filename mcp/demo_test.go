@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/demo"
 )
 
-// TestDemoResponseSizes checks that every demo label, and every page of a hundred, is
-// returned whole in either response format.
+// TestDemoResponseSizes checks that every demo label, and every page of 100 labels,
+// is returned whole in either response format.
 func TestDemoResponseSizes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("encodes twenty thousand labels")
@@ -58,7 +58,7 @@ func TestDemoResponseSizes(t *testing.T) {
 		}
 	}
 	for what, n := range largest {
-		t.Logf("largest response of %s: about %d tokens in both copies", what, n)
+		t.Logf("largest %s response: about %d tokens in both copies", what, n)
 		if n >= maxTokens {
 			t.Errorf("%s: %d tokens", what, n)
 		}

@@ -143,8 +143,8 @@ func TestInvalidRequests(t *testing.T) {
 	}
 }
 
-// checkHeaders checks the headers of every response: quota headers if the credentials are valid,
-// otherwise the challenge.
+// checkHeaders checks the headers that every response has: quota headers if the credentials are
+// valid, otherwise the challenge.
 func checkHeaders(t *testing.T, got reply) {
 	t.Helper()
 	for _, name := range web.QuotaHeaders() {
@@ -288,8 +288,8 @@ func TestRevokedDuringCall(t *testing.T) {
 	}
 }
 
-// TestUnavailable checks that requests fail if metering is unavailable. The result of a call says
-// when to retry; other messages get a 503.
+// TestUnavailable checks that requests fail if metering is unavailable. The result of a tool call
+// says when to retry, a read gets a JSON-RPC error, and messages that aren't counted get a 503.
 func TestUnavailable(t *testing.T) {
 	f := newFake()
 	f.err = cola.Unavailable()

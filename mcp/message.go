@@ -191,7 +191,7 @@ func (m *message) readParams(given json.RawMessage) *rpcError {
 	return nil
 }
 
-// wrongType reports a parameter of the wrong type. mcp-go would name Go's types.
+// wrongType reports a parameter of the wrong type. The error from mcp-go would name Go types.
 func wrongType(err *json.UnmarshalTypeError) *rpcError {
 	in, name := "params", err.Field
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {

@@ -63,7 +63,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, a := range m.arguments {
 			if !json.Valid(a.Value) {
-				t.Errorf("%q has the argument %s", body, a.Value)
+				t.Errorf("parse(%q) returns an argument that is not JSON: %s", body, a.Value)
 			}
 		}
 	})

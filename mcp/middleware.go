@@ -40,8 +40,8 @@ func hostName(host string) string {
 	return vocabulary.FoldASCII(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// enforce rejects requests from other sites: first from origins that are not allowed, then for
-// unknown hosts. Pages of an allowed origin can read every response, errors included.
+// enforce rejects requests from other sites: first those from origins that are not allowed, then
+// those for unknown hosts. Pages of an allowed origin can read every response, errors included.
 func (g originPolicy) enforce(next http.Handler) http.Handler {
 	allowed := web.CORS{AllowOrigin: func(origin string) bool { return g.allowsOrigin([]string{origin}) }}
 	known := allowed.Handler(g.enforceHost(next))

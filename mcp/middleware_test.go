@@ -18,8 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
-// TestHosts checks that an unknown Host is rejected for any method and credentials, before calling
-// the service.
+// TestHosts checks that a request with an unknown Host is rejected before the service is called.
 func TestHosts(t *testing.T) {
 	for host, want := range map[string]int{
 		testHost: 200, testHost + ":8443": 200, "REGISTRY.example.": 200,
@@ -51,7 +50,7 @@ func TestAddressAsHost(t *testing.T) {
 	}
 }
 
-// TestOrigins checks that only listed origins are accepted, on every method.
+// TestOrigins checks that only listed origins are accepted, for every method.
 func TestOrigins(t *testing.T) {
 	for origin, allowed := range map[string]bool{
 		"https://registry.example": true, "HTTPS://Registry.Example": true, "https://app.example:8443": true,
@@ -170,7 +169,7 @@ func TestMessageLimits(t *testing.T) {
 	}
 	now = now.Add(time.Minute / messagesPerMinute)
 	if l.take(caller(1, 1), 100) != nil || l.take(caller(1, 1), 100) == nil {
-		t.Error("no message allowed after a tenth of a second")
+		t.Error("want exactly one more message allowed after a tenth of a second")
 	}
 }
 
@@ -204,8 +203,8 @@ func TestLongMessages(t *testing.T) {
 	}
 }
 
-// TestMessageFlood checks the HTTP response at the message limit, and that it does not call the
-// service.
+// TestMessageFlood checks the HTTP response at the message limit, and that the service is not
+// called.
 func TestMessageFlood(t *testing.T) {
 	f := newFake()
 	h := New(f, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{testHost}, Now: stopped})

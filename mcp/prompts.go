@@ -212,7 +212,7 @@ func unknownWordsNote(words registry.Vocabulary, class string, category, origin 
 	return reportFirst(joinNonEmpty(" ", notes...))
 }
 
-// unknownClass returns a note if a class matches no entry of TTB's table, otherwise "". The class
+// unknownClass returns a note if a class matches no entry in TTB's table, otherwise "". The class
 // may still exist, because the table is incomplete.
 func unknownClass(class string) string {
 	part := strings.ToUpper(strings.Join(strings.Fields(class), " "))

@@ -108,7 +108,7 @@ func encodedSize(b []byte) int {
 	return n
 }
 
-// rowLimiter limits the rows of a list to the response size. It records how many rows fit.
+// rowLimiter limits a list to the rows that fit in the response, and records how many do.
 type rowLimiter[T any] struct {
 	view  view
 	shown func(T) any // converts a row for the result; optional

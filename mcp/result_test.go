@@ -17,7 +17,7 @@ import (
 func tokens(body string) int { return len(body) * 2 / 7 }
 
 // TestLargestResponses checks that for records of any size, a response stays under the limit,
-// including its structured copy, says what it omitted, and charges only the records that it
+// including its structured copy, says what it omitted, and charges only for the records that it
 // returns.
 func TestLargestResponses(t *testing.T) {
 	huge := func(n int) cola.Text { return cola.Text(strings.Repeat(`<&>"Ä`, n)) }
@@ -154,8 +154,8 @@ func TestSanitize(t *testing.T) {
 // isHidden is vocabulary.IsInvisible, except that a line break is visible.
 func isHidden(r rune) bool { return r != '\n' && vocabulary.IsInvisible(r) }
 
-// FuzzSanitize checks that cleaned JSON stays valid, has the same structure and contains no hidden
-// characters, and that text without hidden characters is unchanged.
+// FuzzSanitize checks that sanitized JSON stays valid, has the same structure and contains no
+// hidden characters, and that text without hidden characters is unchanged.
 func FuzzSanitize(f *testing.F) {
 	for _, seed := range []string{"a", "\n\x00\u202e", "a\r\nb\r\n\rc", `\u0000`, "\u2028\u0085", "\U000e0041", `"\`, "\xff"} {
 		f.Add(seed)

@@ -165,8 +165,8 @@ func TestListSavedSearches(t *testing.T) {
 	checkNotes(t, "a large page", large, "per_page")
 }
 
-// TestSavedSearchProblems checks that all problems are reported at once, nested ones by dotted
-// names and missing ones with the service's messages.
+// TestSavedSearchProblems checks that all problems are reported at once: nested ones under dotted
+// names, and missing arguments with the service's messages.
 func TestSavedSearchProblems(t *testing.T) {
 	f := newFake()
 	got := call(t, mustServe(t, f, io.Discard), "create_saved_search",

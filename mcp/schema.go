@@ -44,8 +44,8 @@ func inputArguments[P any](t *tool) []argument {
 	return input
 }
 
-// argumentsOf describes the fields of a struct. Objects are described in place: clients often
-// ignore $ref.
+// argumentsOf describes the fields of a struct. Objects are described inline: clients often ignore
+// $ref.
 func argumentsOf(set *schemas.Set, t reflect.Type) (all []argument) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -176,9 +176,9 @@ func mustJSON(v any) []byte {
 }
 
 // outputSchema describes the structured content of a tool: data, which is a record of one of the
-// types or a list of such records, and the other members. It names the fields of the records but
-// not their types, nor the fields of the other members. Assistants pay for the tool list with every
-// call, and the OpenAPI document has the rest.
+// types or a list of such records, and the other members. It names the fields of the records, but
+// omits their types and the fields of the other members. Assistants pay for the tool list with
+// every call, and the OpenAPI document has the rest.
 func outputSchema(list bool, others []string, types ...reflect.Type) object {
 	data := namedFields(types...)
 	if list {

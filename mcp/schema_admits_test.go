@@ -75,8 +75,8 @@ func ofType(t testing.TB, value string, s *huma.Schema) bool {
 	return s.Type == is
 }
 
-// TestSchemaAcceptedValues checks that the schema allows every value of an argument's type, and null,
-// that the server accepts, so that clients that validate don't block it.
+// TestSchemaAcceptedValues checks that the schema allows every value that the server accepts, if it
+// is null or of the argument's type, so that validating clients don't block it.
 func TestSchemaAcceptedValues(t *testing.T) {
 	validators := inputValidators(t)
 	for _, one := range toolsAt(ChatGPTPath) {
@@ -180,8 +180,8 @@ func drawObject(t *rapid.T, members []argument) (strict, lenient map[string]any)
 	return strict, lenient
 }
 
-// TestSchemaTypes checks that the schema allows arguments of its types, and that the server treats
-// their other forms the same way.
+// TestSchemaTypes checks that the schema allows arguments of the types that it declares, and that
+// the server treats their other forms the same way.
 func TestSchemaTypes(t *testing.T) {
 	validators := inputValidators(t)
 	for _, one := range toolsAt(ChatGPTPath) {

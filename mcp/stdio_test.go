@@ -68,7 +68,7 @@ func TestBridge(t *testing.T) {
 		t.Errorf("in the newest version: %s and %s", byID["3"].body, byID["4"].body)
 	}
 	if len(byID) != 5 || len(without) != 2 || without[0]+without[1] != -32700-32600 {
-		t.Errorf("%d responses with an ID; without: %v", len(byID), without)
+		t.Errorf("%d responses with an ID, want 5; error codes without an ID: %v, want two", len(byID), without)
 	}
 	if f.used.DetailViews != 1 || f.spent != 2 {
 		t.Errorf("%+v, %d requests counted", f.used, f.spent)

@@ -71,8 +71,8 @@ func documentedArguments(prefix string, all []argument) (docs []ArgumentDoc) {
 	return docs
 }
 
-// Answer returns the result of a tool for arguments, which must be a JSON object without duplicate
-// members. The call is free and not recorded; see registry.SampleCaller.
+// Answer calls a read-only tool and returns its result. arguments must be a JSON object without
+// duplicate members. The call is free and not recorded; see registry.SampleCaller.
 func Answer(ctx context.Context, svc Service, name, arguments string) (json.RawMessage, error) {
 	all := toolsAt(ChatGPTPath)
 	i := slices.IndexFunc(all, func(t tool) bool { return t.name == name && t.effect == reads })

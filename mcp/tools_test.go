@@ -16,7 +16,7 @@ import (
 )
 
 // TestExamples checks that each tool's example call works, that its structured content
-// equals the text, and that it fits the output schema, which names every concise field.
+// equals the text, and that it matches the output schema, which names every concise field.
 func TestExamples(t *testing.T) {
 	for _, one := range toolsAt(ChatGPTPath) {
 		for _, format := range responseFormats {
@@ -269,7 +269,7 @@ func TestConciseFields(t *testing.T) {
 	}
 }
 
-// TestErrorHints checks that each kind of failed call has REST's error and a hint, but no
+// TestErrorHints checks that each kind of failed call has the REST error and a hint, but no
 // structured content.
 func TestErrorHints(t *testing.T) {
 	burst := &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Too many.", RetryAfter: 11_200_000_000, Details: map[string]any{"reason": "burst"}}

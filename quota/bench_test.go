@@ -38,7 +38,7 @@ func BenchmarkCharge(b *testing.B) {
 			l := quota.New(st, quota.Options{})
 			defer l.Close()
 			for _, callers := range []int{1, 64, 1024} { // per processor; see SetParallelism
-				if callers*runtime.GOMAXPROCS(0)/accounts < cola.TierPro.Limits().PerMinute { // in one batch
+				if callers*runtime.GOMAXPROCS(0)/accounts < cola.TierPro.Limits().PerMinute { // one batch must fit in the window
 					b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) { benchmarkCharge(b, l, requests, callers) })
 				}
 			}

@@ -84,8 +84,8 @@ func reject(batch []*pending) {
 	}
 }
 
-// markInDoubt queues a rejected batch that may have been committed, so that it is voided. In that
-// case, or if the time ran out, it also opens the circuit breaker. Later charges do not wait for
+// markInDoubt queues a rejected batch for voiding if it may have been committed. In that case, or
+// if the time ran out, it also opens the circuit breaker. Later charges do not wait for
 // the void. Until the batch is voided, its units may count as used, so an account may be granted
 // less than its remaining quota, but never more.
 func (l *Ledger) markInDoubt(ctx context.Context, g *group, err error) {

@@ -58,16 +58,16 @@ type Rules struct {
 // entry to charge. For each request:
 //
 //  1. The credential must be valid and the account not suspended, and an API key must be sent from
-//     one of its networks. Otherwise the request is rejected and does not count. From outside its
-//     networks, a key reveals nothing about the account, and is not used.
+//     one of its networks. Otherwise the request is rejected and does not count. A key sent from
+//     outside its networks reveals nothing about the account, and counts as unused.
 //  2. A peek gets the account's state and does not count.
 //  3. The rate-limit window must have room. Otherwise the request is rejected and does not count.
 //  4. The request now counts in the window, even if step 5 rejects it.
 //  5. The caller must have the scope that the request needs. Detail views are granted in full or
 //     rejected. List records are granted up to the quota that is left, and rejected if none is left.
-//     Those already paid for, on the same page, aren't charged again.
+//     Records already paid for on the same page aren't charged again.
 //
-// It removes from state.Valid the credentials whose requests step 1 rejected.
+// It removes from state.Valid the keys that were sent only from outside their networks.
 func (r Rules) decide(now time.Time, state store.AccountState, requests []Request) ([]outcome, store.Entry) {
 	d := decision{rules: r, now: now, quota: cola.QuotaState{
 		Tier: state.Tier, Period: cola.PeriodOf(now), Limits: state.Tier.Limits(), Used: state.Used,
@@ -99,8 +99,8 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 	return outcomes, d.entry
 }
 
-// checkCredential returns an error if the caller's credential is invalid, or a key that was sent
-// from outside its networks.
+// checkCredential returns an error if the caller's credential is invalid, or is a key sent from
+// outside its networks.
 func checkCredential(state store.AccountState, c cola.Caller) error {
 	if !state.Exists || !state.Valid[c.Credential] {
 		return invalidCredential(c.Credential)
@@ -223,8 +223,8 @@ func (d *decision) payPage(page store.PageKey, paid, units int) {
 	d.entry.Pages[i].Reloaded = d.earlier[page] > 0
 }
 
-// spend charges the requested units except paid ones against the remaining quota, and returns how
-// many it charged.
+// spend charges the requested units, except those already paid for, against the remaining quota,
+// and returns how many it charged.
 func (d *decision) spend(q Request, paid int) (int, error) {
 	switch q.Meter {
 	case cola.MeterDetailViews:

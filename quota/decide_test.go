@@ -127,8 +127,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestDecidePages checks that rows of a page that its session paid for are granted without a charge,
-// and that nothing else is.
+// TestDecidePages checks that rows of a page that the session has already paid for are granted
+// without a charge, and that nothing else is.
 func TestDecidePages(t *testing.T) {
 	session := cola.Credential{Kind: cola.CredentialSignIn, ID: 1}
 	load := func(page string, units int) Request {
@@ -277,7 +277,7 @@ func TestExactRetryAfter(t *testing.T) {
 			t.Fatalf("error after waiting %v = %v, want nil", e.RetryAfter, err)
 		}
 		if try(noon.Add(e.RetryAfter-time.Microsecond)) == nil {
-			t.Fatalf("a request was granted %v before RetryAfter ended", time.Microsecond)
+			t.Fatalf("a request was granted %v before RetryAfter elapsed", time.Microsecond)
 		}
 	})
 }
@@ -398,9 +398,9 @@ func TestKeyNetworks(t *testing.T) {
 	}
 }
 
-// TestMissingScope checks that a request needs a scope of the caller or, for an API key, of the
-// stored key, and that the grant has these scopes. Without it, the request counts toward the rate
-// limit only.
+// TestMissingScope checks that the required scope must be among the caller's scopes or, for an API
+// key, the stored key's, and that the grant has those scopes. A request without the required scope
+// counts only toward the rate limit.
 func TestMissingScope(t *testing.T) {
 	link := cola.Credential{Kind: cola.CredentialLink, ID: 1}
 	for _, tt := range []struct {

@@ -258,8 +258,8 @@ func TestCloseWithQueue(t *testing.T) {
 	}
 }
 
-// TestBurstCacheSenders checks that a key from another address is not answered from the cache, which
-// would reveal the account's usage outside the key's networks.
+// TestBurstCacheSenders checks that a request with the same key from another address is not
+// answered from the cache, which would reveal the account's usage outside the key's networks.
 func TestBurstCacheSenders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger(t, newFakeLedger(cola.TierFree))

@@ -12,9 +12,9 @@ const (
 	maxQueued = 8192 // waiting charges
 	maxBatch  = 4096 // charges per transaction
 
-	// An account may use one part in roomShare of the remaining room, so that some is left for
-	// others, however many accounts send as much as they can. That is 481 charges if no other
-	// account is waiting, four times as many as the largest rate limit allows in a minute.
+	// An account may use at most 1/roomShare of the remaining room, so that some is left for others
+	// even if many accounts send as much as they can. That is 481 charges if no other account is
+	// waiting, four times as many as the largest rate limit allows in a minute.
 	roomShare = 16
 )
 
@@ -36,7 +36,7 @@ type queue struct {
 	closed   bool
 }
 
-// line is the waiting charges of an account: at least one.
+// line holds the waiting charges of an account. It is never empty.
 type line struct {
 	turn        *list.Element
 	first, last *pending
@@ -63,7 +63,7 @@ func (q *queue) admitLocked(id cola.AccountID) error {
 	return nil
 }
 
-// add queues a charge, or returns the error if it would wait too long or the queue is closed.
+// add queues a charge, or returns an error if it would wait too long or the queue is closed.
 func (q *queue) add(p *pending) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

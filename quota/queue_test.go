@@ -154,7 +154,7 @@ func TestEnter(t *testing.T) {
 		l.waiting.Store(l.maxWaiting)
 		start = time.Now()
 		if _, err := l.Enter(t.Context()); !isOverloaded(err) || !isOverloaded(l.Overloaded()) || time.Since(start) != 0 {
-			t.Errorf("too many waiting: error = %v after %v, overloaded: %v; want rejections at once", err, time.Since(start), l.Overloaded())
+			t.Errorf("too many waiting: error = %v after %v, overloaded: %v; want immediate rejections", err, time.Since(start), l.Overloaded())
 		}
 		if n := l.waiting.Load(); n != l.maxWaiting {
 			t.Errorf("%d requests are waiting after a rejection, want %d", n, l.maxWaiting)

@@ -173,8 +173,8 @@ func TestAccountDeleter(t *testing.T) {
 	}
 }
 
-// TestBlockedDeletions blocks more accounts than are read at once: those after them are deleted, and the
-// log names each blocked account once.
+// TestBlockedDeletions blocks more accounts than are read at once: the account after them is still
+// deleted, and the log names each blocked account once.
 func TestBlockedDeletions(t *testing.T) {
 	w := mustWorld(t, 0)
 	const blocked = 101

@@ -224,7 +224,8 @@ func (e *export) apps() error {
 func (e *export) savedSearches() error {
 	type search struct {
 		cola.SavedSearch
-		ManageURL    string `json:"manage_url,omitempty"` // depend on the server, not on the account
+		// These hide URLs that depend on the server, not on the account.
+		ManageURL    string `json:"manage_url,omitempty"`
 		DashboardURL string `json:"dashboard_url,omitempty"`
 	}
 	return section(e, "saved_searches", pages(func(ctx context.Context, offset int) ([]cola.SavedSearch, int, error) {
@@ -236,7 +237,7 @@ func (e *export) savedSearches() error {
 }
 
 // ofSearches returns the pages of records that belong to the saved searches, one search after
-// another. read returns the page after the record with the given ID, and id the ID of a record.
+// another. read returns the page after the record with the given ID; id returns a record's ID.
 func ofSearches[T any, ID int64 | cola.TTBID](
 	e *export, read func(ctx context.Context, search string, after ID) ([]T, error), id func(T) ID,
 ) func(context.Context) ([]searchRecord[T], error) {

@@ -151,8 +151,8 @@ func TestExportAccount(t *testing.T) {
 	}
 }
 
-// TestExportedRuns checks that an export has every run, match, logged request and rejected request of
-// the account, in several pages.
+// TestExportedRuns checks that an export has every run, logged request and rejected request of the
+// account, even if they are read in several pages, but not the labels that its searches found.
 func TestExportedRuns(t *testing.T) {
 	w := mustWorld(t, 1)
 	ann, bob := w.mustHolder(t, "ann@example.com", cola.TierPro), w.mustHolder(t, "bob@example.com", cola.TierPro)

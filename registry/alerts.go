@@ -19,7 +19,7 @@ import (
 type AlertDestinations struct {
 	Address     string   // email address or webhook URL to add; may be empty
 	AllSearches bool     // Address gets the alerts of all searches, not just those of the new one
-	Shared      []string // UUIDs of other searches' destinations, whose addresses also get its alerts
+	Shared      []string // UUIDs of other searches' destinations, whose addresses also get the new search's alerts
 }
 
 // CreatedAlert is the result of CreateAlert.
@@ -134,7 +134,8 @@ func (to AlertDestinations) normalize(rules cola.DestinationRules) (*cola.Destin
 	return nil, problems.Err()
 }
 
-// fingerprint returns the fingerprint of a request with these destinations. of is the search's.
+// fingerprint returns the fingerprint of a request with these destinations. of is the
+// fingerprint of the search itself.
 func (to AlertDestinations) fingerprint(of [32]byte) [32]byte {
 	content, _ := json.Marshal(to) // strings and a bool
 	return sha256.Sum256(append(of[:], content...))

@@ -22,7 +22,7 @@ const (
 	PlanEnded   PlanState = "ended"
 )
 
-// PaidPlan is the subscription of an account to a plan.
+// PaidPlan is an account's subscription to a plan.
 type PaidPlan struct {
 	State      PlanState
 	Tier       cola.Tier // the plan's tier

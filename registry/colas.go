@@ -172,7 +172,7 @@ func (s *Service) absoluteURL(u cola.Text) cola.Text {
 	return u
 }
 
-// RowLimit returns how many of the rows, from the first, fit into a response. It is called before
+// RowLimit returns how many rows, counting from the first, fit in a response. It is called before
 // the charge, so that only returned rows are charged. A nil RowLimit has no limit.
 type RowLimit[T any] func(rows []T) int
 

@@ -2,16 +2,16 @@ package web
 
 import "github.com/colaregistry/colaregistry/cola"
 
-// PlanLink is the button of a plan for visitors who can create an account. New accounts are on the
-// free plan.
+// PlanLink is a plan's button for visitors who can create an account. New accounts are on the free
+// plan.
 type PlanLink struct {
 	Text, URL string // empty if the plan has no button
 	Quiet     bool   // the button doesn't stand out
 }
 
-// NewPlanLink returns the button of a plan. If account holders can change their own plan (billing),
-// the button of a paid plan returns to the plans page after sign-in. Otherwise, only the operator
-// can assign paid plans, and the button leads to the operator's contact.
+// NewPlanLink returns a plan's button. If account holders can change their own plan (billing), a
+// paid plan's button leads back to the plans page after sign-in. Otherwise, only the operator can
+// assign paid plans, and the button leads to the operator's contact.
 func NewPlanLink(t cola.Tier, billing bool, o Operator) PlanLink {
 	switch {
 	case t == cola.TierFree:

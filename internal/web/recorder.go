@@ -149,7 +149,7 @@ func (rec *Recorder) Record(next http.Handler) http.Handler {
 
 func (rec *Recorder) logEvent(r *http.Request, route string, o outcome, took time.Duration, bytes int) {
 	e := EventOf(r.Context())
-	attrs := append(make([]slog.Attr, 0, 16), // enough for most requests, on the stack
+	attrs := append(make([]slog.Attr, 0, 16), // enough for most requests; stays on the stack
 		slog.String("request_id", e.RequestID),
 		slog.String("method", o.method),
 		slog.String("route", route),

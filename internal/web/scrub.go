@@ -43,8 +43,8 @@ func isSecretName(name string) bool {
 
 var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
 
-// credentials are the credentials of a request. Its methods remove them, and everything that looks
-// like a credential, from texts.
+// credentials lists the credentials of a request. Its methods remove them, and everything that
+// looks like a credential, from texts.
 type credentials []string
 
 // credentialsOf returns the credentials in the headers of a request.
@@ -117,7 +117,8 @@ func (c credentials) scrubQuery(query string) string {
 	return string(b[:len(b)-1])
 }
 
-// readableEscape is url.QueryEscape, except for characters that need no escape in a query.
+// readableEscape is like url.QueryEscape, but keeps some characters that need no escaping in a
+// query.
 func readableEscape(text string) string {
 	escaped := url.QueryEscape(text)
 	if !strings.Contains(escaped, "%") {

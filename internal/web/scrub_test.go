@@ -87,7 +87,7 @@ func TestScrub(t *testing.T) {
 	}
 }
 
-// TestScrubKeeps checks that ordinary requests are recorded as they were sent.
+// TestScrubKeeps checks that ordinary requests are recorded as sent.
 func TestScrubKeeps(t *testing.T) {
 	var none credentials
 	for _, query := range []string{

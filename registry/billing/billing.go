@@ -103,8 +103,8 @@ func New(o Options) *Billing {
 	return b
 }
 
-// TestMode reports whether the API key belongs to Stripe's test mode or a sandbox, without real
-// payments.
+// TestMode reports whether the API key belongs to Stripe's test mode or a sandbox, where payments
+// aren't real.
 func (b *Billing) TestMode() bool { return strings.Contains(b.opts.SecretKey, "_test_") }
 
 // GraceEnd returns when an account loses the tier of a subscription because of failed payments. It

@@ -576,7 +576,8 @@ func TestPriceChange(t *testing.T) {
 	w.hasTier(cola.TierStarter)
 }
 
-// TestSeveralSubscriptions subscribes twice: the larger tier counts, until it ends.
+// TestSeveralSubscriptions subscribes three times: the largest tier counts until its
+// subscription is unpaid.
 func TestSeveralSubscriptions(t *testing.T) {
 	w := onSQLite(t)
 	customer, _ := w.subscriber(cola.TierStarter)
@@ -589,8 +590,8 @@ func TestSeveralSubscriptions(t *testing.T) {
 	w.hasTier(cola.TierStarter)
 }
 
-// TestOperatorTier sets a tier by command after a subscription has ended: later events of the old
-// subscription don't change it.
+// TestOperatorTier sets a tier, as an operator would, after a subscription has ended. Later events
+// for the old subscription don't change it.
 func TestOperatorTier(t *testing.T) {
 	w := onSQLite(t)
 	_, sub := w.subscriber(cola.TierStarter)

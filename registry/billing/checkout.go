@@ -26,7 +26,7 @@ const (
 // refreshInterval is the minimum time between two syncs for the return page.
 const refreshInterval = 2 * time.Second
 
-// returnURL returns the page that waits until an account has a tier.
+// returnURL returns the URL of the page that waits until an account has a tier.
 func (b *Billing) returnURL(t cola.Tier) string {
 	if t == "" {
 		return b.opts.PublicURL + returnPath
