@@ -180,8 +180,8 @@ func TestSignOutCurrentSession(t *testing.T) {
 	}
 }
 
-// TestIdentities checks that identities are listed and removed, except those of other accounts and
-// the only one of an account without an email address.
+// TestIdentities checks that identities are listed and can be removed, except other accounts'
+// identities and the only identity of an account without an email address.
 func TestIdentities(t *testing.T) {
 	s := mustSite(t)
 	other, account := s.join(bob, cola.TierFree), s.browsers.callers[ann].Account

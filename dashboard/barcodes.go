@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// barcodeParams are the parameters of the list of a barcode's labels.
+// barcodeParams are the parameters for listing the labels with a barcode.
 type barcodeParams struct {
 	cola.Decoded
 	Barcode string `json:"barcode_value" doc:"Barcode; spaces and hyphens are ignored." maxLength:"200"`

@@ -30,7 +30,7 @@ func brandRoutes() []route {
 // brandsPage is the form and, if a name was checked, the report.
 type brandsPage struct {
 	Form   brandForm
-	Hints  []string // on ignored URL parameters
+	Hints  []string // about ignored URL parameters
 	Report *brandReport
 	Quota  cola.QuotaState
 }
@@ -154,8 +154,8 @@ func (req *request) brandReport(p cola.BrandParams, found registry.BrandPage) *b
 // maxBrandLength is the maximum length of a brand name in a search, in characters.
 const maxBrandLength = 200
 
-// brandSearch returns the brand_name that finds a brand. A name that can't be in quotes is truncated
-// instead: the search also finds longer names.
+// brandSearch returns the brand_name that finds a brand. A name that can't be quoted is truncated
+// instead, so the search also finds longer names.
 func brandSearch(brand string) string {
 	if value, ok := cola.QuoteBrand(brand); ok {
 		return value

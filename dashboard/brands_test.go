@@ -57,7 +57,7 @@ func TestCheckName(t *testing.T) {
 	s.by("").get("/brands?q=Quokka").redirects(t)
 }
 
-// TestBrandLinks checks that the link of every row finds as many labels as the row shows.
+// TestBrandLinks checks that each row's link finds as many labels as the row shows.
 func TestBrandLinks(t *testing.T) {
 	s := mustSite(t)
 	s.addBrands()
@@ -136,7 +136,7 @@ func TestTruncatedReport(t *testing.T) {
 	}
 }
 
-// TestExploreToReports checks the links from a search to a chart of it and to a check of its brand.
+// TestExploreToReports checks the links from a search to its chart and to a check of its brand.
 func TestExploreToReports(t *testing.T) {
 	s := mustSite(t)
 	s.get("/explore?brand_name=oak&sort=brand").shows(t, http.StatusOK, `href="/brands?q=oak"`,

@@ -44,7 +44,7 @@ type chartStep struct {
 
 // series is one part of every bar.
 type series struct {
-	Name   string // empty for the only series of a chart
+	Name   string // may be empty if the chart has only one series
 	Class  string // style class: one of seriesClasses
 	Values []int  // by step; future steps are missing
 }
@@ -117,7 +117,7 @@ func (p chart) Rows() []row {
 	return rows
 }
 
-// Columns returns the headings of the table, after that of the first column.
+// Columns returns the headings of the table's columns, except the first.
 func (p chart) Columns() (columns []string) {
 	if len(p.Series) < 2 {
 		return []string{capitalize(p.Unit)}

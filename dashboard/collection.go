@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// collectionService contains the operations on the collectors, which are reserved for operators.
+// collectionService contains the operations on the collectors. Only operators may use them.
 type collectionService interface {
 	Collection(context.Context, cola.Caller) (registry.Collection, cola.QuotaState, error)
 	ResumeCollection(context.Context, cola.Caller) (cola.QuotaState, error)

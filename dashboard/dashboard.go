@@ -3,7 +3,7 @@
 // work without JavaScript. If the API returns the same data, the page shows the call.
 //
 // A request is handled in three steps:
-//  1. The session cookie identifies the caller. The ledger checks the caller as in the other APIs.
+//  1. The session cookie identifies the caller. The ledger checks the caller as for API requests.
 //  2. The handler reads the form into a parameter struct of package cola or registry, and calls one
 //     method of the service.
 //  3. It shows a page or redirects. Errors are pages too (see errors.go).
@@ -81,8 +81,9 @@ type Options struct {
 	// API serves a request to the REST API on behalf of a caller; nil disables tryPath.
 	API      func(w http.ResponseWriter, r *http.Request, c cola.Caller)
 	Landing  http.Handler // serves the root to signed-out visitors; nil redirects them to sign in
-	NotFound http.Handler // serves their requests for unknown paths; nil shows an error page
-	// Frame renders other pages for them, in the frame of the public site; nil uses the dashboard's layout.
+	NotFound http.Handler // serves unknown paths to signed-out visitors; nil shows an error page
+	// Frame renders other pages for signed-out visitors, in the frame of the public site; nil uses
+	// the dashboard's layout.
 	Frame         func(web.PublicPage) []byte
 	Operator      web.Operator          // named on every page
 	SiteName      string                // default web.DefaultSiteName
@@ -91,7 +92,7 @@ type Options struct {
 	SignInByEmail bool                  // the server sends sign-in links
 	SignUp        bool                  // anyone can create an account with a sign-in link
 	InviteOnly    bool                  // the sign-in page says that accounts are by invitation only
-	Demo          bool                  // whether the registry holds demo labels
+	Demo          bool                  // the registry holds demo labels
 	Logger        *slog.Logger          // gets one event per request
 	Metrics       prometheus.Registerer // registers the metrics, once per registerer; optional
 	LogRequest    web.LogRequest        // records charged pages; optional

@@ -208,8 +208,8 @@ func (req *request) showDelivery(status int, actionError string) error {
 	})
 }
 
-// addAttempts adds the attempts with their responses, and the latest message. An attempt may have
-// been recorded after the exchanges were read, or the reverse.
+// addAttempts adds the attempts with their responses, and the latest message. Attempts and
+// exchanges are read separately, so their numbers can differ.
 func (p *deliveryPage) addAttempts(attempts []cola.DeliveryAttempt, exchanges []registry.Exchange) {
 	var sent registry.Exchange
 	for i, a := range attempts {

@@ -97,7 +97,7 @@ func (req *request) showError(err error, p errorPage) {
 	}
 }
 
-// mentionsRetry matches messages that already say to retry, or when.
+// mentionsRetry matches messages that already say that, or when, the user can retry.
 var mentionsRetry = regexp.MustCompile(`(?i)\bagain\b|\bin (a few|\d+) (seconds|minutes)\b`)
 
 // retryURL returns the URL to retry after an error with the given status, or "". An issuer's
@@ -155,9 +155,9 @@ type edgeKey struct{}
 // ShowSessionError shows an error page to a visitor whose session can't be read or stored, and
 // treats the visitor as signed out. It is meant for auth.BrowserOptions.
 //
-// The page offers to submit the form again, except:
+// The page offers to submit the form again, except for:
 //   - a form that was already read: it may have been processed before storing the session failed
-//   - a form from another site: it was not checked for forgery yet, and our page must not submit it
+//   - a form from another site: it hasn't been checked for forgery, so our page must not submit it
 func ShowSessionError(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := r.Context().Value(edgeKey{}).(*edge)
 	if !ok {
@@ -243,8 +243,8 @@ func sortErrorDetails(details []errorDetail) {
 	slices.SortFunc(details, func(a, b errorDetail) int { return strings.Compare(a.Field, b.Field) })
 }
 
-// correctable reports whether the user can correct an error. It returns the problems by field, and
-// a sentence for the others.
+// correctable reports whether the user can correct an error. It returns the problems by field, if
+// any, and a sentence to show above the form.
 func correctable(err error) (problems map[string][]string, sentence string, ok bool) {
 	var apiErr *cola.Error
 	if !errors.As(err, &apiErr) {

@@ -44,7 +44,7 @@ func exploreRoutes() []route {
 type explorePage struct {
 	Tabs     []facetLink
 	Form     exploreForm
-	Hints    []string // on ignored URL parameters
+	Hints    []string // about ignored URL parameters
 	Refused  *refusal // the search exceeded a limit
 	Results  *exploreResults
 	Examples []exampleSearch
@@ -188,7 +188,7 @@ type price struct {
 	Open  string // text of the confirmation link
 }
 
-// searchPrice is the price of a page of perPage labels, or of the default number if that is 0.
+// searchPrice is the price of a page of perPage labels; 0 means the default page size.
 func searchPrice(perPage int) price {
 	return price{
 		cola.MeterListRecords,
@@ -225,7 +225,7 @@ type chargeConfirmation struct {
 //   - A link from another site, including a sibling domain, gets a confirmation page. Otherwise
 //     any website could spend the quota of a signed-in visitor.
 //
-// All other requests are charged, including those from browsers that don't send the headers above.
+// All other requests are charged, including those from browsers that send none of these headers.
 func (req *request) guardCharge(p price) (answered bool, err error) {
 	h := req.http.Header
 	if req.http.Method == http.MethodHead {

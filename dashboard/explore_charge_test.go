@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// chargedPages returns pages of every charged kind, each with its price.
+// chargedPages returns charged pages of every kind, each with its price.
 func (s *site) chargedPages() map[string]string {
 	return map[string]string{
 		"/explore?q=":                                                  "one list record",
@@ -232,7 +232,7 @@ func TestTryAgain(t *testing.T) {
 }
 
 // TestReload checks that reloading a page within ten minutes is free in the same session, however
-// the rows are shown, and that every other page is charged.
+// the rows are shown, and that a later reload is charged.
 func TestReload(t *testing.T) {
 	s := mustSite(t)
 	const search = "/explore?date_range=all&per_page=20"

@@ -35,7 +35,7 @@ func dateRangeOf(p cola.SearchParams, now time.Time) dateRange {
 	return customDates
 }
 
-// withDateRange returns the search with a range of dates other than customDates.
+// withDateRange returns the search with its dates replaced by r, which must not be customDates.
 func withDateRange(p cola.SearchParams, r dateRange, now time.Time) cola.SearchParams {
 	p.ApprovalDateFrom, p.ApprovalDateTo, p.DateRange = 0, 0, ""
 	if r == allDates {

@@ -15,8 +15,8 @@ const exportPath = explorePath + "/labels.csv"
 
 // exportLink is a link to a CSV file of a search, with its cost.
 type exportLink struct {
-	Labels, Total int // in the file, and found
-	Left          int // list records
+	Labels, Total int // number in the file; number found
+	Left          int // list records left
 	Href          string
 }
 

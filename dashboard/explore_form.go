@@ -25,7 +25,7 @@ type queryParams[P any] struct {
 	values url.Values // of known parameters
 	params P
 	broken bool     // the query itself is invalid; params has the problem
-	hints  []string // on unknown parameters that resemble a known one
+	hints  []string // about unknown parameters that resemble a known one
 }
 
 // readQuery reads the query of a URL and records problems in params. It ignores unknown parameters,

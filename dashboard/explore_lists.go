@@ -128,7 +128,7 @@ type listPage struct {
 	More           *facetLink
 	Charged        bool // searches of this list cost list records
 	Cost           pageCost
-	Left           int // list records
+	Left           int // list records left
 }
 
 func (l list[P]) route() route {

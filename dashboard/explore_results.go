@@ -308,7 +308,7 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet, address func(cola.Sea
 	return groups
 }
 
-// facetAddress returns the URL of the search with a value of a facet chosen or, if it is chosen,
+// facetAddress returns the URL of the search with a facet value added or, if it is already chosen,
 // removed. Removing a year leaves all dates.
 func facetAddress(p cola.SearchParams, facet, value string, address func(cola.SearchParams) string) string {
 	to := p.Toggle(facet, value)

@@ -20,7 +20,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// used returns the account's usage as shown on the overview.
+// used returns the account's usage this month.
 func (s *site) used() cola.Used {
 	s.t.Helper()
 	state, err := s.registry.Standing(s.t.Context(), s.browsers.callers[s.as])
@@ -101,8 +101,8 @@ func TestExploreResults(t *testing.T) {
 
 var facetLinks = regexp.MustCompile(`<li><a href="(/explore\?[^"]*)"( aria-current="true")?><bdi>([^<]*)</bdi>(?:<span class="unseen">, selected</span>)? <span class="n">([0-9,]+)<`)
 
-// TestFacetLinks checks that each facet value links to as many labels as its count, and that a
-// selected one links to its removal.
+// TestFacetLinks checks that each facet value links to as many labels as its count, and that the
+// link of a selected value removes it.
 func TestFacetLinks(t *testing.T) {
 	s := mustSite(t)
 	for _, from := range []string{
@@ -162,8 +162,8 @@ func TestDateRange(t *testing.T) {
 	s.get("/explore?q="+s.someLabel()).shows(t, http.StatusOK, `1<span class="unseen"> label<`)
 }
 
-// TestSearchControls checks that the order, the page size and the view are links that keep the
-// search, and that the view is not a new search.
+// TestSearchControls checks that the links for the order, the page size and the view keep the rest
+// of the search, and that a new search keeps all three.
 func TestSearchControls(t *testing.T) {
 	s := mustSite(t)
 	page := s.get("/explore?per_page=50&product_type=wine&sort=brand&view=gallery")
@@ -187,8 +187,8 @@ func TestSearchControls(t *testing.T) {
 	list.checkHTML(t)
 }
 
-// TestExport checks that the CSV file has the labels of the search in the API's format, and that the
-// page states its cost, which is one list record per label.
+// TestExport checks that the CSV file has the labels of the search in the API's format, costs one
+// list record per label, and has its cost shown next to the link.
 func TestExport(t *testing.T) {
 	s := mustSite(t)
 	const search = "approval_date_from=2015-01-01&product_type=wine&sort=brand"
@@ -445,8 +445,8 @@ func (s *site) useUp(c cola.Caller, tier cola.Tier, left int) {
 	})
 }
 
-// TestUpgradeLink checks that a search and a label page that are rejected because a quota is used
-// up link to the plans, unless the account has the largest one.
+// TestUpgradeLink checks that the error for a search or label page links to the plans if a quota is
+// used up, unless the account has the largest plan.
 func TestUpgradeLink(t *testing.T) {
 	s := mustSite(t)
 	label := "/explore/" + cutOut(s.get("/explore?date_range=all").body, `<h3><a href="/explore/`, `"`)

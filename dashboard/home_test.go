@@ -56,8 +56,8 @@ func TestOverviewAfterDowngrade(t *testing.T) {
 	}
 }
 
-// TestFirstSteps checks that each step's link disappears once the step is done, and the checklist
-// with the last one.
+// TestFirstSteps checks that each step's link disappears once the step is done, and that the
+// checklist disappears with the last one.
 func TestFirstSteps(t *testing.T) {
 	s := mustSite(t)
 	links := map[string]bool{`href="/keys/new"`: true, `href="/quickstart"`: true, `href="/saved-searches/new"`: true}

@@ -59,7 +59,7 @@ func (k keyRow) Shown() string { return k.Prefix + "…" + k.LastFour }
 // Access returns the display name of the key's scope.
 func (k keyRow) Access() string { return keyAccessName(k.Scope()) }
 
-// networksShown limits the networks of a key in the list.
+// networksShown limits how many networks the list shows for a key.
 const networksShown = 2
 
 // From returns the networks that the key can be used from: the first ones and the number of others.

@@ -75,7 +75,7 @@ func (e *edge) rejectCrossOrigin(next http.Handler) http.Handler {
 }
 
 // isDocument reports whether a browser loads a page as a top-level document, according to the
-// headers. Old browsers, and those without an encrypted connection, send no Sec-Fetch-Dest; when
+// headers. Old browsers, and all browsers on unencrypted connections, send no Sec-Fetch-Dest; when
 // they load an image, Accept still lists image types and not text/html.
 func isDocument(h http.Header) bool {
 	if dest := h.Values("Sec-Fetch-Dest"); len(dest) > 0 {

@@ -63,7 +63,8 @@ func htmlErrors(page string) []string {
 	return c.errors
 }
 
-// tagErrors reports elements whose start tags and end tags differ in number. encoding/xml closes elements silently.
+// tagErrors reports elements whose start tags and end tags differ in number. encoding/xml doesn't,
+// because it closes elements silently.
 func tagErrors(page string) (problems []string) {
 	open := map[string]int{}
 	for z := html.NewTokenizer(strings.NewReader(page)); ; {

@@ -19,9 +19,9 @@ type permitteePage struct {
 	Facts      []fact
 	Recent     []labelRow
 	Labels     int    // total
-	SearchURL  string // search for all of them
-	BrandsURL  string // ranking of their brands
-	HistoryURL string // chart of them by year
+	SearchURL  string // search for all the permittee's labels
+	BrandsURL  string // ranking of its brands
+	HistoryURL string // chart of its labels by year
 	WatchURL   string // form for a saved search for the permit
 	Cost       pageCost
 }

@@ -45,8 +45,8 @@ func TestPlans(t *testing.T) {
 	paid.shows(t, http.StatusOK, `<a class="button" href="https://billing.example/change?a=1&b=2">Change plan</a>`)
 }
 
-// TestPlansSignUp checks where the buttons of the plans lead visitors who can create an account: to a new
-// account, if that is how to get the plan, or else to the operator.
+// TestPlansSignUp checks where each plan's button leads visitors who can create an account: to
+// sign-up if that is how to get the plan, otherwise to the operator.
 func TestPlansSignUp(t *testing.T) {
 	link := regexp.MustCompile(`<a class="button[^"]*" href="([^"]+)">[^<]+<span class="unseen"> for (\w+)</span>`)
 	const create, choose, contact = "/sign-in", "/sign-in?return=%2Fplans", "https://example.com/contact"
@@ -236,7 +236,7 @@ func TestPlanReturn(t *testing.T) {
 	}
 }
 
-// TestPlanErrors submits the forms of the plans page when they can't work.
+// TestPlanErrors submits the forms of the plans page in cases where they must fail.
 func TestPlanErrors(t *testing.T) {
 	s := mustSell(t)
 	s.post("/plans", url.Values{"plan": {"platinum"}}).shows(t, http.StatusBadRequest)

@@ -23,7 +23,7 @@ func reportList() list[cola.ProductionReportParams] {
 	}}
 	return list[cola.ProductionReportParams]{
 		path: reportListPath, title: "Production reports", one: "row", many: "rows", call: "/production-reports", tool: "list_production_reports",
-		intro: "TTB’s monthly and yearly statistics on production, newest first.",
+		intro: "TTB’s monthly and yearly production statistics, newest first.",
 		fields: []listField{
 			choice("commodity", "Commodity"), years, monthField(), choice("report_type", "Report type"),
 			choice("statistical_group", "Group"), choice("statistical_detail", "Detail"), flagField("latest", "Reports", "Latest only"),

@@ -46,7 +46,8 @@ var networkExplanation = errorExplanation{
 // errorExplanations explains the codes, except quota_exceeded.
 var errorExplanations = map[cola.Code]errorExplanation{
 	cola.CodeValidation: {
-		Why: "The request is invalid.", Do: "Fix every problem that the response lists, then send it again. Invalid requests are free.",
+		Why:  "The request is invalid.",
+		Do:   "Fix every problem listed in the response, then send the request again. Invalid requests are free.",
 		Docs: docsErrors,
 	},
 	cola.CodeUnauthorized: {

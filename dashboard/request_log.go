@@ -35,7 +35,7 @@ type loggedRow struct {
 	Input        string // start of the query or arguments
 	Took         string
 	Cost         string // empty if free
-	From, FromID string // name of the key or app, and value of the filter for it
+	From, FromID string // name of the key or app, and its value in the filter
 	ChannelName  string
 }
 

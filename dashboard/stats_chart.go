@@ -64,14 +64,14 @@ type labelCounts struct {
 	by          []string // dimensions of the rows: one, or both in a ranking of pairs
 	split       string   // dimension of the columns; may be empty
 	rows, names []cola.LabelGroup
-	cells       map[[2]string]int // by value of by and split
+	cells       map[[2]string]int // by the values of by and split
 	others      map[string]int    // labels in no group, by row
 }
 
-// newTrend builds the table and chart of groups counted by one or two dimensions. A date or range
-// becomes the rows. If neither of two dimensions is one, the rows are the values of the first, or
-// pairs of values if some groups were left out. Only a ranking, whose rows are not dates or ranges,
-// is limited to the given number of rows.
+// newTrend builds the table and chart of groups counted by one or two dimensions. A dimension with
+// dates or ranges becomes the rows. If neither of two dimensions has them, the rows are the values
+// of the first, or pairs of values if some groups were left out. Only a ranking, whose rows are not
+// dates or ranges, is limited to the given number of rows.
 func newTrend(groups []cola.LabelGroup, dimensions []string, rows int, others cola.OtherGroups) trend {
 	c := labelCounts{by: dimensions[:1], cells: map[[2]string]int{}, others: map[string]int{}}
 	t := trend{Title: "Labels by " + dimensionNames(dimensions)}
@@ -124,7 +124,7 @@ func dimensionNames(dimensions []string) string {
 }
 
 // withoutLast removes the groups with the last value of a dimension, because some of that value's
-// groups may be missing. It keeps the groups if it is the only value.
+// groups may be missing. It keeps them if there is no other value.
 func withoutLast(groups []cola.LabelGroup, dimension string) []cola.LabelGroup {
 	if len(groups) == 0 {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// moment is an entry of a label's timeline: what happened on a day.
+// moment is an entry in a label's timeline: what happened on a day.
 type moment struct {
 	Name          string
 	Day, Estimate cola.Date // one of them is known

@@ -240,8 +240,8 @@ func legend(a response) (items []string) {
 	return items
 }
 
-// TestOtherSource checks that usage combined by the registry, for any channel, and
-// sources beyond the limit form one last series. A key with the same name stays separate.
+// TestOtherSource checks that usage combined by the registry, for any channel, and sources beyond
+// the limit form a single series, which comes last. A key with the same name stays separate.
 func TestOtherSource(t *testing.T) {
 	r := fullReport("x")
 	for _, i := range []int{9, 10, 11} {

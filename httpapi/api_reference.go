@@ -26,7 +26,7 @@ type Reference struct {
 	Sections              []Section
 	Errors                []ErrorDoc
 	Headers               []Field  // of responses
-	Objects               []Object // that no section uses, such as those in errors
+	Objects               []Object // used by no section, such as those in errors
 }
 
 // Section is a group of operations.
@@ -34,7 +34,7 @@ type Section struct {
 	Name, Description string
 	Anchor            string // Name as part of a URL
 	Operations        []Operation
-	Objects           []Object // that operations use, except those in earlier sections; whole records first
+	Objects           []Object // used by operations, except those in earlier sections; whole records first
 }
 
 // Operation describes one operation.

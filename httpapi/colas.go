@@ -65,7 +65,7 @@ func colaOperations(svc Service) []operation {
 	}
 }
 
-// renderColas renders a page of labels with the given members of the rows, or those of
+// renderColas renders a page of labels. Its rows have the members named in fields, or those of
 // cola.ColaSummary if fields is nil.
 func renderColas(svc Service, p registry.ColaPage, fields []string) result {
 	next := nextPage{cursor: p.Pagination.NextCursor}

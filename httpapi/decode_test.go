@@ -285,8 +285,8 @@ func TestAcceptedBodies(t *testing.T) {
 	}
 }
 
-// TestChunkedBodies checks that bodies without a Content-Length are rejected beyond the size limit,
-// and that a truncated one is rejected.
+// TestChunkedBodies checks that a body without a Content-Length is accepted, but rejected if it is
+// too large or truncated.
 func TestChunkedBodies(t *testing.T) {
 	f := newFake()
 	server := httptest.NewServer(mustServe(t, f, io.Discard))
