@@ -59,7 +59,7 @@ func (i *importsCache) last(ctx context.Context) ([]cola.LastImport, error) {
 	}
 }
 
-// current returns the latest read, or starts a new one if that is too old.
+// current returns the latest read, or starts a new one if the latest is missing or too old.
 func (i *importsCache) current(ctx context.Context) *importsRead {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -51,7 +51,7 @@ func (n credentialNames) name(c cola.Credential) string {
 	return fmt.Sprintf("removed key (%d)", c.ID)
 }
 
-// since returns the keys and apps that were used after a time.
+// since returns the keys and apps that were used after t.
 func (n credentialNames) since(t time.Time) (sources []RequestSource) {
 	for _, k := range n.keys {
 		if k.LastUsedAt.After(t) {

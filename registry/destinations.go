@@ -353,7 +353,8 @@ func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id strin
 	return state, nil
 }
 
-// authorizeDestinationWrite admits a caller to change or use a destination, and reads the destination.
+// authorizeDestinationWrite admits a request to change or use a destination, and reads the
+// destination.
 func (s *Service) authorizeDestinationWrite(
 	ctx context.Context, c cola.Caller, id string,
 ) (store.Destination, cola.QuotaState, error) {

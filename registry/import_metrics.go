@@ -7,7 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// collectTimeout limits how long a scrape waits for the store, because it delays all other metrics.
+// collectTimeout limits how long a scrape waits for the store, because waiting delays all other
+// metrics.
 const collectTimeout = time.Second
 
 // importCollector exports metrics of the latest imports by any process. It reads them only when

@@ -56,8 +56,8 @@ func (p KeyRotationParams) normalize() (overlap time.Duration, err error) {
 }
 
 // RotateKey replaces a key of the caller's account with a new one. The old key stays valid for the
-// overlap, but not beyond its own expiry. The new key has the same name, access and, if the old one
-// expires, the same lifetime, starting now. It fails with CodeNotFound if the key is missing or
+// overlap, but not beyond its own expiry. The new key has the same name and access and, if the old
+// one expires, the same lifetime, starting now. It fails with CodeNotFound if the key is missing or
 // belongs to another account, with CodeNotActive for an invalid key, and with CodeKeyLimit if the
 // account has MaxKeys other valid keys or has created too many in the last 24 hours. Of two
 // concurrent rotations without an overlap, one fails with CodeNotActive; with an overlap, both
@@ -98,9 +98,9 @@ func (s *Service) RotateKey(
 }
 
 // keyWithLifetime returns the key whose lifetime a rotation of keys[i] copies: keys[i] itself or,
-// if that is only valid for the overlap of an earlier rotation, a later key of the same name. Keys
-// are ordered by age. Keys are created to expire at the end of a day or never, so any other expiry
-// is the end of an overlap.
+// if that is only valid for the overlap of an earlier rotation, a later key with the same name.
+// Keys are ordered by age. Keys are created to expire at the end of a day or never, so any other
+// expiry is the end of an overlap.
 func keyWithLifetime(keys []store.Key, i int) store.Key {
 	hasOriginalExpiry := func(k store.Key) bool {
 		return k.Name == keys[i].Name && (k.ExpiresAt.IsZero() || k.ExpiresAt.Equal(cola.DateOf(k.ExpiresAt).Time()))

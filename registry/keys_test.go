@@ -81,7 +81,7 @@ func TestKeyParams(t *testing.T) {
 		{"blank name", registry.KeyParams{Name: " \u3000\t"}},
 		{"a long name", registry.KeyParams{Name: strings.Repeat("ł", 101)}},
 		{"a NUL", registry.KeyParams{Name: "a\x00b"}},
-		{"a new line", registry.KeyParams{Name: "a\nb"}},
+		{"a newline", registry.KeyParams{Name: "a\nb"}},
 		{"bidi control", registry.KeyParams{Name: "a\u202eb"}},
 		{"hidden characters", registry.KeyParams{Name: "a\u200bb"}},
 		{"only an accent", registry.KeyParams{Name: "\u0301"}},

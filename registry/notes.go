@@ -33,7 +33,7 @@ func noteTexts(notes []Note) []string {
 	return texts
 }
 
-// suggest adds a search to n: p with a change, from the first page.
+// suggest adds a search to n: p with a change, starting at the first page.
 func (n *Note) suggest(action string, p *cola.SearchParams, change func(*cola.SearchParams)) {
 	changed := *p
 	changed.Page, changed.Cursor = cola.Opt[int]{}, ""
@@ -67,7 +67,7 @@ func (n *Note) correct(
 // newNote returns a note without a suggested search.
 func newNote(text string) Note { return Note{Text: text, Finding: text} }
 
-// newNotes returns notes without suggested searches. It omits empty ones.
+// newNotes returns notes without suggested searches. It skips empty texts.
 func newNotes(texts ...string) (notes []Note) {
 	for _, text := range nonEmpty(texts...) {
 		notes = append(notes, newNote(text))

@@ -183,8 +183,8 @@ func TestSearchNoteCharge(t *testing.T) {
 	}
 }
 
-// TestListNotes checks that an empty reference list names the unknown value and lists the known
-// ones.
+// TestListNotes checks that the notes on an empty reference list name the unknown value and list
+// the known ones.
 func TestListNotes(t *testing.T) {
 	w := mustWorld(t, 10)
 	c := w.mustCaller(t, "lists@example.com", cola.TierPro)

@@ -30,7 +30,7 @@ const minNearBrand = 80
 
 // brandNote suggests the brand that is most similar to the text of a search, or to its brand name
 // if it has no text. ok is false if labels have the name itself, if no similar brand has labels,
-// and for a single word that has been corrected already.
+// or if the name is a single word that has already been corrected.
 func brandNote(view *search.View, p *cola.SearchParams, q cola.Query, corrected bool) (n Note, ok bool) {
 	name, field := q.Text, func(p *cola.SearchParams) *string { return &p.Q }
 	valueOf := func(brand string) (string, bool) { return brand, cola.AcceptsText(brand) }
@@ -88,7 +88,7 @@ func wholeBrandNotes(view *search.View, p *cola.SearchParams, q cola.Query) []No
 	return []Note{n}
 }
 
-// maxWordNotes limits the notes on words of one search.
+// maxWordNotes limits the notes on the words of one search.
 const maxWordNotes = 5
 
 // wordNotes returns a note on each word or prefix of the text that no label has, and on each word

@@ -165,7 +165,7 @@ func (r *refusalRecorder) takePending() map[refusalKey]*refusalCount {
 }
 
 // requeue returns unwritten refusals to the pending ones. It merges the smaller map into the larger
-// one, to hold the lock briefly.
+// one, to hold the lock only briefly.
 func (r *refusalRecorder) requeue(left map[refusalKey]*refusalCount) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -115,7 +115,7 @@ func (r *requestRecorder) full() bool {
 }
 
 // add queues a request. It counts the request as left out if the queue is full, or if the request
-// can't be stored, which would fail every request of its batch. The caller holds the lock.
+// can't be stored, which would fail every request in its batch. The caller holds the lock.
 func (r *requestRecorder) add(request store.RecordedRequest) {
 	if r.full() || request.Check() != nil {
 		r.metrics.dropped.Inc()

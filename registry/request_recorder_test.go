@@ -62,7 +62,7 @@ func newTestRequestRecorder(n *fakeRequestStore) *requestRecorder {
 	return newRequestRecorder(n, 7, time.Now, slog.New(slog.DiscardHandler), newRequestLogMetrics(nil))
 }
 
-// sent records a request of an account with a status.
+// sent records an account's request with a status.
 func (r *requestRecorder) sent(account, status int) {
 	r.record(cola.AccountID(account), status >= 400, func() cola.LoggedRequest {
 		return cola.LoggedRequest{Status: status, Duration: time.Second}
@@ -107,8 +107,9 @@ func TestRequestsWritten(t *testing.T) {
 	})
 }
 
-// TestRequestSampling checks that an account is recorded in full up to a rate, that errors are
-// sampled only after successes, that others are unaffected, and that nothing goes uncounted.
+// TestRequestSampling checks that all of an account's requests are recorded up to a rate, that
+// errors are sampled only after successes, that other accounts are unaffected, and that every
+// request is counted.
 func TestRequestSampling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRequestStore{}
@@ -182,7 +183,7 @@ func TestFullRequestQueue(t *testing.T) {
 					t.Errorf("metrics = %v", got)
 				}
 				if r.timer != nil || len(r.pending)+len(r.gaps) != 0 {
-					t.Error("requests pending")
+					t.Error("requests are still pending")
 				}
 				for account := range maxPendingRequests + 1 {
 					r.sent(account, 200)
@@ -197,7 +198,7 @@ func TestFullRequestQueue(t *testing.T) {
 }
 
 // TestUnstorableRequests checks that a request that can't be stored is counted as left out, and
-// that the other requests of its batch are recorded.
+// that the other requests in its batch are recorded.
 func TestUnstorableRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRequestStore{}

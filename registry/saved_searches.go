@@ -31,12 +31,15 @@ type CreatedSavedSearch struct {
 }
 
 // CreateSavedSearch stores a search for the caller's account. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. Repeating a request creates no second search: within 24 hours with
-// the same idempotency key or, on MCP, which has no such keys, within ten minutes with the same
-// content and credential. It then returns the search in its current state. Besides the errors of
-// Normalize, it fails with CodeIdempotencyKeyReused if the key was used for another search, and
-// with CodeWatchlistLimit if the account has cola.MaxActiveSchedules active searches, or
-// cola.MaxSavedSearches in total. After CodeUnavailable the outcome may be unknown.
+// cola.ScopeWriteSavedSearches.
+//
+// Repeating a request doesn't create a second search; it returns the first one in its current
+// state. A request is a repeat if it has the same idempotency key within 24 hours or, on MCP, where
+// calls have no such key, the same content and credential within ten minutes.
+//
+// Besides the errors of Normalize, it fails with CodeIdempotencyKeyReused if the key was used for
+// another search, and with CodeWatchlistLimit if the account has cola.MaxActiveSchedules active
+// searches, or cola.MaxSavedSearches in total. After CodeUnavailable the outcome may be unknown.
 func (s *Service) CreateSavedSearch(
 	ctx context.Context, c cola.Caller, p cola.SavedSearchParams,
 ) (CreatedSavedSearch, cola.QuotaState, error) {
@@ -248,14 +251,15 @@ func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id strin
 	return state, nil
 }
 
-// authorizeSearchWrite admits a caller to change a search, and returns its normalized UUID.
+// authorizeSearchWrite admits a request to change a search, and returns the search's normalized
+// UUID.
 func (s *Service) authorizeSearchWrite(
 	ctx context.Context, c cola.Caller, id string,
 ) (key string, state cola.QuotaState, err error) {
 	return authorizeWrite(ctx, s, c, id, parseSearchID)
 }
 
-// authorizeWrite admits a caller to change a record, and returns the parsed ID of the record.
+// authorizeWrite admits a request to change a record, and returns the parsed ID of the record.
 func authorizeWrite[K any](
 	ctx context.Context, s *Service, c cola.Caller, id string, parse func(id string) (K, error),
 ) (found K, state cola.QuotaState, err error) {

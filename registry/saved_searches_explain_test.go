@@ -72,7 +72,7 @@ func (w *world) mustExplain(t *testing.T, c cola.Caller, uuid string, label cola
 }
 
 // traced returns the trace of a label that arrived on November 18, for a search that was created on
-// the 2nd and last ran on the 16th, and applies change to it.
+// the 2nd and last ran on the 16th, after applying change to the trace.
 func traced(change func(*store.Trace)) store.Trace {
 	ran := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
 	plan := cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: 1, NextRunAt: cola.Some(cola.TimestampOf(ran.AddDate(0, 0, 7)))}

@@ -267,7 +267,7 @@ func optionCases() []filterCase {
 	return cases
 }
 
-// TestBothGeorgias checks that terms for the United States never find labels from the country
+// TestBothGeorgias checks that terms for the United States never find labels from the country of
 // Georgia, although the origin names are the same. The name finds labels from both; each has its
 // own code.
 func TestBothGeorgias(t *testing.T) {

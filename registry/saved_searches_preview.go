@@ -53,7 +53,7 @@ func (s *Service) PreviewLabels(
 	return page, state, nil
 }
 
-// takeAllowance returns the labels that a preview may name to the caller's account, and why others
+// takeAllowance returns the labels that a preview may show the caller's account, and why others
 // are missing.
 func (s *Service) takeAllowance(
 	ctx context.Context, c cola.Caller, found []cola.ColaSummary,

@@ -34,7 +34,7 @@ func (w *world) mustWriter(t testing.TB, email string, tier cola.Tier) cola.Call
 	return c
 }
 
-// mustReader returns the caller of a new read-only key of a writer's account.
+// mustReader returns a caller with a new read-only key for a writer's account.
 func (w *world) mustReader(t testing.TB, writer cola.Caller) cola.Caller {
 	t.Helper()
 	reader := store.Key{AccountID: writer.Account, Name: "reader"}
@@ -380,8 +380,8 @@ func TestAccountLimit(t *testing.T) {
 	}
 }
 
-// TestSavedSearchLimit checks the total number of saved searches per account, and that the
-// error says what to do.
+// TestSavedSearchLimit checks that the total number of saved searches per account is limited, and
+// that the error says what to do.
 func TestSavedSearchLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "full@example.com", cola.TierPro)

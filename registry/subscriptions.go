@@ -129,7 +129,7 @@ func subscriptionNotFound() error {
 		"any more messages.")
 }
 
-// looksLikeToken reports whether a string has the form of a token; others need no lookup.
+// looksLikeToken reports whether a string has the form of a token; other strings need no lookup.
 func looksLikeToken(text string) bool {
 	const minLength, maxLength = 16, 128 // characters
 	other := func(r rune) bool {

@@ -18,7 +18,7 @@ const (
 	maxSuggestionLimits  = 20_000 // accounts remembered
 )
 
-// ReasonSuggestions is details.reason of the error for too many requests for suggestions.
+// ReasonSuggestions is the details.reason of the error for too many suggestion requests.
 const ReasonSuggestions = "suggestions"
 
 // suggestionLimit limits each account's requests for suggestions. A form field sends one for every

@@ -187,7 +187,7 @@ func TestSuggestRefusals(t *testing.T) {
 	}
 }
 
-// TestSuggestBeforeIndex checks the error until the index is built.
+// TestSuggestBeforeIndex checks the error before the index is built.
 func TestSuggestBeforeIndex(t *testing.T) {
 	s := registry.New(registry.Options{Now: func() time.Time { return testNow }})
 	_, _, err := s.Suggest(t.Context(), cola.Caller{}, cola.SuggestParams{Field: cola.SuggestOrigin})

@@ -13,7 +13,7 @@ import (
 
 const (
 	// maxUseRows limits the rows of a report. If there are more sources, the last rows combine the
-	// other ones, one row per channel.
+	// remaining ones, one row per channel.
 	maxUseRows = 12
 	// monthsRead is how many months before the current one are checked for earlier use.
 	monthsRead = 11
@@ -64,7 +64,7 @@ type UsageReport struct {
 	State cola.QuotaState // of this month
 	Now   time.Time       // when the report was made
 	// Since is the first day that Projected is based on: the first day of use this month, or the 1st
-	// if there was usage in an earlier month. It is 0 if there was none.
+	// if there was usage in an earlier month. It is 0 if there was no usage at all.
 	Since     cola.Date
 	Projected cola.Used   // projection for the whole month
 	Days      []Usage     // of the month so far, from the 1st to today
@@ -111,7 +111,7 @@ type UsageRow struct {
 	Total      Usage
 }
 
-// Reasons of refusals.
+// Reasons for refusals.
 const (
 	RefusedBurst       = "burst"              // too many requests within a minute
 	RefusedDetailViews = "detail_views"       // the month's detail views were used up

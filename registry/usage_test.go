@@ -25,7 +25,8 @@ func (w *world) mustReport(t *testing.T, holder cola.Caller, span registry.Usage
 	return r
 }
 
-// checkSums checks that the steps and the rows have equal totals, and so do the days and the state.
+// checkSums checks that the totals of the steps and the rows are equal, as are those of the days
+// and the state.
 func checkSums(t *testing.T, r registry.UsageReport) {
 	t.Helper()
 	var days, steps, rows registry.Usage
@@ -125,7 +126,7 @@ func TestUsageReport(t *testing.T) {
 			t.Errorf("%s: steps (-want +got):\n%s", span, diff)
 		}
 		if longer.State != r.State || longer.Projected != r.Projected {
-			t.Errorf("%s: month = %+v, projected = %+v; want those of every span", span, longer.State, longer.Projected)
+			t.Errorf("%s: month = %+v, projected = %+v; want the same for every span", span, longer.State, longer.Projected)
 		}
 	}
 	if want := (cola.Used{DetailViews: 78, ListRecords: 326}); r.Projected != want || !r.Now.Equal(w.now()) { // 31/2 times 5 and 21
@@ -149,7 +150,7 @@ func TestFirstUse(t *testing.T) {
 	w := mustWorld(t, 50)
 	holder := w.mustHolder(t, "young@example.com", cola.TierPro)
 	c := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: "first"}).ID)
-	if _, err := w.Admit(t.Context(), c); err != nil { // free, on the 20th at 13:14
+	if _, err := w.Admit(t.Context(), c); err != nil { // free, on the 20th at noon
 		t.Fatal(err)
 	}
 	w.clock.Store(time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC).UnixMicro())

@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
 
-var benchLabels = flag.Int("labels", 200_000, "labels that benchmarks search")
+var benchLabels = flag.Int("labels", 200_000, "number of labels to index in benchmarks")
 
 // heapBytes returns the size of the heap in bytes after a collection.
 func heapBytes() uint64 {
@@ -210,7 +210,7 @@ func churn(b *testing.B, x *Index, g *synthetic) {
 
 // report runs the queries of each class in three rounds. It prints the latencies of the last round,
 // and the latency and CPU time of the querying thread in each query's fastest round. It marks
-// classes with a fastest p99 above the limit.
+// classes whose p99 over the fastest rounds is above the limit.
 func report(b *testing.B, shape string, v *View, all []class, queries int, limit time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -12,7 +12,7 @@ import (
 // of one name.
 type keyGroups struct {
 	keys   column.Dict // distinct keys, sorted
-	keyOf  []uint32    // number of the key of each string
+	keyOf  []uint32    // key number of each string
 	values []uint32    // numbers of the strings, ordered by key
 	start  []uint32    // key k has values[start[k]:start[k+1]]
 }
@@ -92,7 +92,7 @@ func (x *brandIndex) sortDocs(t *table) {
 	}
 }
 
-// appendBrand appends lists of the documents of a brand: one for each spelling.
+// appendBrand appends the lists of a brand's documents, one for each spelling.
 func (s *segment) appendBrand(lists []postings.List, brand uint32) []postings.List {
 	for _, spelling := range s.brands.spellings(brand) {
 		lists = append(lists, s.texts.DocsOf(colBrand, spelling))

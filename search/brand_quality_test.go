@@ -33,7 +33,7 @@ const (
 	verdictMeaning    = "meaning" // similar only in meaning
 )
 
-// brandPairs returns the pairs of testdata/brand_pairs.txt.
+// brandPairs returns the pairs in testdata/brand_pairs.txt.
 func brandPairs(t testing.TB) (pairs []brandPair) {
 	t.Helper()
 	file, err := os.ReadFile("testdata/brand_pairs.txt")

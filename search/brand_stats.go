@@ -174,13 +174,13 @@ func (c *brandCounter) addTo(s *brandStats, b similarBrand) {
 	addCounts(s.statuses, &t.text[colStatus], statuses)
 }
 
-// valuesOf returns the values of labels in a column. The result is valid until the next call.
+// valuesOf returns the labels' values in a column. The result is valid until the next call.
 func (c *brandCounter) valuesOf(of *column.Text, docs []uint32) []uint32 {
 	c.values = of.IDs.AppendAt(c.values[:0], docs)
 	return c.values
 }
 
-// addCounts adds the numbers of labels with each value of a column to a map.
+// addCounts adds to a map the number of labels with each value of a column.
 func addCounts(into map[string]int, of *column.Text, counts []int) {
 	for value, n := range counts {
 		if n > 0 {

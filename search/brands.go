@@ -19,7 +19,7 @@ type BrandPage struct {
 
 // Brands returns one page of the brands whose names are similar to a given name: highest score
 // first, then most labels, then by name. Spellings with the same text.BrandKey are one brand. With
-// a filter by product type, only labels of these types count. Labels without a brand name are
+// a product type filter, only labels of those types count. Labels without a brand name are
 // ignored.
 func (v *View) Brands(s cola.BrandSearch) BrandPage {
 	page := BrandPage{Rows: []cola.BrandMatch{}, Counts: map[string]int{}}
@@ -74,7 +74,7 @@ func brandQueries(brand string, allowed similar.Set) (all []*similar.Query) {
 	return all
 }
 
-// similarBrand is a brand of a segment that is similar to a query.
+// similarBrand is a brand in a segment that is similar to a query.
 type similarBrand struct {
 	segment uint16
 	kind    similar.Kind

@@ -147,7 +147,8 @@ func (c lateContext) Err() error {
 	return err
 }
 
-// TestCompactionCanceledWhileWaiting checks that wait notices a cancellation just before it blocks.
+// TestCompactionCanceledWhileWaiting checks that wait notices a cancellation that happens just
+// before it blocks.
 func TestCompactionCanceledWhileWaiting(t *testing.T) {
 	x := someIndex(t)
 	_, picked := x.compactions.take(x.View, func(segments []segmentView) []segmentView { return segments })

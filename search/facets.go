@@ -18,9 +18,9 @@ const (
 )
 
 // Facets counts the labels that a search finds, by the values of every facet. A value's count is
-// the number of results of the search that cola.SearchParams.Choose returns for it, with the dates
-// of the search and category aliases. Values with the most labels come first, except that statuses
-// have the order of vocabulary.Statuses and years are newest first.
+// the number of results of the search that cola.SearchParams.Choose returns for it, with the same
+// dates and with category aliases applied. Values with the most labels come first, except that
+// statuses have the order of vocabulary.Statuses and years are newest first.
 func (v *View) Facets(s cola.FacetSearch) []cola.Facet {
 	c := &facetCounter{view: v, params: s.Params, query: s.Query, byFacet: map[string]*facetQuery{}}
 	for _, q := range s.Queries {
