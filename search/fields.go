@@ -18,7 +18,7 @@ const snapshotMagic = "colaidxe"
 // includes the version of the category table, because a column has values derived from it.
 func snapshotFormat() string { return snapshotMagic + "-" + vocabulary.CategoryTableVersion() }
 
-// Columns of text. Full-text queries search those up to lastSearched.
+// Text columns. Full-text queries search those up to lastSearched.
 const (
 	colBrand = iota
 	colProduct
@@ -37,7 +37,7 @@ const (
 	lastSearched = colRecipient
 )
 
-// textField describes a column of text.
+// textField describes a text column.
 type textField struct {
 	read func(r *cola.IndexRecord) string
 	// anyOf returns the values that a query accepts, in any letter case; nil if it has no such
@@ -45,10 +45,10 @@ type textField struct {
 	anyOf func(q *cola.Query) []string
 	group []string // values whose union is precomputed, because queries often ask for them together
 	// contains returns the substring that a query requires, if any. Only columns up to lastSearched
-	// can have it.
+	// can set it.
 	contains  func(q *cola.Query) string
 	fold      func(string) string // form in which parts are compared
-	unionCost int                 // full cost limit for unionLimit, above which unions for contains are precomputed
+	unionCost int                 // passed to unionLimit; costlier unions for contains are precomputed
 }
 
 var textFields = [textColumns]textField{
@@ -173,7 +173,7 @@ func estimateError(r *cola.IndexRecord) (float64, bool) {
 // known returns v and whether it is known. Zero means unknown.
 func known[T ~int | ~int32](v T) (float64, bool) { return float64(v), v != 0 }
 
-// Columns of lists of text.
+// Text list columns.
 const (
 	listBarcode = iota // barcodes with their types, the main one first
 	listGrape
@@ -181,7 +181,7 @@ const (
 	listColumns
 )
 
-// listField describes a column of lists of text.
+// listField describes a text list column.
 type listField struct {
 	read func(r *cola.IndexRecord, dst []string) []string // appends the values
 	// anyOf returns the values that a query accepts; nil if it has no such condition. fold returns

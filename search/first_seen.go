@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/column"
 )
 
-// firstSeen holds, for the brands or the permits of a view, the earliest effective date of their
-// live labels. It is computed when first needed.
+// firstSeen holds the earliest effective date of the live labels of each brand, or of each permit,
+// in a view. It is computed when first needed.
 type firstSeen struct {
 	once     sync.Once
 	segments []*segmentFirstSeen

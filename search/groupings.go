@@ -129,7 +129,7 @@ func (v *View) groupByBand(g *grouping, col int) {
 }
 
 // groupByNumber groups by a column of numbers. of returns the name of a number's group, and a
-// number that determines the group's place in results. Unknown numbers are last.
+// number that determines the group's place in results. Unknown numbers come last.
 func (v *View) groupByNumber(g *grouping, col int, of func(number float64) (name string, position int)) {
 	v.groupInOrder(g, func(i int) (docs *column.Packed, values int) {
 		c := &v.segments[i].t.num[col]
@@ -143,7 +143,7 @@ func (v *View) groupByNumber(g *grouping, col int, of func(number float64) (name
 }
 
 // groupInOrder groups the values of each segment by name and orders the groups by position; of
-// returns both for a value. The group without a name is last. columnOf returns the value of each
+// returns both for a value. The group without a name comes last. columnOf returns the value of each
 // document of a segment, and the number of values.
 func (v *View) groupInOrder(
 	g *grouping, columnOf func(i int) (docs *column.Packed, values int),
@@ -228,7 +228,7 @@ func (v *View) groupByPermit(g *grouping) {
 	g.name = func(group uint32) cola.Text { return cola.Text(g.key(group)) }
 }
 
-// groupByBrand groups by text.BrandKey. The groups of the segment with the most brands are first.
+// groupByBrand groups by text.BrandKey. The groups of the segment with the most brands come first.
 func (v *View) groupByBrand(g *grouping) {
 	var base column.Dict
 	largest := -1

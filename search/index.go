@@ -39,7 +39,7 @@ type Index struct {
 	publishing  sync.Mutex // held while the next view is derived from the last one
 	compactions *compactions
 
-	wake    []chan struct{} // signal the background compactions; none if compaction is manual
+	wake    []chan struct{} // signal the background compactions; empty if compaction is manual
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
 }
@@ -92,7 +92,7 @@ func (x *Index) Close() {
 	x.stopped.Wait()
 }
 
-// Options configures an Index. The zero Options are valid.
+// Options configures an Index. The zero value is valid.
 type Options struct {
 	Logger *slog.Logger // logs compactions; default: discard
 	// ManualCompaction means that segments are compacted only by calls to Compact. Otherwise the

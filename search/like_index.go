@@ -12,7 +12,7 @@ import (
 type likeIndex struct {
 	start   []uint32 // words of n characters are items[start[n]:start[n+1]]
 	items   []uint32
-	letters []similar.Letters // of items
+	letters []similar.Letters // of each item
 
 	sounds  []uint32 // hashes of pronunciations, ascending
 	sounded []uint32 // the word with each pronunciation

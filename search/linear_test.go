@@ -24,7 +24,7 @@ type registry struct {
 	texts      map[string]wordList       // cached words of texts
 	brands     map[string]string         // cached keys of brands
 	words      map[cola.TTBID][]wordList // cached words of the searchable fields of labels; reset on every change
-	firstDates map[string]cola.Date      // of firstSeen; reset on every change
+	firstDates map[string]cola.Date      // cached result of firstSeen; reset on every change
 }
 
 func newRegistry() *registry {
@@ -321,7 +321,7 @@ func attaches(word, next string) bool {
 	return attachedPattern.MatchString(word+" "+next) && !vocabulary.IsConnector(next)
 }
 
-// sequenceOf returns the words that phrases compare.
+// sequenceOf returns the words that phrases are matched against.
 func sequenceOf(text string) []string {
 	joined := initialsPattern.ReplaceAllStringFunc(plain(text), func(run string) string {
 		return strings.Join(wordPattern.FindAllString(run, -1), "")
@@ -337,7 +337,7 @@ func withoutConnectors(words []string) []string {
 	return words
 }
 
-// containsPhrase reports whether a text contains the word or the sequence of words of a phrase.
+// containsPhrase reports whether a text contains a phrase.
 func containsPhrase(have wordList, w text.Phrase, want []keyedWord) bool {
 	met := func(have keyedWord, i int) bool {
 		if w.Prefix && i == len(want)-1 {

@@ -34,7 +34,7 @@ type permittees struct {
 // permittee is an immutable record of a permittee, or of a permit number that appears only on
 // labels.
 type permittee struct {
-	cola.Permittee      // PermitNumber is in vocabulary.NormalizePermit's form
+	cola.Permittee      // PermitNumber is normalized by vocabulary.NormalizePermit
 	known          bool // false for a permit number without a permittee
 }
 
@@ -89,8 +89,8 @@ func (v *View) latestApproval(number string, today cola.Date) (latest cola.Date)
 	return latest
 }
 
-// find returns the index of the permittee with the given permit number, which must be in
-// vocabulary.NormalizePermit's form.
+// find returns the index of the permittee with the given permit number, which must be normalized by
+// vocabulary.NormalizePermit.
 func (ps *permittees) find(number string) (uint32, bool) {
 	i := sort.Search(len(ps.byNumber), func(i int) bool { return ps.records[ps.byNumber[i]].PermitNumber >= number })
 	if i == len(ps.byNumber) || ps.records[ps.byNumber[i]].PermitNumber != number {
@@ -129,8 +129,8 @@ func (ps *permittees) ranksBefore(a, b uint32) bool {
 // nameIndex finds permittees by part of a name. For n permittees, value i is the company name of
 // permittee i, and value n+i its operating name.
 type nameIndex struct {
-	names    text.Substrings // in text.FoldName's form
-	keys     text.Substrings // in text.KeyName's form
+	names    text.Substrings // as text.FoldName returns them
+	keys     text.Substrings // as text.KeyName returns them
 	identity []uint32        // identity[i] is i: lists are slices of it
 	byKey    keyGroups       // values by text.BrandKey
 	keyWords keyWords
@@ -287,7 +287,7 @@ func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 }
 
 // Permittee returns a permittee by permit number, in any letter case, as of the given day. It
-// includes up to recent labels, the first in result order. ok is false if there is no such
+// includes labels in result order; recent is their maximum number. ok is false if there is no such
 // permittee.
 func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.PermitteeDetail, ok bool) {
 	number = vocabulary.NormalizePermit(number)

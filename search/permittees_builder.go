@@ -221,7 +221,7 @@ func mergeInto(sorted, more []uint32, less func(a, b uint32) bool) []uint32 {
 // one by one.
 const (
 	minUnindexed   = 512
-	unindexedShare = 32 // at most one in 32 of all permittees
+	unindexedShare = 32 // at most one in 32 permittees
 )
 
 // indexNames rebuilds the index of names if too many have changed since it was built.

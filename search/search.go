@@ -142,7 +142,7 @@ func (v *View) rows(found [][]uint32, by cola.Sort, skip, take int) (rows []cola
 
 // Subset is an immutable set of labels of one view.
 type Subset struct {
-	docs [][]uint32 // of each segment, ascending
+	docs [][]uint32 // in each segment, ascending
 }
 
 // Subset returns the labels with the given IDs. It ignores IDs without a label in the view.
@@ -236,8 +236,8 @@ func newResultMerger(segments []segmentView, found [][]uint32, by cola.Sort) *re
 	return m
 }
 
-// skip skips n documents. With h segments left, it takes the next n/h documents of each and skips
-// those of the segment where they end first: they are all among the next n.
+// skip skips n documents. With h segments left, it considers the next n/h documents of each
+// segment. Those of the segment where they end first are all among the next n, so it skips them.
 func (m *resultMerger) skip(n int) {
 	for n > 0 && len(m.heads) > 0 {
 		step := max(1, n/len(m.heads))

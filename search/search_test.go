@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checkMatches compares the labels of a subset that match one random query with the reference
-// implementation.
+// checkMatches compares Matches with the reference implementation for one random query and a subset
+// of the labels.
 func (h *harness) checkMatches() {
 	h.t.Helper()
 	s, want := h.search()
@@ -72,8 +72,8 @@ func TestMatchesInOldView(t *testing.T) {
 	}
 }
 
-// TestBarcodeFallback checks that text in the form of a barcode is searched as a barcode if a label
-// with that barcode matches the filters, and as words otherwise. The ID of a label is never
+// TestBarcodeFallback checks that text that looks like a barcode is searched as a barcode if a
+// label with that barcode matches the filters, and as words otherwise. The ID of a label is never
 // searched as words, even if the label does not match the filters.
 func TestBarcodeFallback(t *testing.T) {
 	const code = "036000291452"

@@ -19,11 +19,11 @@ import (
 type segment struct {
 	t           *table
 	texts       text.Index
-	parts       [textColumns]text.Substrings // of columns with contains
-	values      [textColumns]valueIndex      // of columns with anyOf
-	listValues  [listColumns]valueIndex      // of columns with anyOf
+	parts       [textColumns]text.Substrings // for columns with contains
+	values      [textColumns]valueIndex      // for columns with anyOf
+	listValues  [listColumns]valueIndex      // for columns with anyOf
 	categories  categoryIndex
-	ranges      [numColumns]rangeIndex // of columns with between
+	ranges      [numColumns]rangeIndex // for columns with between
 	barcodes    barcodeIndex
 	brands      brandIndex
 	brandWords  brandWords
@@ -113,8 +113,8 @@ func findKnownDates(t *table) postings.Lists {
 	return b.Lists()
 }
 
-// companyNames returns the names of the permittee with a permit number, which must be in
-// vocabulary.NormalizePermit's form. The names are empty if there is no such permittee.
+// companyNames returns the names of the permittee with a permit number, which must be normalized by
+// vocabulary.NormalizePermit. The names are empty if there is no such permittee.
 type companyNames func(permit string) (company, operating string)
 
 // searchedFields returns the fields of full-text queries, in the order of their columns. The
@@ -154,14 +154,14 @@ func searchedFields(t *table, names companyNames) []text.Field {
 	return fields
 }
 
-// buildSubstrings indexes a searched column for substrings.
+// buildSubstrings indexes a searched column for substring search.
 func (s *segment) buildSubstrings(column, limit int) text.Substrings {
 	c := &s.t.text[column]
 	docsOf := func(v uint32) postings.List { return s.texts.DocsOf(column, v) }
 	return text.BuildSubstrings(c.Len(), c.At, textFields[column].fold, s.t.n, docsOf, unionLimit(s.t.n, limit))
 }
 
-// permitKey returns a value of the permit column in vocabulary.NormalizePermit's form.
+// permitKey returns a value of the permit column, normalized by vocabulary.NormalizePermit.
 func (s *segment) permitKey(value uint32) string {
 	return vocabulary.NormalizePermit(s.t.text[colPermit].At(value))
 }
@@ -191,8 +191,8 @@ func (s *segment) findPermittees(find func(number string) (uint32, bool)) {
 	s.bytes += int64(len(s.permittees) * 4)
 }
 
-// docsWithPermit appends the documents with the given permit number, which must be in
-// vocabulary.NormalizePermit's form.
+// docsWithPermit appends the documents with the given permit number, which must be normalized by
+// vocabulary.NormalizePermit.
 func (s *segment) docsWithPermit(number string, dst []postings.List) []postings.List {
 	i := sort.Search(len(s.permitOrder), func(i int) bool { return s.permitKey(s.permitOrder[i]) >= number })
 	for ; i < len(s.permitOrder) && s.permitKey(s.permitOrder[i]) == number; i++ {

@@ -179,8 +179,8 @@ func (v *View) companyName(group uint32) cola.Text {
 	return v.permittees.records[group-1].CompanyName
 }
 
-// spellings returns the most frequent spelling, among the labels found, of each found group in
-// dimension d. Ties go to the first alphabetically.
+// spellings returns a function that returns a found group's most frequent spelling in dimension d,
+// among the labels found. Ties go to the first alphabetically.
 func (t *groupTally) spellings(found []foundGroup, d int) func(group uint32) cola.Text {
 	wanted := make([]uint64, postings.WordsFor(uint32(t.n)))
 	for _, f := range found {

@@ -190,7 +190,8 @@ func (c *groupCounter) eachPair(groups, counts []uint32, yield func(foundGroup))
 	}
 }
 
-// fitsTable reports whether a table can have rows for a number of groups of the first dimension.
+// fitsTable reports whether a table can hold a row for each of the given number of groups of the
+// first dimension.
 func (c *groupCounter) fitsTable(groups int) bool {
 	return (1+groups)*c.dimensions[1].n <= c.limits.cells
 }
@@ -218,8 +219,8 @@ func (c *groupCounter) tabulate(groups []uint32) [][]uint32 {
 	return rows
 }
 
-// numbers returns, by segment, the position in groups, from 1, of the group of each value of the
-// first dimension. Values in other groups have position 0.
+// numbers returns, for each segment and each value of the first dimension, the position of the
+// value's group in groups, counting from 1. It is 0 for values in other groups.
 func (c *groupCounter) numbers(groups []uint32) [][]uint32 {
 	first := c.dimensions[0]
 	number := make([]uint32, first.n)

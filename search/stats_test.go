@@ -152,8 +152,8 @@ type linearGroup struct {
 	count int
 }
 
-// countGroups returns the groups of labels that a count returns. limit is the maximum number of groups
-// if one of two dimensions is an axis.
+// countGroups returns the expected result of View.CountGroups for labels. limit is the maximum
+// number of groups if one of two dimensions is an axis.
 func (r *registry) countGroups(labels []*cola.IndexRecord, by []string, top, limit int) GroupCounts {
 	groups := map[string]*linearGroup{}
 	totals := []map[string]int{{}, {}}       // labels by key, for each dimension
@@ -238,7 +238,7 @@ func firstValues(groups []*linearGroup, d int, values []string, top, limit int) 
 func compareGroups(dimension, a, b string, n, m int) int {
 	switch dimension {
 	case cola.ByYear, cola.ByQuarter, cola.ByMonth, cola.ByBrandFirstSeen, cola.ByPermitteeFirstSeen:
-		return strings.Compare(b, a) // an unknown date is last
+		return strings.Compare(b, a) // an unknown date comes last
 	case cola.ByABV, cola.ByVolume:
 		lower := func(band string) (low float64) {
 			if band == "" {

@@ -17,9 +17,9 @@ const maxCorrected = 6
 // values that have it. It may repeat words.
 type eachWord func(first string, yield func(w string, values int))
 
-// Correct returns the most likely correction of a text without completions. Each word is replaced
-// by the most similar word of the field's values. An adjective of origin, such as "french", is
-// replaced by the place. It returns "" if there is no correction.
+// Correct returns the most likely correction of a text that has no completions. Each word is
+// replaced by the most similar word of the field's values. An adjective of origin, such as
+// "french", is replaced by the place. It returns "" if there is no correction.
 func (v *View) Correct(field, q string) string {
 	switch {
 	case field == cola.SuggestBrand:
@@ -92,7 +92,7 @@ func nearestWord(word string, incomplete bool, each eachWord) string {
 	return best.Word
 }
 
-// eachBrandWord is an eachWord of the brands.
+// eachBrandWord implements eachWord for brands.
 func (v *View) eachBrandWord(first string, yield func(w string, values int)) {
 	for i := range v.segments {
 		s := v.segments[i].segment
@@ -100,7 +100,7 @@ func (v *View) eachBrandWord(first string, yield func(w string, values int)) {
 	}
 }
 
-// eachCompanyWord is an eachWord of the companies and operating names.
+// eachCompanyWord implements eachWord for company and operating names.
 func (ps *permittees) eachCompanyWord(first string, yield func(w string, values int)) {
 	if ps.names != nil {
 		ps.names.keyWords.of(&ps.names.byKey.keys).each(first, yield)
@@ -159,7 +159,7 @@ func countWords(keys *column.Dict) *wordCounts {
 	return c
 }
 
-// each is an eachWord.
+// each implements eachWord.
 func (c *wordCounts) each(first string, yield func(w string, values int)) {
 	lo, hi := c.words.PrefixRange(first)
 	for w := lo; w < hi; w++ {

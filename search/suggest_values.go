@@ -52,7 +52,7 @@ func (b spellingsByKey) add(key, spelling string, labels int) {
 	b[key][spelling] += labels
 }
 
-// liveByValue counts the live documents with each value of a column of text.
+// liveByValue counts the live documents with each value of a text column.
 func (seg *segmentView) liveByValue(column int) []uint32 {
 	c := &seg.t.text[column]
 	counts := make([]uint32, c.Len())
@@ -61,7 +61,7 @@ func (seg *segmentView) liveByValue(column int) []uint32 {
 	return counts
 }
 
-// liveByListValue counts the live documents with each value of a column of lists.
+// liveByListValue counts the live documents with each value of a list column.
 func (seg *segmentView) liveByListValue(column int) []uint32 {
 	c := &seg.t.lists[column]
 	counts := make([]uint32, c.Len())

@@ -4,5 +4,5 @@ package search
 
 import "time"
 
-// threadTime returns 0, because it is implemented only for Linux.
+// threadTime returns 0, because it is implemented only on Linux.
 func threadTime() time.Duration { return 0 }

@@ -54,7 +54,7 @@ func (u *Update) Permittee(p *cola.Permittee) {
 	u.permittees[number] = copyPermittee(p, number)
 }
 
-// Aliases replaces the aliases of category paths.
+// Aliases replaces the category aliases.
 func (u *Update) Aliases(a []vocabulary.CategoryAlias) {
 	u.aliases, u.hasAliases = append([]vocabulary.CategoryAlias(nil), a...), true
 }

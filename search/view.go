@@ -134,7 +134,7 @@ func (v *View) Categories() []string {
 // Resolve returns the current category path for a path that may be an alias.
 func (v *View) Resolve(path string) string { return vocabulary.ResolveCategory(path, v.aliases) }
 
-// Origins returns the places of origin of labels as vocabulary.PlaceOf returns them, in upper case
+// Origins returns the labels' places of origin as vocabulary.PlaceOf returns them, in upper case
 // and sorted. A place without live labels is listed until compaction removes it.
 func (v *View) Origins() []string {
 	seen := map[string]bool{}
@@ -154,7 +154,7 @@ func above(path string) string {
 	return path[:max(0, i)]
 }
 
-// States returns the two-letter codes of the states of permittees, in alphabetical order.
+// States returns the two-letter codes of the permittees' states, in alphabetical order.
 func (v *View) States() []string {
 	seen := map[string]bool{}
 	for i := range v.permittees.stats {

@@ -37,8 +37,8 @@ type span struct {
 const (
 	maxResults = 20
 	maxInstant = 7   // results shown while typing
-	maxFind    = 100 // characters of a search; the rest is ignored
-	maxWords   = 8   // of a search; the rest is ignored
+	maxFind    = 100 // characters of a search; the rest are ignored
+	maxWords   = 8   // words of a search; the rest are ignored
 	maxExcerpt = 28  // words
 )
 
@@ -47,7 +47,8 @@ func suggestedSearches() []string {
 	return []string{"rate limit", "pagination", "api key", "webhook signature", "429", "export CSV"}
 }
 
-// Limits of searches for each IP address (IPv6: one /64) and process. They allow results while typing.
+// Limits on searches per IP address (IPv6: per /64) and process. They leave room for results while
+// typing.
 const (
 	findBurst    = 60
 	findInterval = 250 * time.Millisecond
@@ -57,8 +58,8 @@ func newFindLimit(now cola.Clock) *ratelimit.Limiter[netip.Prefix] {
 	return ratelimit.New[netip.Prefix](findBurst, findInterval, maxLimitedClients, now)
 }
 
-// find shows the results of a search. With the parameter instant, it returns only the options of a list
-// of the best results, which the search field shows while the visitor types.
+// find shows the results of a search. With the instant parameter, it returns only the best results,
+// as options for the list that the search field shows while the visitor types.
 func (s *server) find(w http.ResponseWriter, r *http.Request) {
 	query := cleanQuery(r.URL.Query().Get("q"))
 	p := page{Title: "Search the docs", Path: findPath, Body: "find", Query: query}

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// paths returns the paths of results best first.
+// paths returns the paths of the results, best first.
 func (f found) paths() (paths []string) {
 	for _, r := range f.Results {
 		paths = append(paths, r.Path)
@@ -128,8 +128,8 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestRanking checks which of a few entries is first: words match in other forms, in parts of names and
-// by synonyms, and titles and guides come first.
+// TestRanking checks which of a few entries comes first: words match in other forms, as parts of
+// names and through synonyms, and titles and guides rank above the rest.
 func TestRanking(t *testing.T) {
 	var x index
 	for _, e := range []entry{
@@ -166,7 +166,7 @@ func TestRanking(t *testing.T) {
 		}
 	}
 	if paths := x.find("cors", maxResults).paths(); len(paths) != 1 {
-		t.Errorf("a stem of three letters finds the beginnings of words: %q", paths)
+		t.Errorf("a three-letter stem matches longer words: %q", paths)
 	}
 }
 
@@ -289,7 +289,7 @@ func TestInstantResults(t *testing.T) {
 		t.Errorf("the beginning of a word doesn't find the guide:\n%s", page)
 	}
 	if page := mustRead(t, send(h, "GET", findPath+"?instant=1&q=xyzzyplugh")); strings.TrimSpace(page) != "" {
-		t.Errorf("no results are shown as %q", page)
+		t.Errorf("response without results is %q, want it empty", page)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/mcp"
 )
 
-// guide is a Markdown file that is served as a page, and as Markdown.
+// guide is a Markdown file that is served both as a page and as Markdown.
 type guide struct {
 	file   string // in the root package's Docs
 	path   string
@@ -35,7 +35,8 @@ func operatorGuideNames() []string {
 	return []string{"INSTALL", "CONFIGURATION", "DATA", "IMPORT", "OPERATIONS", "PLANS", "METERING", "OAUTH", "SECURITY"}
 }
 
-// operatorHeading is the heading of the last section of some guides, about running the service.
+// operatorHeading is the heading of the last section of some guides, which covers running the
+// service.
 const operatorHeading = "On your own server"
 
 func readGuides(names []string) []guide {
@@ -136,7 +137,7 @@ func (s *server) addGuide(area string, g guide) {
 	}
 }
 
-// serveImage serves an image of a guide.
+// serveImage serves an image from a guide.
 func (s *server) serveImage(w http.ResponseWriter, r *http.Request) {
 	name := chi.URLParam(r, "name")
 	content, err := colaregistry.Docs.ReadFile("docs/images/" + name)

@@ -16,7 +16,7 @@ type entry struct {
 	Area              string // part of the documentation
 	Page, Title, Path string
 	text              string // paragraphs, list items and table rows, one per line
-	keywords          string // further words that find it
+	keywords          string // additional words that find it
 }
 
 // The parts of the documentation.
@@ -181,7 +181,7 @@ func (x *index) words(query string) (words []string) {
 	return words[:min(len(words), maxWords)]
 }
 
-// quote returns an FTS5 string, which matches words in a row.
+// quote returns an FTS5 string, which matches consecutive words.
 func quote(words string) string { return `"` + words + `"` }
 
 // rows returns the entries that match an FTS5 query.
@@ -199,15 +199,16 @@ func (x *index) rows(match string) map[int]bool {
 	return found
 }
 
-// bestQuery returns the entries that match best, with marks around the matching words. A word in the title
-// counts as six in the text. The plus sign keeps SQLite from running the MATCH once per row.
+// bestQuery returns the entries that match best, with marks around the matching words. A word in
+// the title counts as much as six in the text. The plus sign keeps SQLite from running the MATCH
+// once per row.
 const bestQuery = `SELECT rowid, highlight(docs, 0, ?3, ?4), snippet(docs, 3, ?3, ?4, '…', ?5) FROM docs
 WHERE docs MATCH ?1 AND +rowid IN (
 	SELECT rowid FROM docs WHERE docs MATCH ?1 ORDER BY bm25(docs, 6, 2, 3) * weight, rowid LIMIT ?2)
 ORDER BY bm25(docs, 6, 2, 3) * weight, rowid`
 
-// find returns the entries that match a query, best first, up to a number. Queries take no context,
-// because canceling one could close the connection, and with it the database.
+// find returns up to limit entries that match a query, best first. Queries take no context, because
+// canceling one could close the connection, and with it the database.
 func (x *index) find(query string, limit int) found {
 	f, terms := found{Query: query}, x.terms(query)
 	if len(terms) == 0 {

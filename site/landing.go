@@ -27,7 +27,7 @@ type Service interface {
 // landing is the page for signed-out visitors. It is rendered again only when the samples
 // change, so its cost doesn't depend on the number of visitors.
 type landing struct {
-	limit *ratelimit.Limiter[netip.Prefix] // of sample calls, by IP address or IPv6 /64
+	limit *ratelimit.Limiter[netip.Prefix] // limits sample calls by IP address or IPv6 /64
 
 	mu      sync.Mutex
 	samples *registry.Samples // nil while the index is being built
@@ -35,7 +35,7 @@ type landing struct {
 	page    *document // nil before the first visit
 }
 
-// Limits of sample calls for each IP address (IPv6: one /64) and process.
+// Limits on sample calls per IP address (IPv6: per /64) and process.
 const (
 	sampleBurst       = 20
 	sampleInterval    = 2 * time.Second
@@ -70,13 +70,13 @@ type newLabel struct {
 	Approved  cola.Date
 }
 
-// share is the share of labels that have some data.
+// share is the share of labels that have a kind of data, such as images.
 type share struct {
 	Title   string
 	Percent int
 }
 
-// bar is a bar of the chart of the sample count, in the units of its view box.
+// bar is a bar in the chart of the sample count, in view box units.
 type bar struct {
 	Year                 string
 	Colas                int
@@ -89,7 +89,7 @@ type sampleTab struct {
 	httpapi.SampleCall
 	Title, Text string
 	JSON        string
-	Page        string // of the guide
+	Page        string // URL path of the guide
 }
 
 // plan is a tier in the comparison of plans.

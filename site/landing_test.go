@@ -226,8 +226,8 @@ func TestLandingSignUp(t *testing.T) {
 	}
 }
 
-// TestLandingPlans checks where the buttons of the plans lead: to a new account if that is how to
-// get the plan, and otherwise to the operator.
+// TestLandingPlans checks where the plans' buttons lead: to a new account if that is how to get the
+// plan, and otherwise to the operator.
 func TestLandingPlans(t *testing.T) {
 	button := regexp.MustCompile(`<a class="button[^"]*" href="([^"]+)">[^<]+<span class="unseen"> for (\w+)</span>`)
 	const create, choose, write = "/sign-in", "/sign-in?return=%2Fplans", "mailto:ops@example.com"
@@ -299,7 +299,7 @@ func TestLandingLinks(t *testing.T) {
 	}
 }
 
-// TestSampleLimit checks that samples are limited by client network, and that unknown samples
+// TestSampleLimit checks that sample calls are limited per client network, and that unknown samples
 // return 404.
 func TestSampleLimit(t *testing.T) {
 	full, err := registrytest.New(t).Samples(t.Context())

@@ -195,7 +195,7 @@ var kindSampleTabs = ast.NewNodeKind("SampleTabs")
 func (*sampleTabs) Kind() ast.NodeKind              { return kindSampleTabs }
 func (t *sampleTabs) Dump(source []byte, level int) { ast.DumpHelper(t, source, level, nil, nil) }
 
-// sampleLanguage returns the name of the language of a code block with a sample, or "".
+// sampleLanguage returns the language name of a sample's code block, or "" for other nodes.
 func sampleLanguage(n ast.Node, source []byte) string {
 	block, ok := n.(*ast.FencedCodeBlock)
 	if !ok {

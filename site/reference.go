@@ -72,10 +72,10 @@ func (s *server) addObjects() {
 	})
 }
 
-// objectsOverview is the data of the list of all objects.
+// objectsOverview is the data for the list of all objects.
 type objectsOverview struct {
 	Sections []httpapi.Section
-	Bodies   []menuLink // of responses
+	Bodies   []menuLink // response bodies
 }
 
 // responseBodies returns each response body with a link to the first operation that returns it. Former
@@ -314,7 +314,7 @@ func fieldsText(fields []httpapi.Field) (text string) {
 	return text
 }
 
-// templateFuncs are the functions of the templates.
+// templateFuncs returns the functions that the templates use.
 func (s *server) templateFuncs() template.FuncMap {
 	specific := errorOperations(&s.opts.Reference)
 	return template.FuncMap{

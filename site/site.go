@@ -1,9 +1,9 @@
 // Package site serves the public pages of the service: the landing page, the guides in docs/ and the
 // API reference.
 //
-// Pages are the same for everyone, and browsers and proxies may cache all but the landing page. They
-// are rendered at startup, and those with example calls again when the records in the examples
-// change. They work without JavaScript and read no session.
+// Pages are the same for everyone, and browsers and proxies may cache all but the landing page.
+// They are rendered at startup. Those with example calls are rendered again when the records in the
+// examples change. They work without JavaScript and read no session.
 package site
 
 import (
@@ -54,7 +54,8 @@ type Options struct {
 	SignUp               bool         // whether visitors can create an account
 	Billing              bool         // whether account holders can change their plan
 	Demo                 bool         // whether the registry holds demo labels
-	// RequestLogDays is how long requests are kept, for the privacy page; 0: none.
+	// RequestLogDays is the number of days that requests are kept, as shown on the privacy page; 0
+	// if requests are not kept.
 	RequestLogDays int
 	Logger         *slog.Logger // logs one event per request; default none
 	Now            cola.Clock   // default time.Now
@@ -91,7 +92,7 @@ type server struct {
 	objects map[string]string // URLs of the objects in the reference, by name
 	landing landing
 
-	findLimit *ratelimit.Limiter[netip.Prefix] // of searches, by IP address or IPv6 /64
+	findLimit *ratelimit.Limiter[netip.Prefix] // limits searches by IP address or IPv6 /64
 
 	mu    sync.RWMutex        // guards pages
 	pages map[string]document // by path
@@ -186,10 +187,11 @@ func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	web.Fail(w, r, cola.Errorf(cola.CodeMethodNotAllowed, "Use GET or HEAD."))
 }
 
-// pattern returns the pattern of a request for metrics.
+// pattern returns the pattern under which metrics count a request.
 func pattern(r *http.Request) string { return patternOf(chi.RouteContext(r.Context()).RoutePattern()) }
 
-// patternOf returns the pattern of a route for metrics: one for all pages of the documentation.
+// patternOf returns the pattern under which metrics count a route. All pages of the documentation
+// share one.
 func patternOf(route string) string {
 	switch {
 	case route == "" || strings.HasSuffix(route, "*"):
@@ -215,7 +217,7 @@ func newDocument(contentType string, content []byte) document {
 
 const htmlType = "text/html; charset=utf-8"
 
-// bare is the layout without the menu of the documentation.
+// bare is the layout without the documentation menu.
 const bare = "bare"
 
 // page is the input of the layout.
@@ -224,7 +226,7 @@ type page struct {
 	Path               string
 	Redirect           string // URL to redirect to immediately; may be empty
 	Menu               []menuGroup
-	Layout             string // template: "layout" (default) has the menu of the documentation, "bare" doesn't
+	Layout             string // template: "layout" (default) has the documentation menu, "bare" doesn't
 	Body               string // template of the content
 	Data               any
 	Query              string // of the search
@@ -278,13 +280,14 @@ func (s *server) frame(p web.PublicPage) []byte {
 func (s *server) servePage(w http.ResponseWriter, r *http.Request) {
 	cacheControl := "public, max-age=300"
 	if hasExamples(r.URL.Path) && !s.refreshExamples(r.Context()) {
-		cacheControl = "no-cache" // placeholders are replaced soon
+		cacheControl = "no-cache" // placeholders will soon be replaced
 	}
 	d := s.page(r.URL.Path)
 	s.serveDocument(w, r, &d, cacheControl)
 }
 
-// hasExamples reports whether the page at a path shows example calls with records of the registry.
+// hasExamples reports whether the page at a path shows example calls with records from the
+// registry.
 func hasExamples(path string) bool {
 	return strings.HasPrefix(path, referencePath+"/") || strings.HasPrefix(path, toolsPath+"/")
 }

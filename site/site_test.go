@@ -185,7 +185,7 @@ func TestFormerFragments(t *testing.T) {
 // loadedAssets finds the style sheets and scripts of a page.
 var loadedAssets = regexp.MustCompile(`(?:<link rel="stylesheet" href|<script src)="/site/\w+/([^"]+)"`)
 
-// TestPages checks the head of every page and its size with its style sheets and scripts, and that
+// TestPages checks every page's head and its size, including style sheets and scripts, and that
 // pages contain the public URL.
 func TestPages(t *testing.T) {
 	const maxPage = 150_000 // bytes, before compression
@@ -883,8 +883,8 @@ func TestPrivacyStorage(t *testing.T) {
 // storageItems finds the names of items in storage.
 var storageItems = regexp.MustCompile(`(?:Storage", |Item\(|listKey = )"([^"]+)"`)
 
-// TestSampleTabs checks which code blocks of a guide become tabs: those in several languages, each after a
-// paragraph that only names it.
+// TestSampleTabs checks which code blocks of a guide become tabs: those in several languages, each
+// after a paragraph that only names its language.
 func TestSampleTabs(t *testing.T) {
 	block := func(language string) string { return "```" + language + "\n" + language + "()\n```\n\n" }
 	for source, want := range map[string]string{

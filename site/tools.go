@@ -19,7 +19,8 @@ import (
 // resources and the prompts; the rest comes from the tools themselves.
 const toolsFile = "tools.md"
 
-// toolOperations returns the operations of the REST API that tools call. Their errors are the same.
+// toolOperations returns the REST API operation that each tool calls. The tool returns the same
+// errors.
 func toolOperations() map[string]string {
 	return map[string]string{
 		"search_colas": "searchColas", "get_cola": "getCola", "count_labels": "countColas", "check_brand": "searchBrands",
@@ -32,7 +33,7 @@ func toolOperations() map[string]string {
 	}
 }
 
-// toolsOverview is the data of the overview of the tools.
+// toolsOverview is the data for the overview of the tools.
 type toolsOverview struct {
 	Intro, Rest template.HTML
 	Sections    []httpapi.Section
@@ -126,7 +127,7 @@ func (s *server) answerTool(ctx context.Context, op *httpapi.Operation, example 
 	return arguments
 }
 
-// identifiers are names of tools, arguments and fields in descriptions, which are plain text.
+// identifiers finds the names of tools, arguments and fields in descriptions, which are plain text.
 var identifiers = regexp.MustCompile(`\b[a-z]+(?:[_.][a-z]+)*_[a-z]+(?:[_.][a-z]+)*\b`)
 
 // toolErrors returns the errors of an operation except those about HTTP bodies and media types.
@@ -146,7 +147,7 @@ func toolErrors(all []httpapi.ErrorDoc) (errors []httpapi.ErrorDoc) {
 func withRecords(arguments string, records map[string]string) (string, []httpapi.Placeholder) {
 	var all map[string]any
 	if err := json.Unmarshal([]byte(arguments), &all); err != nil {
-		panic("site: example of a tool: " + err.Error()) // unreachable: they are tested
+		panic("site: tool example: " + err.Error()) // unreachable: tests check the examples
 	}
 	var placeholders []httpapi.Placeholder
 	for _, name := range []string{"uuid", "ttb_id", "id", "permit_number", "barcode_value"} {
@@ -180,7 +181,7 @@ func toolResponse(name string) string {
 	return response
 }
 
-// indented returns valid JSON with indentation.
+// indented indents JSON, which must be valid.
 func indented(source string) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, []byte(source), "", "  "); err != nil {

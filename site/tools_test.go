@@ -9,9 +9,9 @@ import (
 	"github.com/colaregistry/colaregistry/mcp"
 )
 
-// TestTools checks that the pages of tools contain every tool with its arguments, cost, example call,
-// result and errors, that former links to /docs/tools find the tool, and that there are no notes for
-// contributors.
+// TestTools checks that the tool pages contain every tool with its arguments, cost, example call,
+// result and errors, that former links to /docs/tools find the tool, and that there are no notes
+// for contributors.
 func TestTools(t *testing.T) {
 	s := newTestServer()
 	pages, n := mustParseAll(t, s), 0

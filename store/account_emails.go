@@ -73,10 +73,10 @@ type AccountEmails interface {
 	QueueQuotaEmails(ctx context.Context) (queued int, err error)
 	// SetQuotaEmails turns an account's quota email on or off, or fails with ErrNotFound.
 	SetQuotaEmails(ctx context.Context, id cola.AccountID, on bool) error
-	// ClaimAccountEmails claims up to limit emails that are due, for the duration of hold. Unless it is
-	// settled by then, an email is due again, until its AccountEmailLifetime ends.
+	// ClaimAccountEmails claims up to limit emails that are due, for the duration of hold. An email
+	// that is not settled by then is due again, until its AccountEmailLifetime ends.
 	ClaimAccountEmails(ctx context.Context, limit int, hold time.Duration) ([]AccountEmail, error)
-	// SettleAccountEmail records that a claimed email was sent or abandoned if retry is zero.
-	// Otherwise, it makes the email due again after retry.
+	// SettleAccountEmail ends the claim on an email. If retry is zero, it records that the email
+	// was sent or abandoned. Otherwise, it makes the email due again after retry.
 	SettleAccountEmail(ctx context.Context, e AccountEmail, retry time.Duration) error
 }

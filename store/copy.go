@@ -25,8 +25,8 @@ type Copier interface {
 	// Labels and permittees are written as is, without merging, and do not count as arrivals.
 	// Arrivals and marks of searches keep their revisions, and the store's next revision is above
 	// all of them, so every search sees exactly the arrivals after its mark. Fill fails with
-	// ErrExists if the store is not empty. On an error it writes nothing, or fails with
-	// ErrHalfFilled; then the database must be deleted.
+	// ErrExists if the store is not empty. A failed call writes nothing, unless it returns
+	// ErrHalfFilled; in that case, the database must be deleted.
 	Fill(ctx context.Context, items iter.Seq2[*Item, error]) error
 	// Sizes counts the store's records by kind, from one consistent snapshot.
 	Sizes(ctx context.Context) (map[ItemKind]int, error)

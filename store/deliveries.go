@@ -34,7 +34,7 @@ type Deliveries interface {
 	// destination, RecordAttempt skips the destination's other pending deliveries and, if the
 	// account has an email address other than the destination's, notifies the account.
 	//
-	// It returns false, and does not write, if the delivery is gone, or if the claim has ended
+	// It returns false and writes nothing if the delivery is gone, or if the claim has ended
 	// because the delivery was released, recorded, taken over or replayed. A delivery that was
 	// skipped in the meantime gets the attempt's outcome, but is not retried if its destination is
 	// paused or disabled: it stays skipped. A destination is paused as failing only if no message
@@ -149,8 +149,8 @@ type Exchange struct {
 	Response string // start of the response's body
 }
 
-// TruncatedMark ends a message of which only the start is stored. A complete message has at most
-// MaxSent bytes; a truncated one is longer, so that Truncated recognizes it.
+// TruncatedMark ends a truncated message. A complete message has at most MaxSent bytes; a truncated
+// one is longer, so that Truncated recognizes it.
 const TruncatedMark = "\n…"
 
 // Truncated reports whether only the start of the message is stored.

@@ -10,9 +10,9 @@ import (
 // Enrichments records a model's answers about labels, so that no process asks about the same label
 // twice. It also counts usage against the daily limits. Claims and days follow the database's clock.
 type Enrichments interface {
-	// LabelsToEnrich calls yield with the ID of every label with detail that has no result from the
-	// model, or whose result may not cover its latest change. Labels come in order of receipt date,
-	// latest first. It reads in pages, like Colas.ColasMissing.
+	// LabelsToEnrich calls yield with the ID of every label that has detail and either no result
+	// from the model or one that may not cover the label's latest change. Labels come in order of
+	// receipt date, latest first. It reads in pages, like Colas.ColasMissing.
 	LabelsToEnrich(ctx context.Context, model string, yield func(cola.TTBID) error) error
 	// ClaimEnrichment claims a label and returns its latest result, with Revision set to the
 	// label's current revision. If there is no result, only TTBID, Revision and Hold are set. It

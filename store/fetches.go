@@ -136,7 +136,7 @@ type FetchStatus struct {
 	// NewestDay is the latest day with fetched labels, which is the newest completion date. It
 	// doesn't change while the day is queried again. It is zero if there is none.
 	NewestDay cola.Date
-	// OldestPending is the first day that is pending or split; zero if there is none.
+	// OldestPending is the earliest day that is pending or split; zero if there is none.
 	OldestPending cola.Date
 	// Failed lists the latest failed labels, at most 20.
 	Failed []FailedLabel
@@ -145,7 +145,8 @@ type FetchStatus struct {
 const (
 	// WindowRequests is the number of requests for a day: a search and an export.
 	WindowRequests = 2
-	// ImagesPerLabel is the average number of images of the real labels that tests use.
+	// ImagesPerLabel is the average number of images per label, measured on the real labels that
+	// tests use.
 	ImagesPerLabel = 1.9
 )
 
@@ -154,7 +155,8 @@ func (s FetchStatus) LabelRequests() int {
 	return s.Labels[FetchPending] + int(float64(s.WithImages)*ImagesPerLabel)
 }
 
-// Left estimates the time until all planned days and queued labels are done, at the latest rate.
+// Left estimates the time until all planned days and queued labels are done, at the most recent
+// request rate.
 func (s FetchStatus) Left() time.Duration {
 	days := s.Windows[FetchPending] + s.Windows[FetchSplit]
 	return time.Duration(days*WindowRequests+s.LabelRequests()) * s.Interval

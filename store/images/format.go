@@ -88,7 +88,7 @@ func describe(content []byte) (store.ImageContent, error) {
 func formatError(format string, args ...any) error { return &FormatError{fmt.Sprintf(format, args...)} }
 
 // decodeConfig is image.DecodeConfig limited to the formats in contentTypes, because other packages
-// of the program may register more.
+// in the program may register more.
 func decodeConfig(content []byte) (image.Config, string, error) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(content))
 	if errors.Is(err, image.ErrFormat) || err == nil && contentTypes[format] == "" {

@@ -228,12 +228,12 @@ func (s *Store) read(ctx context.Context, name string, size int) (content []byte
 	return b.Bytes(), nil
 }
 
-// durability says whether a file must survive a crash of the machine.
+// durability says whether a file must survive a machine crash.
 type durability bool
 
 const (
 	durable   durability = true
-	recreated durability = false // it can be made again
+	recreated durability = false // can be made again
 )
 
 // write writes a file atomically.

@@ -22,7 +22,8 @@ func plainJPEG(width, height int, progressive bool, components ...byte) []byte {
 		scan = append(scan, i+1, 0)
 	}
 	segment(frame, header...)
-	// Huffman tables: twelve codes of four bits for averages, one of one bit for the end of a block.
+	// Huffman tables: twelve four-bit codes for averages, and a one-bit code for the end of a
+	// block.
 	segment(0xc4, append(append([]byte{0, 0, 0, 0, 12}, repeated(0, 12)...), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)...)
 	segment(0xc4, append(append([]byte{0x10, 1}, repeated(0, 15)...), 0)...)
 	segment(0xda, append(scan, 0, lastCoefficient, 0)...)

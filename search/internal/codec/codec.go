@@ -29,7 +29,8 @@ type Codec interface {
 	OK() bool
 }
 
-// Number is the element type of slices, a number or a pair. These slices contain no pointers.
+// Number constrains the elements of slices to numbers and pairs of numbers, so slices contain no
+// pointers.
 type Number interface {
 	~uint8 | ~uint16 | ~int32 | ~uint32 | ~uint64 | ~float64 | ~[2]uint32
 }
@@ -122,7 +123,8 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// ErrInvalid is wrapped by a Reader's errors for a file that is damaged or not written by a Writer.
+// ErrInvalid is wrapped by a Reader's errors for a file that is damaged or was not written by a
+// Writer.
 var ErrInvalid = errors.New("invalid snapshot")
 
 // Reader is a Codec that reads the output of a Writer. Don't use the data until Close has verified

@@ -1,7 +1,7 @@
 // Package column stores the columns of a table: strings, numbers and lists of strings.
 //
-// A column stores each distinct value once and the value's number in each row. The data of a column
-// contains no pointers, so the garbage collector does not scan it.
+// A column stores each distinct value once, and each row stores the number of its value. The data
+// of a column contains no pointers, so the garbage collector does not scan it.
 package column
 
 import (
@@ -239,7 +239,7 @@ func countCells[T, U number](rows []T, columns []U, cells, rowOf, columnOf []uin
 }
 
 // Pairs sets dst to pairs {to[v], u}, one for each row in w with the value v in p and u in q,
-// except where to[v] is 0. It returns the number of pairs. dst must have room for one pair more
+// except where to[v] is 0. It returns the number of pairs. dst must have room for one more pair
 // than w has rows. w is a bitmap whose first bit is row from.
 func (p *Packed) Pairs(q *Packed, dst [][2]uint32, to []uint32, from int, w []uint64) int {
 	switch {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPairs checks the counts of pairs of values for arrays of every width, over full, empty and
+// TestPairs checks CountPairs, CountBits and Pairs for arrays of every width, over full, empty and
 // mixed words.
 func TestPairs(t *testing.T) {
 	const n, from = 64 * 5, 64

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEachContaining compares EachContaining with strings.Contains. The alphabet is small, so that
+// TestEachContaining compares EachContaining with strings.Contains. The alphabet is small so that
 // matches across the end of a string are likely.
 func TestEachContaining(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

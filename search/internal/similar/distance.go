@@ -2,7 +2,8 @@ package similar
 
 import "unicode/utf8"
 
-// maxCompared is the length, in characters, of the longest words that are compared by letters.
+// maxCompared is the length, in characters, of the longest words that are compared letter by
+// letter.
 const maxCompared = 64
 
 // distance returns the minimum number of insertions, deletions, substitutions and swaps of adjacent

@@ -2,12 +2,12 @@ package similar
 
 import "strings"
 
-// IsGeneric reports whether a word, in the form of vocabulary.WordKey, is an article, a
+// IsGeneric reports whether a word, as normalized by vocabulary.WordKey, is an article, a
 // preposition, or a word for the goods or the trade. Unrelated brands often share such words.
 func IsGeneric(key string) bool { return generic[key] }
 
-// generic contains the generic words in the form of vocabulary.WordKey, which removes some endings.
-// The table is fixed rather than computed, so that scores do not change with the registry.
+// generic contains the generic words as normalized by vocabulary.WordKey, which removes some
+// endings. The table is fixed rather than computed, so that scores do not change with the registry.
 var generic = wordSet(`
 	a an the of by for from in on at to with
 	de del della dell delle dei di da do dos du des la le les el los las il lo gli von van der den das die am zum zur

@@ -7,8 +7,8 @@ import "strings"
 // The letters of a code are consonant sounds; 0 is th, X is sh, and A an initial vowel. Words with
 // characters other than a to z have no code.
 //
-// Two changes adapt it to brand names: codes are complete instead of four letters long, and an
-// initial w is W rather than a vowel.
+// Two changes adapt it to brand names: codes are not truncated to four letters, and an initial w is
+// W rather than a vowel.
 func doubleMetaphone(word string) (primary, alternate string) {
 	for i := range len(word) {
 		if word[i] < 'a' || word[i] > 'z' {

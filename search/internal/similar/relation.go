@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Relation is how similar two words are.
+// Relation describes how similar two words are.
 type Relation struct {
 	Percent uint8 // 100 if they are the same, 0 if they are not similar
 	Kind    Kind  // SoundsAlike or OneEdit, if they are similar but not the same
@@ -155,7 +155,7 @@ func soundPercent(a, b *Form, minSame int) uint8 {
 	return uint8(min(maxSound, 60+25*same/longer+15*shared/most))
 }
 
-// Vowels in the sets of vowelGroups, numbered in the order of "aeiou".
+// Bits in the sets that vowelGroups returns, one per vowel in the order of "aeiou".
 const (
 	vowelI = 1 << 2
 	vowelU = 1 << 4

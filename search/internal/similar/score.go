@@ -1,6 +1,6 @@
 package similar
 
-// Match is how similar a name is to the query.
+// Match describes how similar a name is to the query.
 type Match struct {
 	Kind  Kind
 	Score int // 1 to 100; 0 if the names are not similar
@@ -127,8 +127,8 @@ type pairing struct {
 	name    [MaxWords]int8 // the counterpart of each word of the query, or -1
 	taken   uint32         // words of the name that are counterparts
 	core    uint32         // words of the name that are in its core
-	size    int            // words in its core
-	weight  int            // of the name
+	size    int            // words in the name's core
+	weight  int            // weight of the name
 	paired  int            // words of the query's core that have a counterpart
 	kind    Kind           // the weakest kind of the pairs, or Exact
 	letters int            // letters of the query's paired core words

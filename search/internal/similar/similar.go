@@ -156,10 +156,10 @@ func (s Sounds) Overlap(o Sounds) bool {
 
 // Name is a brand name, prepared for comparison.
 type Name struct {
-	Key        string // in the form of text.BrandKey
+	Key        string // normalized by text.BrandKey
 	Reading    bool   // whether Key is an alternative reading of the name, which is never an exact match
 	Words      []Word // without connectors
-	Joined     Form   // the core written as one word, in the form of vocabulary.WordKey
+	Joined     Form   // the core written as one word, normalized by vocabulary.WordKey
 	core       []bool // whether each word is in the core
 	first      int    // the first word of the core, or -1
 	size       int    // words in the core
@@ -168,7 +168,7 @@ type Name struct {
 	plain      string // the words as written
 }
 
-// NewName returns the name with a key in the form of text.BrandKey.
+// NewName returns the name with the given key, as normalized by text.BrandKey.
 func NewName(key string) Name {
 	words := nameWords(key)
 	n := Name{Key: key, core: make([]bool, len(words)), first: -1, plain: strings.Join(words, " ")}
@@ -203,11 +203,11 @@ func NewName(key string) Name {
 // full returns all words, written as one.
 func (n *Name) full() string { return strings.ReplaceAll(n.plain, " ", "") }
 
-// Full returns all words of the name, written as one, in the form of Word.Text.
+// Full returns all words of the name, written as one and normalized like Word.Text.
 func (n *Name) Full() string { return vocabulary.WordKey(n.full()) }
 
 // GenericSplits splits a one-word name that begins or ends with a generic word, such as
-// MERCERWINERY, and calls yield with the rest (MERCER), in the form of Word.Text.
+// MERCERWINERY, and calls yield with the rest (MERCER), normalized like Word.Text.
 func (n *Name) GenericSplits(yield func(rest string)) {
 	if len(n.Words) != 1 {
 		return
@@ -223,7 +223,7 @@ func (n *Name) GenericSplits(yield func(rest string)) {
 	}
 }
 
-// SameWords reports whether two names have the same words, in the form of Word.Text.
+// SameWords reports whether two names have the same words, compared by Word.Text.
 func (n *Name) SameWords(o *Name) bool {
 	return slices.EqualFunc(n.Words, o.Words, func(a, b Word) bool { return a.Text == b.Text })
 }

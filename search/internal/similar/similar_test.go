@@ -214,7 +214,7 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// TestGenericWords checks that the generic words are in the form of vocabulary.WordKey.
+// TestGenericWords checks that vocabulary.WordKey leaves the generic words unchanged.
 func TestGenericWords(t *testing.T) {
 	for w := range generic {
 		if key := vocabulary.WordKey(w); key != w {

@@ -57,12 +57,12 @@ func BrandKey(name string) string {
 	return strings.Join(kept, " ")
 }
 
-// BrandReadings returns the distinct keys of the ways to read a brand name that may have elided
-// articles:
+// BrandReadings returns the distinct keys of the possible readings of a brand name, which may
+// contain elided articles:
 //
 //   - its BrandKey;
-//   - with words split at apostrophes (see splitApostrophes), which drops short articles;
-//   - with words that lack an apostrophe joined (see JoinDetached).
+//   - the key with words split at apostrophes (see splitApostrophes), which drops short articles;
+//   - the key with words that lack an apostrophe joined (see JoinDetached).
 //
 // Examples:
 //

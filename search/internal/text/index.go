@@ -55,10 +55,10 @@ func (t *Index) DocsOf(field int, value uint32) postings.List {
 	return t.byValue.At(t.base[field] + value)
 }
 
-// sequence returns the sequences of words of a value, with the empty word between them.
+// sequence returns the word sequences of a value, separated by the empty word.
 func (t *Index) sequence(value uint32) []uint32 { return t.seq[t.off[value]:t.off[value+1]] }
 
-// condition is the condition on a word of a phrase: it is one of the words, or in [lo, hi).
+// condition constrains a word of a phrase to be one of words or in [lo, hi).
 type condition struct {
 	words  []uint32
 	lo, hi uint32
@@ -68,7 +68,7 @@ func (c *condition) metBy(word uint32) bool {
 	return c.lo <= word && word < c.hi || slices.Contains(c.words, word)
 }
 
-// conditions returns the conditions of a phrase; ok is false if some condition is met by no word.
+// conditions returns the conditions of a phrase; ok is false if no word meets one of them.
 func (t *Index) conditions(p Phrase) (all []condition, ok bool) {
 	all = make([]condition, len(p.Words))
 	for i, w := range p.Words {

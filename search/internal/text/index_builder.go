@@ -93,7 +93,7 @@ func (b *indexBuilder) postValues() {
 	b.byValue = lists.Lists()
 }
 
-// postWords builds the posting lists of each word: the values with it, and their documents.
+// postWords builds the posting lists of each word: the values that contain it, and their documents.
 func (b *indexBuilder) postWords() {
 	values := uint32(len(b.off) - 1)
 	byWord := postings.GroupBy(values, b.vocab.Len(), func(v uint32, put func(uint32)) { putDistinct(b.words(v), put) })

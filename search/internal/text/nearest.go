@@ -99,7 +99,7 @@ func (s *Spelling) Beginning(w string) string {
 	return w
 }
 
-// letterSet returns the set of the letters of a word, modulo 64.
+// letterSet returns the set of letters in a word, modulo 64.
 func letterSet(word string) (set uint64) {
 	for _, r := range word {
 		set |= 1 << (r & 63)

@@ -59,7 +59,7 @@ func ParseQuery(q string) []Phrase {
 }
 
 // ParseName parses part of a name. It returns a phrase for each way to read words that have an
-// apostrophe or a space in its place, or none if the part has no words.
+// apostrophe or a space in place of one. It returns none if the part has no words.
 func ParseName(part string) (all []Phrase) {
 	folded := Fold(part)
 	all = appendPhrase(all, newPhrase(folded))
@@ -110,10 +110,10 @@ func appendUnquoted(phrases []Phrase, s string) []Phrase {
 	return phrases
 }
 
-// joinDetached makes the phrases of two words with a space in place of an apostrophe also match the
-// joined word: "d angelo" becomes (d or dangelo) and (angelo or dangelo).
+// joinDetached makes the phrases of two words also match the joined word if the space between the
+// words may stand for an apostrophe: "d angelo" becomes (d or dangelo) and (angelo or dangelo).
 func joinDetached(phrases []Phrase, chunks []string) {
-	last := "" // the previous word as joined
+	last := "" // the previous word, after joining
 	for i, word := range chunks {
 		if !detached(last, word) {
 			last = word

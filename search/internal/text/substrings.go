@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// Substrings finds the documents with a string, the needle, in their value. Values are folded.
+// Substrings finds the documents whose value contains a string, the needle. Values are folded.
 //
 // A needle of letters and digits can match only within one word. The words that contain it are
 // found in a suffix array of all words, and the result is the union of their documents. A needle
@@ -28,7 +28,7 @@ type Substrings struct {
 	suffixValues unions         // values per costly word suffix
 }
 
-// Match appends lists of the documents with the needle in their value. The needle must be folded.
+// Match appends lists of the documents whose value contains the needle. The needle must be folded.
 // An empty needle matches no document. docsOf returns the documents of a value.
 func (s *Substrings) Match(
 	needle string, docsOf func(value uint32) postings.List, sc *postings.Scratch, dst []postings.List,
@@ -50,7 +50,7 @@ func (s *Substrings) Match(
 	return dst
 }
 
-// MatchWord appends the list of the documents with the given whole word in their value.
+// MatchWord appends the list of the documents whose value contains the given whole word.
 func (s *Substrings) MatchWord(word string, dst []postings.List) []postings.List {
 	if tok, ok := s.words.Find(word); ok {
 		dst = append(dst, s.wordDocs.At(tok))

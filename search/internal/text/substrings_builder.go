@@ -177,7 +177,7 @@ func (b *substringsBuilder) precomputeNeedles() {
 // have several word sets.
 const affixShare = 8
 
-// precomputeAffixes precomputes the values with words of a costly prefix or suffix.
+// precomputeAffixes precomputes the values that contain words with a costly prefix or suffix.
 func (b *substringsBuilder) precomputeAffixes() {
 	s, limit := &b.s, b.limit/affixShare
 	s.prefixValues = unitePrefixes(&s.words, &s.wordValues, limit)

@@ -182,7 +182,7 @@ func elidesNext(word string) bool {
 //	chateau d yquem → chateau dyquem    jack daniel s → jack daniels    don t panic → dont panic
 func JoinDetached(folded string) string {
 	var b strings.Builder
-	word, begin, kept := "", 0, 0 // the previous word as joined, and where this one and the uncopied text begin
+	word, begin, kept := "", 0, 0 // the previous word, after joining, and where this one and the uncopied text begin
 	for begin < len(folded) {
 		end := len(folded)
 		if n := strings.IndexByte(folded[begin:], ' '); n >= 0 {
