@@ -133,8 +133,7 @@ func TestEmbeddedChargedPages(t *testing.T) {
 	}
 }
 
-// TestTopLevelPages checks that a person who opens a page is charged, whichever headers the browser
-// sends.
+// TestTopLevelPages checks that opening a page is charged, whichever headers the browser sends.
 func TestTopLevelPages(t *testing.T) {
 	s := mustSite(t)
 	label := s.someLabel()

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// class is a class of queries whose latency is measured.
+// class is a class of measured queries.
 type class struct {
 	name string
 	ask  func(v *View, i int) int // runs variant i and returns the total
@@ -330,7 +330,7 @@ func countClasses(a *samples) (all []class) {
 	)
 }
 
-// facetClasses returns the searches whose facets are measured.
+// facetClasses returns the searches with measured facets.
 func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 	common := strings.Fields(commonWords)
 	return []class{

@@ -134,7 +134,7 @@ func (c *facetCounter) valuesOf(facet string, all []string, count func(string) i
 	return values
 }
 
-// fixedValues returns a facet whose values come from a fixed list.
+// fixedValues returns a facet with values from a fixed list.
 func (c *facetCounter) fixedValues(facet string, all []string, count func(string) int) cola.Facet {
 	values := c.valuesOf(facet, all, count)
 	slices.SortStableFunc(values, func(a, b cola.FacetValue) int { return b.Count - a.Count })

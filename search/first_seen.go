@@ -25,7 +25,7 @@ type segmentFirstSeen struct {
 	dates   []cola.Date    // first-seen date of each value, over all segments; zero if unknown
 	indexed []cola.Date    // dates that the index was built from
 	index   rangeIndex     // documents by the indexed dates
-	changed []uint32       // values whose date differs from the indexed one
+	changed []uint32       // values with a date other than the indexed one
 	own     []cola.Date    // first-seen date of each value within this segment
 	deleted int            // number of tombstones that own takes into account
 }

@@ -13,9 +13,9 @@ import (
 type permitteesBuilder struct {
 	next    *permittees
 	added   map[string]uint32 // by permit number
-	rerank  map[uint32]bool   // permittees whose rank may have changed
+	rerank  map[uint32]bool   // permittees with a possibly changed rank
 	renamed map[uint32]bool
-	stale   map[uint32]bool // permittees whose latest dates must be recomputed
+	stale   map[uint32]bool // permittees with latest dates to recompute
 }
 
 // builder returns a builder that starts with a copy of ps.
@@ -68,7 +68,7 @@ func (b *permitteesBuilder) put(p *cola.Permittee) {
 	b.rerank[i] = true
 }
 
-// copyPermittee returns a copy whose strings share one allocation.
+// copyPermittee returns a copy with all strings in one allocation.
 func copyPermittee(p *cola.Permittee, number string) cola.Permittee {
 	parts := []string{
 		string(p.CompanyName), string(p.OperatingName), string(p.CompanyState), string(p.CompanyZipCode),
