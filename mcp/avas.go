@@ -25,7 +25,7 @@ func avaTools() []tool {
 	return []tool{
 		newTool(tool{
 			name: "search_avas", title: "Search American Viticultural Areas",
-			description: "Search American Viticultural Areas, the wine regions a US label may name, by name and " +
+			description: "Search American Viticultural Areas (the wine regions a US label may name) by name and " +
 				"state. Use it to check an appellation. Superseded boundaries have a valid_end_date; " +
 				"set current to false to include them. For an area's dates, parent and child areas, and " +
 				"regulation, call get_ava.",

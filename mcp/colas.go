@@ -39,7 +39,7 @@ func colaTools() []tool {
 			docs: map[string]string{
 				"approval_date_from": "Earliest approval date, known or estimated.",
 				"cursor":             "next_cursor of the previous page.",
-				"date_range":         "all searches all dates, including undated labels. Don't combine with approval_date_from or approval_date_to.",
+				"date_range":         "all: search all dates, including undated labels. Don't combine with approval_date_from or approval_date_to.",
 				"sort":               "-approval_date: newest first. approval_date: oldest first. brand: A to Z. Undated labels come last.",
 			},
 			undescribed: []string{
