@@ -258,7 +258,7 @@ func rejects(f *fakeStore, s *fakeSearch) func(string) error {
 	}
 }
 
-// TestTickPanic checks that a panic in the index is returned as an error for that search.
+// TestTickPanic checks that a panic in the index is returned as an error.
 func TestTickPanic(t *testing.T) {
 	if _, err := (&candidates{}).match(oaks, window{}); err == nil {
 		t.Error("match without an index returned no error")

@@ -36,7 +36,7 @@ import (
 // so that its recipient has time to use it. At shutdown, waiting links are sent once more. A crash
 // loses unsent links; see docs/DECISIONS.md.
 
-// Limits of emailed links.
+// Limits on emailed links.
 const (
 	// mailboxLinksPerHour and mailboxLinksPerDay limit the links to one mailbox, across all
 	// processes.

@@ -35,9 +35,9 @@ func (e *edge) https() bool { return strings.HasPrefix(e.opts.PublicURL, "https:
 // anyImage is the source of label images in a content security policy: they may have any https URL.
 const anyImage = " https:"
 
-// contentSecurityPolicy returns the Content-Security-Policy, with more sources of images or "". Its
-// form-action allows only this site: browsers also apply it to redirects, and the URLs that an issuer
-// redirects to can't be listed. See redirectExternal.
+// contentSecurityPolicy returns the Content-Security-Policy. images adds image sources, or is "".
+// The policy's form-action allows only this site: browsers also apply it to redirects, and the URLs
+// that an issuer redirects to can't be listed. See redirectExternal.
 func (e *edge) contentSecurityPolicy(images string) string {
 	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self'" +
 		images + " " + originOf(e.opts.PublicURL) +
@@ -122,8 +122,8 @@ func isOwnFetch(h http.Header) bool {
 const (
 	// pagesPerSecond and pageBurst limit page requests per sign-in and per account, in each
 	// process. The limit is above what people need, including previews while typing. Free pages,
-	// such as previews, count toward no quota, so without this limit a script with a session could
-	// request them endlessly.
+	// such as previews, don't count toward any quota, so without this limit a script with a
+	// session could request them endlessly.
 	pagesPerSecond = 5
 	pageBurst      = 60
 	maxLimitKeys   = 20_000 // sign-ins and accounts in memory; beyond that, the least recently used start over

@@ -330,7 +330,7 @@ func countClasses(a *samples) (all []class) {
 	)
 }
 
-// facetClasses returns the searches with measured facets.
+// facetClasses returns the searches whose facets are measured.
 func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 	common := strings.Fields(commonWords)
 	return []class{

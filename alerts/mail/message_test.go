@@ -176,8 +176,8 @@ func headers(r email) map[string]string {
 	return got
 }
 
-// TestHeaders checks that an email supports one-click unsubscribe, is marked as automatic, and has
-// the same ID on every attempt.
+// TestHeaders checks that an email supports one-click unsubscribe, is marked as auto-generated, and
+// has the same ID on every attempt.
 func TestHeaders(t *testing.T) {
 	got, raw := mustDeliver(t, ran(1, 0, label(9, "BLUE HERON", nil)))
 	want := map[string]string{
@@ -286,7 +286,7 @@ func TestNoLabels(t *testing.T) {
 	}
 }
 
-// TestPalette checks that emails use the colors of the pages. Email style sheets can't use
+// TestPalette checks that emails use the same colors as the web pages. Email style sheets can't use
 // variables, so the templates repeat the values. Only the late-label badge has colors of its own.
 func TestPalette(t *testing.T) {
 	own := []string{"#ffffff", "#fef3c7", "#92400e", "#78350f", "#fde68a"}

@@ -3,8 +3,8 @@
 // from ledger rows or quota headers. The one exception is a killed process: its metrics show which of
 // its 503s may have been charged (Ending.Clear).
 //
-// The package is for tests of process and database failures. They do not check that every request
-// succeeds, but that the charges are exact.
+// The package is for tests of process and database failures. They check that the charges are exact,
+// not that every request succeeds.
 package loadtest
 
 import (

@@ -27,8 +27,8 @@ const (
 type Server struct {
 	URL string // of its pages, without a trailing slash
 
-	// Now is the clock of subscriptions; default time.Now. Events are always signed with the real
-	// time, because receivers check it.
+	// Now is the clock for subscriptions; the default is time.Now. Events are always signed with
+	// the real time, because receivers check it.
 	Now func() time.Time
 	// Sink sends events as soon as they occur; nil holds them. See Handler and Address.
 	Sink Sink

@@ -11,7 +11,7 @@ type PlanLink struct {
 
 // NewPlanLink returns a plan's button. If account holders can change their own plan (billing), a
 // paid plan's button leads back to the plans page after sign-in. Otherwise, only the operator can
-// assign paid plans, and the button leads to the operator's contact.
+// assign paid plans, and the button links to the operator's contact URL.
 func NewPlanLink(t cola.Tier, billing bool, o Operator) PlanLink {
 	switch {
 	case t == cola.TierFree:

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestRowWrite checks that every number of rows is written exactly once, in a few statements.
+// TestRowWrite checks that any number of rows is written exactly once, in a few statements.
 func TestRowWrite(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()})
 	accounts := storetest.SampleAccounts(t, s, 150)

@@ -20,9 +20,9 @@ const (
 	BatchRetention = 2 * time.Hour
 )
 
-// SelectCredentials reads keys, links and sign-ins by ID. Its parameters are the three lists of
-// CredentialIDs, and its columns those of CredentialRow.Columns. A link to a disabled app counts as
-// revoked.
+// SelectCredentials reads keys, links and sign-ins by ID. Its parameters are the three lists that
+// CredentialIDs returns, and its columns match CredentialRow.Columns. A link to a disabled app
+// counts as revoked.
 const SelectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, account_id, last_used_at, revoked_at, expires_at, scopes, networks
 	FROM api_keys WHERE id = ANY($1)
 	UNION ALL SELECT '` + string(cola.CredentialLink) + `', l.id, l.account_id, l.last_used_at, coalesce(l.revoked_at, p.disabled_at), NULL, NULL, NULL

@@ -170,7 +170,7 @@ func suspensionEndsClaims(t *testing.T, st store.Store, _ *clock) {
 	checkRunRejected(t, st, "run of a suspended account", runOf(t, st, d, 1))
 	mustDo(t, st.Restore(t.Context(), a.ID))
 	d = mustClaimOne(t, st)
-	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 5)) // pauses no search
+	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 5)) // pauses no searches
 	if o := mustRecord(t, st, runOf(t, st, d, 1)); o.New != 1 {
 		t.Errorf("RecordRuns after Restore = %+v, want 1 new match", o)
 	}

@@ -248,7 +248,7 @@ func checkLinkUnusable(t tb, st store.Store, desc string, n int) {
 func signInLinkExpiry(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	const lifetime = 15*time.Minute + 7*time.Microsecond
-	for n := range 20 { // more than one CreateSignInLink call cleans up
+	for n := range 20 { // more than a single CreateSignInLink call can clean up
 		mustDo(t, st.CreateSignInLink(t.Context(), a.ID, linkHash(n), lifetime))
 	}
 	c.advance(lifetime - time.Microsecond)
