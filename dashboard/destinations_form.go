@@ -33,7 +33,7 @@ var destinationLabels = map[string]string{
 }
 
 var destinationHints = map[string]string{
-	"saved_search": "Choose one search, or all. If you add the same address for one search and for all, the settings for the one search apply.",
+	"saved_search": "Choose one search, or all. If you add the same address for one search and for all, the settings for the single search apply.",
 }
 
 // SendsMail reports whether the server sends email.

@@ -17,7 +17,7 @@ func barcodeOperations(svc Service) []operation {
 	return []operation{{
 		ID: "lookUpBarcode", Path: "/barcode/{barcode_value}", Tag: tagColas, Summary: "Look up a barcode",
 		Description: "Finds every label with this barcode, in any of its images. Digits are compared as GTIN-14: " +
-			"UPC-E, UPC-A, EAN-8 and EAN-13 forms of the same number are equal. Spaces and hyphens are ignored. " +
+			"UPC-E, UPC-A, EAN-8 and EAN-13 forms of the same number are equivalent. Spaces and hyphens are ignored. " +
 			"To combine a barcode with other filters, use `barcode_value` in GET /colas.",
 		PathParam: pathParam{
 			Name:        "barcode_value",

@@ -47,8 +47,8 @@ func suggestedSearches() []string {
 	return []string{"rate limit", "pagination", "api key", "webhook signature", "429", "export CSV"}
 }
 
-// Limits on searches per IP address (IPv6: per /64) and process. They leave room for results while
-// typing.
+// Limits on searches per IP address (IPv6: per /64) and process. They are high enough for search as
+// you type.
 const (
 	findBurst    = 60
 	findInterval = 250 * time.Millisecond
@@ -84,7 +84,7 @@ func (s *server) find(w http.ResponseWriter, r *http.Request) {
 	s.write(w, http.StatusOK, p)
 }
 
-// cleanQuery returns the part of a query that is searched for.
+// cleanQuery collapses the spaces in a query and truncates it.
 func cleanQuery(query string) string {
 	query = strings.Join(strings.Fields(strings.ToValidUTF8(query, " ")), " ")
 	if characters := []rune(query); len(characters) > maxFind {

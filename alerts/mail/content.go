@@ -58,7 +58,7 @@ func (s *Sender) alert(m alerts.Message, p *page, token string) {
 	}
 	p.Subject, p.Body = p.Heading, f
 	p.Preview = cmp.Or(oneLine(strings.Join(brands, " · "), maxPreview), f.Window)
-	p.Reason = fmt.Sprintf("Sent to %s because the saved search “%s” at %s sends alerts to this address.", recipient(m), name, p.Site)
+	p.Reason = fmt.Sprintf("Sent to %s because the saved search “%s” on %s sends alerts to this address.", recipient(m), name, p.Site)
 	p.UnsubscribeURL = s.tokenURL("unsubscribe", token)
 }
 
@@ -122,9 +122,9 @@ func (s *Sender) test(m alerts.Message, p *page, token string) {
 	p.Heading = "Test alert"
 	p.Preview = "Label alerts will reach this address."
 	p.Body = notice{Paragraphs: []string{
-		"An account at " + p.Site + " sent this test message. If you can read it, label alerts will reach this address. You don’t need to do anything.",
+		"An account on " + p.Site + " sent this test message. If you can read it, label alerts will reach this address. You don’t need to do anything.",
 	}}
-	p.Reason = fmt.Sprintf("Sent to %s, which receives label alerts from an account at %s.", recipient(m), p.Site)
+	p.Reason = fmt.Sprintf("Sent to %s, which receives label alerts from an account on %s.", recipient(m), p.Site)
 	p.UnsubscribeURL = s.tokenURL("unsubscribe", token)
 }
 
@@ -177,7 +177,7 @@ func (s *Sender) paused(m alerts.Message, p *page) {
 		},
 		Button: "View destination", Link: s.public + "/destinations/" + d.UUID,
 	}
-	p.Reason = fmt.Sprintf("Sent to %s, the email address of your account at %s.", recipient(m), p.Site)
+	p.Reason = fmt.Sprintf("Sent to %s, the email address of your %s account.", recipient(m), p.Site)
 }
 
 // destinationName returns the redacted address of a message's destination, and a short form of it.

@@ -25,7 +25,7 @@ type collectorFlags struct {
 
 	quietFlags
 
-	Hold    time.Duration `env:"COLAREGISTRY_FETCH_HOLD" hidden:"" default:"2m" help:"Time after which other processes take over the work of a killed one."`
+	Hold    time.Duration `env:"COLAREGISTRY_FETCH_HOLD" hidden:"" default:"2m" help:"Time after which other processes take over the work of a process that was killed."`
 	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound on the first wait after a failure."`
 }
 

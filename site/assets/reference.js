@@ -1,4 +1,4 @@
-// Fills the reader's key into the samples of a reference page, and sends example calls with the key or
+// Inserts the reader's key into the samples of a reference page, and sends example calls with the key or
 // the session. The key stays in this tab and is sent only to the API of this site. Runs after site.js.
 "use strict";
 
@@ -108,8 +108,8 @@ async function send(form, key) {
   button.disabled = false;
 }
 
-// outcome returns the lines about a response: status, message of an error, charge and request ID. cost
-// is the cost of the operation, in words.
+// outcome returns the lines about a response: status, error message, charge and request ID. cost is the
+// cost of the operation, in words.
 function outcome(cost, response, { data, error }, took) {
   const status = document.createElement("strong");
   status.textContent = `${response.status} ${response.ok ? "OK" : error?.code ?? response.statusText} · ${took} ms`;
@@ -129,8 +129,8 @@ function outcome(cost, response, { data, error }, took) {
   return lines.flatMap((line) => [line, document.createElement("br")]);
 }
 
-// charge says what a response has cost. An operation costs nothing, one unit, or one for each row or
-// for each number of rows. The rows are the data or a list in it. Errors are free.
+// charge says what a call cost. Operations are free, or cost one unit per call, per row or per group of
+// rows. The rows are the data or a list in it. Errors are free.
 function charge(cost, response, data) {
   const [, unit, per] = cost.match(/one (detail view|list record)(?: per (\d*))?/) ?? [];
   const rows = [data, ...Object.values(data ?? {})].find(Array.isArray);
@@ -140,7 +140,7 @@ function charge(cost, response, data) {
   return `Charged ${units} ${unit}${units === 1 ? "" : "s"}; ${header("Remaining")} of ${header("Limit")} left this month.`;
 }
 
-// parsed returns the value of JSON, or an empty object.
+// parsed decodes JSON. It returns an empty object for null and invalid JSON.
 function parsed(text) {
   try {
     return JSON.parse(text) ?? {};
