@@ -96,7 +96,7 @@ func closedObject(members []argument) object {
 
 // publishedSchema returns the argument's schema in the list of tools. Optional arguments may be null,
 // because some clients send null for omitted ones. The other JSON types that params.Reader.Values
-// accepts are left out: several clients support no other unions.
+// accepts are left out: several clients support only unions with null.
 func (a *argument) publishedSchema() object {
 	s := a.schema
 	o := object{{"type", s.Type}}

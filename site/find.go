@@ -63,6 +63,10 @@ func newFindLimit(now cola.Clock) *ratelimit.Limiter[netip.Prefix] {
 func (s *server) find(w http.ResponseWriter, r *http.Request) {
 	query := cleanQuery(r.URL.Query().Get("q"))
 	p := page{Title: "Search the docs", Path: findPath, Body: "find", Query: query}
+	limit := maxResults
+	if r.URL.Query().Has("instant") {
+		limit, p.Layout, p.Body = maxInstant, "fragment", "instant"
+	}
 	if query == "" {
 		p.Data = found{}
 		s.write(w, http.StatusOK, p)
@@ -73,14 +77,7 @@ func (s *server) find(w http.ResponseWriter, r *http.Request) {
 		s.write(w, http.StatusTooManyRequests, page{Title: "Too many searches", Path: findPath, Body: "find_limit", Query: query})
 		return
 	}
-	limit, instant := maxResults, r.URL.Query().Has("instant")
-	if instant {
-		limit = maxInstant
-	}
 	p.Title, p.Data = "Results for “"+query+"”", s.search.find(query, limit)
-	if instant {
-		p.Layout, p.Body = "fragment", "instant"
-	}
 	s.write(w, http.StatusOK, p)
 }
 

@@ -84,6 +84,7 @@ func TestQuestions(t *testing.T) {
 		{"labels without an approval date", top, "/docs/coverage#estimated-dates"},
 		{"cors", first, "/docs/authentication#browsers-and-cors"},
 		{"pricing", first, "/plans"},
+		{"how much does it cost", top, "/plans"},
 		{"privacy", first, "/privacy"},
 		{"back up the SQLite database", first, "/docs/operations#backup-and-restore"},
 		{"retry after 503", top, "/docs/quotas#wait-and-retry /docs/reference#error-Unavailable"},
@@ -144,6 +145,8 @@ func TestRanking(t *testing.T) {
 		{Area: areaGuides, Page: "Search", Title: "Corrected names", Path: "corrected", text: "A typeface is corrected too."},
 		{Area: areaReference, Page: "Labels", Title: "ColaSummary", Path: "object", text: "An item of a list."},
 		{Area: areaReference, Page: "Data", Title: "Cola summary", Path: "summary", text: "The cola summary of a label."},
+		{Area: areaGuides, Page: "Start", Title: "Setup", Path: "setup", text: "Choose a name."},
+		{Area: areaGuides, Page: "Start", Title: "Ports", Path: "port", text: "Set up a port."},
 		{Area: areaOperators, Page: "Operations", Title: "Browsers", Path: "cors", text: "Any origin is allowed (CORS) for each type."},
 	} {
 		x.add(e)
@@ -155,6 +158,8 @@ func TestRanking(t *testing.T) {
 		"webhook signature": "signature", "brand_first_seen_from": "param", "backup": "keys",
 		"cors": "cors", "type": "cors", "correct": "corrected", "typef": "corrected",
 		"ColaSummary":            "object",
+		"set up a port":          "port",
+		"what's the burst":       "limits",
 		"verify xyzzy signature": "signature", // two of three words
 	} {
 		f := x.find(query, maxResults)
@@ -288,8 +293,24 @@ func TestInstantResults(t *testing.T) {
 	if !strings.Contains(page, `href="/docs/pagination"`) {
 		t.Errorf("the beginning of a word doesn't find the guide:\n%s", page)
 	}
-	if page := mustRead(t, send(h, "GET", findPath+"?instant=1&q=xyzzyplugh")); strings.TrimSpace(page) != "" {
-		t.Errorf("response without results is %q, want it empty", page)
+	for _, query := range []string{"xyzzyplugh", "", "%C2%85"} {
+		if page := mustRead(t, send(h, "GET", findPath+"?instant=1&q="+query)); strings.TrimSpace(page) != "" {
+			t.Errorf("%q: response without results is %q, want it empty", query, page)
+		}
+	}
+}
+
+// TestWordBeginnings checks that beginnings of a word find its guide, even those longer than the word's
+// stem.
+func TestWordBeginnings(t *testing.T) {
+	s := newTestServer()
+	for _, word := range []string{"pagination", "authentication"} {
+		for n := 6; n <= len(word); n++ {
+			results := s.search.find(word[:n], maxResults).Results
+			if !slices.ContainsFunc(results, func(r result) bool { return strings.HasPrefix(r.Path, "/docs/"+word) }) {
+				t.Errorf("%s doesn't find the guide", word[:n])
+			}
+		}
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	_ "modernc.org/sqlite" // with FTS5
 )
 
-// entry is a part of the documentation that the search finds: a section of a guide, an operation, a
-// parameter, a header, an error or an object.
+// entry is a search result: a section of a guide, an operation, a parameter, a header, an error or an
+// object.
 type entry struct {
 	Area              string // part of the documentation
 	Page, Title, Path string
@@ -53,16 +53,19 @@ type index struct {
 
 func (x *index) add(e entry) { x.entries = append(x.entries, e) }
 
-// createTable creates the index. The keywords include the parts of names such as RateLimit, and pairs of
-// words of the title written as one: lookup for "look up".
-const createTable = `CREATE VIRTUAL TABLE docs USING fts5(title, page, keywords, body, weight UNINDEXED,
-	tokenize = 'porter unicode61 remove_diacritics 2')`
+// createTables creates the index. The keywords include the parts of names such as RateLimit, and pairs
+// of words of the title written as one: lookup for "look up". The table words lists all words, which
+// docs contains only as stems.
+const createTables = `CREATE VIRTUAL TABLE docs USING fts5(title, page, keywords, body, weight UNINDEXED,
+	tokenize = 'porter unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE plain USING fts5(text, content = '', tokenize = 'unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE words USING fts5vocab(plain, row)`
 
 func (x *index) build() {
 	db, err := sql.Open("sqlite", ":memory:")
 	must(err)
 	db.SetMaxOpenConns(1) // every connection has its own database
-	_, err = db.Exec(createTable)
+	_, err = db.Exec(createTables)
 	must(err)
 	tx, err := db.Begin()
 	must(err)
@@ -70,6 +73,8 @@ func (x *index) build() {
 		keywords := e.keywords + " " + camelCase.ReplaceAllString(e.Title, "$1 $2") + " " + joinedPairs(e.Title)
 		_, err := tx.Exec("INSERT INTO docs (rowid, title, page, keywords, body, weight) VALUES (?, ?, ?, ?, ?, ?)",
 			n, e.Title, e.Page, keywords, e.text, e.weight())
+		must(err)
+		_, err = tx.Exec("INSERT INTO plain (rowid, text) VALUES (?, ?)", n, e.Title+" "+keywords+" "+e.text)
 		must(err)
 	}
 	must(tx.Commit())
@@ -86,6 +91,7 @@ var (
 	camelCase = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
 	plainWord = regexp.MustCompile(`[\pL\pN]+`)
 	queryWord = regexp.MustCompile(`[\pL\pN]+(?:[_-][\pL\pN]+)*`) // per_page and Retry-After are words
+	suffix    = regexp.MustCompile(`['’]\pL+`)                    // as in what's
 )
 
 // joinedPairs returns each two adjacent words of a text as one.
@@ -101,7 +107,7 @@ func joinedPairs(text string) (pairs string) {
 // stop words.
 func isStopWord(word string) bool {
 	switch word {
-	case "a", "an", "and", "any", "are", "at", "be", "by", "can", "do", "does", "for", "from", "get", "happens", "has",
+	case "a", "an", "and", "any", "are", "at", "be", "by", "can", "do", "does", "doesn", "don", "for", "from", "get", "happens", "has",
 		"have", "how", "i", "if", "in", "is", "it", "many", "me", "mean", "much", "my", "of", "on", "or", "should", "that",
 		"the", "there", "this", "to", "up", "use", "was", "we", "what", "when", "where", "which", "who", "why", "will",
 		"with", "you", "your":
@@ -110,8 +116,7 @@ func isStopWord(word string) bool {
 	return false
 }
 
-// synonyms returns the words for the same thing as a word, including the word. The stems of exceed and
-// exceeded differ.
+// synonyms returns a word and its synonyms. It lists exceed and exceeded because their stems differ.
 func synonyms(word string) []string {
 	for _, group := range [][]string{
 		{"plan", "tier"}, {"price", "pricing"}, {"limit", "throttle", "burst"}, {"image", "picture", "photo"},
@@ -132,36 +137,52 @@ type term struct {
 }
 
 // terms returns the words of a query, without stop words unless there are no others. If a word doesn't
-// occur, such as one that is still being typed, its term matches the words that begin with it.
+// occur, perhaps because it is still being typed, its term matches the words that begin with it.
 func (x *index) terms(query string) (terms []term) {
 	words := x.words(query)
 	for i, word := range words {
 		alternatives := synonyms(word)
+		if strings.Contains(word, " ") {
+			alternatives = append(alternatives, strings.ReplaceAll(word, " ", ""))
+		}
 		if i > 0 {
 			alternatives = append(alternatives, words[i-1]+word)
 		}
 		if i+1 < len(words) {
 			alternatives = append(alternatives, word+words[i+1])
 		}
-		for i := range alternatives {
-			alternatives[i] = quote(alternatives[i])
-		}
-		t := term{text: word, match: strings.Join(alternatives, " OR ")}
+		t := term{text: word, match: anyOf(alternatives)}
 		if t.rows = x.rows(t.match); len(t.rows) == 0 {
-			t.match = quote(word) + "*"
-			t.rows = x.rows(t.match)
+			if longer := x.wordsFrom(word); longer != nil {
+				t.match = anyOf(longer)
+				t.rows = x.rows(t.match)
+			}
 		}
 		terms = append(terms, t)
 	}
 	return terms
 }
 
-// words returns the words of a query to search for. It joins a word with the stop word after it if the
-// documentation writes them as one: "back up" for backup. It splits a name such as per_page only
-// if the documentation lacks it.
+// wordsFrom returns words of the documentation that begin with a text.
+func (x *index) wordsFrom(text string) (words []string) {
+	rows, err := x.db.Query("SELECT term FROM words WHERE term >= ?1 AND term < ?1 || char(0x10FFFF) LIMIT 20", text)
+	must(err)
+	defer rows.Close()
+	for rows.Next() {
+		var word string
+		must(rows.Scan(&word))
+		words = append(words, word)
+	}
+	must(rows.Err())
+	return words
+}
+
+// words returns the words of a query to search for. A word and the stop word after it count as one if
+// the documentation also writes them as one: "back up" for backup. A name such as per_page is split
+// only if the documentation lacks it.
 func (x *index) words(query string) (words []string) {
-	all := queryWord.FindAllString(strings.ToLower(query), -1)
-	for i := 0; i < len(all); i++ {
+	all := queryWord.FindAllString(suffix.ReplaceAllString(strings.ToLower(query), ""), -1)
+	for i := 0; i < len(all) && len(words) < maxWords; i++ {
 		word := all[i]
 		parts := plainWord.FindAllString(word, -1)
 		switch {
@@ -169,7 +190,7 @@ func (x *index) words(query string) (words []string) {
 		case len(parts) > 1 && len(x.rows(quote(word))) == 0:
 			words = append(words, parts...)
 		case i+1 < len(all) && isStopWord(all[i+1]) && len(x.rows(quote(word+all[i+1]))) > 0:
-			words = append(words, word+all[i+1])
+			words = append(words, word+" "+all[i+1])
 			i++
 		default:
 			words = append(words, word)
@@ -183,6 +204,9 @@ func (x *index) words(query string) (words []string) {
 
 // quote returns an FTS5 string, which matches consecutive words.
 func quote(words string) string { return `"` + words + `"` }
+
+// anyOf returns an FTS5 query for any of some strings.
+func anyOf(alternatives []string) string { return `"` + strings.Join(alternatives, `" OR "`) + `"` }
 
 // rows returns the entries that match an FTS5 query.
 func (x *index) rows(match string) map[int]bool {

@@ -332,6 +332,7 @@ func (s *server) templateFuncs() template.FuncMap {
 		"leaf":      leaf,
 		"object":    func(name string) string { return s.objects[name] },
 		"price":     price,
+		"contains":  func(menu, path string) bool { return menu == objectsPath && strings.HasPrefix(path, menu+"/") },
 		"suggested": suggestedSearches,
 
 		"privacyurl": func() string { return s.opts.PrivacyURL },
@@ -414,11 +415,12 @@ type input struct {
 	Value, Hint string
 }
 
-// maxShownInputs is the number of optional inputs up to which a form shows all of them unfolded.
+// maxShownInputs is the maximum number of parameters for which a form shows every input.
 const maxShownInputs = 6
 
 // inputs returns the inputs for the path and query parameters of an operation, with the values of its
-// example call. Shown are those with a value and required ones, or all if there are few.
+// example call. Shown has the inputs that are required or have a value, or all of them if there are
+// few.
 func inputs(op httpapi.Operation) (form struct{ Shown, More []input }) {
 	example, err := url.Parse(op.ExamplePath)
 	if err != nil {
@@ -427,7 +429,7 @@ func inputs(op httpapi.Operation) (form struct{ Shown, More []input }) {
 	values := example.Query()
 	segments := strings.Split(example.EscapedPath(), "/")
 	for i, name := range strings.Split(op.Path, "/") {
-		if value, err := url.PathUnescape(segments[i]); err == nil {
+		if value, err := url.PathUnescape(segments[i]); err == nil && strings.HasPrefix(name, "{") {
 			values.Set(strings.Trim(name, "{}"), value)
 		}
 	}

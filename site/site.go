@@ -145,7 +145,7 @@ func newServer(o Options) *server {
 // indexAccountPages adds the public pages outside the documentation to the search.
 func (s *server) indexAccountPages() {
 	s.search.add(entry{
-		Area: areaAccount, Page: "Plans", Title: "Plans and pricing", Path: plansPath,
+		Area: areaAccount, Page: "Plans", Title: "Plans and pricing", Path: plansPath, keywords: "cost costs",
 		text: "Compare the price and limits of each plan, and change yours.",
 	})
 	if s.opts.PrivacyURL == privacyPath { // the operator has no other policy

@@ -138,10 +138,11 @@ func TestReferenceAnswers(t *testing.T) {
 				continue
 			}
 			for n := range op.Descendants() {
-				target := strings.TrimPrefix(attribute(n, "value"), "/api/v1")
 				switch {
-				case n.Data == "input" && attribute(n, "name") == "url" && publicRecords.MatchString(target):
-					check(op, s.get(t, target, h.key).body)
+				case attribute(n, "class") == "request":
+					if target := strings.TrimPrefix(textOf(n), "GET /api/v1"); publicRecords.MatchString(target) {
+						check(op, s.get(t, target, h.key).body)
+					}
 				case attribute(n, "data-language") == "Arguments" && attribute(op, "id") != "get_usage":
 					got := s.callTool(t, h.key, newCodeSample(n).source)
 					check(op, got)

@@ -83,14 +83,12 @@ func TestServeFetch(t *testing.T) {
 			labels := site.Labels()
 			await(t, "searches find all labels", func() bool { return s.labels(t, key, "") == len(labels) })
 			await(t, "everything is fetched", func() bool { return len(fetchStatusOf(t, h).Labels) > 0 && fetchStatusOf(t, h).SecondsLeft == 0 })
-			label := s.get(t, "/colas/"+labels[7].ID.String(), key)
-			if label.at("data", "application_status") == nil {
-				t.Errorf("label without detail: %s", label.body)
-			}
-			images, _ := label.at("data", "images").([]any)
-			if len(images) == 0 {
-				t.Fatalf("label without images: %s", label.body)
-			}
+			var images []any
+			await(t, "the index has the label's details and images", func() bool {
+				label := s.get(t, "/colas/"+labels[7].ID.String(), key)
+				images, _ = label.at("data", "images").([]any)
+				return label.at("data", "application_status") != nil && len(images) > 0
+			})
 			address, _ := images[0].(map[string]any)["image_url"].(string)
 			if !strings.HasPrefix(address, "http") {
 				address = s.root() + address

@@ -20,7 +20,7 @@ function showKey() {
   const key = validKey();
   store("sessionStorage", "key", key || null);
   keyForm.querySelector("button").hidden = !keyField.value;
-  keyForm.querySelector(".keyless").hidden = key || !signedIn;
+  keyForm.querySelector(".keyless").hidden = Boolean(key) || !signedIn;
   if (keyField.validity.valid) keyProblem.hidden = true;
   for (const form of document.querySelectorAll(".try")) form.hidden = !key && !signedIn;
   for (const [pre, nodes] of samples) {
@@ -99,7 +99,7 @@ async function send(form, key) {
     const response = await fetch(key ? url : "/requests/try", { ...(key ? withKey : withSession), cache: "no-store", redirect: "error" });
     const took = Math.round(performance.now() - began);
     const text = await response.text();
-    status.replaceChildren(...outcome(button.textContent, response, parsed(text), took));
+    status.replaceChildren(...outcome(form.dataset.cost, response, parsed(text), took));
     body.textContent = indent(text);
     body.closest(".code").hidden = !text;
   } catch (error) {
@@ -118,8 +118,8 @@ function outcome(cost, response, { data, error }, took) {
   lines.push(charge(cost, response, data));
   const id = response.headers.get("X-Request-Id");
   const line = document.createElement("span");
-  line.append("Request ID ", id);
-  if (keyForm.dataset.log) {
+  if (id) line.append("Request ID ", id);
+  if (id && keyForm.dataset.log) {
     const link = document.createElement("a");
     link.href = keyForm.dataset.log + "?" + new URLSearchParams({ q: id });
     link.textContent = "See it in the request log";
@@ -129,12 +129,12 @@ function outcome(cost, response, { data, error }, took) {
   return lines.flatMap((line) => [line, document.createElement("br")]);
 }
 
-// charge says what a call cost. Operations are free, or cost one unit per call, per row or per group of
-// rows. The rows are the data or a list in it. Errors are free.
+// charge describes what a call cost: nothing, one unit, one per row, or one per number of rows. The rows
+// are the data or a list in it. Errors are free.
 function charge(cost, response, data) {
   const [, unit, per] = cost.match(/one (detail view|list record)(?: per (\d*))?/) ?? [];
   const rows = [data, ...Object.values(data ?? {})].find(Array.isArray);
-  const units = !unit || !response.ok ? 0 : per === undefined ? 1 : Math.ceil(rows.length / (per || 1));
+  const units = !unit || !response.ok ? 0 : per === undefined ? 1 : Math.ceil((rows?.length ?? 0) / (per || 1));
   if (!units) return "No charge.";
   const header = (name) => Number(response.headers.get(`X-${unit.replace(" ", "-")}s-${name}`)).toLocaleString("en-US");
   return `Charged ${units} ${unit}${units === 1 ? "" : "s"}; ${header("Remaining")} of ${header("Limit")} left this month.`;

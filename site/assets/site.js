@@ -56,6 +56,17 @@ for (const heading of document.querySelectorAll(".prose :is(h2, h3, h4)[id]")) {
   heading.append(link);
 }
 
+// reveal scrolls a menu to one of its links.
+function reveal(link) {
+  const menu = link?.closest(".side, .contents");
+  if (!menu) return;
+  const { top, bottom } = menu.getBoundingClientRect();
+  const at = link.getBoundingClientRect();
+  if (at.top < top || at.bottom > bottom) menu.scrollTop += at.top - (top + bottom) / 2;
+}
+
+reveal(document.querySelector(".side [aria-current]"));
+
 const entries = new Map();
 for (const link of document.querySelectorAll(".contents a, .side .deep")) {
   entries.set(decodeURIComponent(link.hash.slice(1)), link);
@@ -66,8 +77,10 @@ if (targets.length > 0) {
     const atEnd = scrollY > 0 && scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
     const current = atEnd ? targets.at(-1) : targets.findLast((t) => t.getBoundingClientRect().top < innerHeight * .3);
     for (const [id, link] of entries) {
-      if (id === (current ?? targets[0]).id) link.setAttribute("aria-current", "location");
-      else link.removeAttribute("aria-current");
+      if (id === (current ?? targets[0]).id) {
+        link.setAttribute("aria-current", "location");
+        reveal(link);
+      } else link.removeAttribute("aria-current");
     }
   };
   addEventListener("scroll", markSection, { passive: true });
@@ -112,7 +125,8 @@ document.addEventListener("keydown", (event) => {
     if (active) active.ariaSelected = "false";
     if (option) option.ariaSelected = "true";
     option?.scrollIntoView({ block: "nearest" });
-    field.setAttribute("aria-activedescendant", option?.id ?? "");
+    if (option) field.setAttribute("aria-activedescendant", option.id);
+    else field.removeAttribute("aria-activedescendant");
     active = option;
   };
   const show = (html, text = "") => {
@@ -136,6 +150,7 @@ document.addEventListener("keydown", (event) => {
   const close = () => { stop(); show(""); };
   field.addEventListener("input", () => {
     stop();
+    activate(); // Enter searches for the new text
     request = new AbortController();
     timer = setTimeout(field.value.trim() ? load : close, 150, request);
   });
@@ -151,7 +166,7 @@ document.addEventListener("keydown", (event) => {
     else return;
     event.preventDefault();
   });
-  list.addEventListener("pointerdown", (event) => event.preventDefault()); // keeps the focus in the field
+  list.addEventListener("mousedown", (event) => event.preventDefault()); // keeps the focus in the field
   list.addEventListener("click", () => setTimeout(() => field.blur()));
 }
 
