@@ -94,14 +94,17 @@ func closedObject(members []argument) object {
 	return append(s, field{"additionalProperties", false})
 }
 
-// publishedSchema returns the argument's schema in the list of tools. Optional arguments may be null,
-// because some clients send null for omitted ones. The other JSON types that params.Reader.Values
-// accepts are left out: several clients support only unions with null.
+// publishedSchema returns the argument's schema in the list of tools. It allows every JSON type
+// that params.Reader.Values accepts, so that clients that validate don't reject valid calls.
 func (a *argument) publishedSchema() object {
 	s := a.schema
-	o := object{{"type", s.Type}}
+	types := acceptedTypes(s)
 	if !a.required {
-		o[0].value = []string{s.Type, "null"}
+		types = append(types, "null")
+	}
+	o := object{{"type", types}}
+	if len(types) == 1 {
+		o[0].value = types[0]
 	}
 	if s.Description != "" && !a.undescribed {
 		o = append(o, field{"description", s.Description})
@@ -141,6 +144,20 @@ func (a *argument) publishedSchema() object {
 		o = append(o, field{"default", s.Default})
 	}
 	return o
+}
+
+// acceptedTypes returns the JSON types that params.Reader.Values reads into a parameter, its own
+// type first.
+func acceptedTypes(s *huma.Schema) []string {
+	switch {
+	case s.Type == huma.TypeObject, s.Type == huma.TypeString && (s.Enum != nil || s.Format == "date"):
+		return []string{s.Type}
+	case s.Type != huma.TypeString:
+		return []string{s.Type, huma.TypeString}
+	case s.Pattern != "": // a numeric ID
+		return []string{s.Type, huma.TypeInteger}
+	}
+	return []string{s.Type, huma.TypeNumber}
 }
 
 // object is a JSON object with ordered members.
