@@ -85,6 +85,8 @@ func TestQuestions(t *testing.T) {
 		{"cors", first, "/docs/authentication#browsers-and-cors"},
 		{"pricing", first, "/plans"},
 		{"how much does it cost", top, "/plans"},
+		{"mcp", top, "/docs/assistants"},
+		{"X-API-Key", top, "/docs/authentication"},
 		{"privacy", first, "/privacy"},
 		{"back up the SQLite database", first, "/docs/operations#backup-and-restore"},
 		{"retry after 503", top, "/docs/quotas#wait-and-retry /docs/reference#error-Unavailable"},

@@ -118,6 +118,9 @@ func (s *server) addGuides() {
 	}
 }
 
+// guideKeywords are the subjects of guides that their sections mention more often than their starts.
+var guideKeywords = map[string]string{docsPath + "/assistants": "MCP", docsPath + "/authentication": "X-API-Key header"}
+
 // addGuide adds a guide as a page and as Markdown, and its sections to the search.
 func (s *server) addGuide(area string, g guide) {
 	m := s.renderMarkdown(g.file, g.source)
@@ -126,14 +129,14 @@ func (s *server) addGuide(area string, g guide) {
 	})
 	s.pages[g.path+".md"] = newDocument(markdownType, s.plainMarkdown(g.file, g.source))
 	for _, section := range m.sections {
-		target := g.path
+		target, keywords := g.path, guideKeywords[g.path]
 		if section.id != "" {
-			target += "#" + section.id
+			target, keywords = target+"#"+section.id, ""
 		}
 		if section.title == operatorHeading {
 			area = areaOperators // the last part of a guide
 		}
-		s.search.add(entry{Area: area, Page: g.title, Title: section.title, Path: target, text: section.text})
+		s.search.add(entry{Area: area, Page: g.title, Title: section.title, Path: target, text: section.text, keywords: keywords})
 	}
 }
 

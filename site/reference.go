@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"html/template"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -113,23 +111,6 @@ func (s *server) addSections(path string, sections []httpapi.Section) {
 	}
 }
 
-// indexOperations adds operations or tools to the search.
-func (s *server) indexOperations(area, path string, sections []httpapi.Section) {
-	for i := range sections {
-		section := &sections[i]
-		for j := range section.Operations {
-			op := &section.Operations[j]
-			title := op.Summary
-			if area == areaTools {
-				title = op.ID
-			}
-			s.search.add(entry{
-				Area: area, Page: section.Name, Title: title, Path: path + "/" + section.Anchor + "#" + op.ID, text: operationText(op),
-			})
-		}
-	}
-}
-
 // refreshExamples renders the pages with example calls again if the samples have changed. The calls
 // then use the samples' record and show this registry's responses. If another request is already
 // doing so, refreshExamples returns immediately. It reports whether the pages have such examples,
@@ -196,67 +177,6 @@ func isEmptyAnswer(answer string) bool {
 	return json.Unmarshal([]byte(answer), &body) == nil && string(body.Data) == "[]"
 }
 
-// operationText returns the searchable text of an operation.
-func operationText(op *httpapi.Operation) string {
-	description := strings.NewReplacer("`", "", "**", "").Replace(op.Description)
-	return op.Method + " " + op.Path + "\n" + description + "\n" + fieldsText(op.Parameters) + fieldsText(op.Body)
-}
-
-// indexParameters adds each parameter to the search. Operations with the same parameter share an entry.
-func (s *server) indexParameters() {
-	type parameter struct{ name, doc string }
-	at := map[parameter]int{} // in params
-	var params []entry
-	for i := range s.opts.Reference.Sections {
-		section := &s.opts.Reference.Sections[i]
-		for j := range section.Operations {
-			op := &section.Operations[j]
-			for _, f := range op.Parameters {
-				n, ok := at[parameter{f.Name, f.Doc}]
-				if ok {
-					params[n].Page += ", " + op.Summary
-					continue
-				}
-				at[parameter{f.Name, f.Doc}] = len(params)
-				params = append(params, entry{
-					Area: areaReference, Page: op.Summary, Title: f.Name, text: f.Doc + " " + strings.Join(f.Allowed, ", "),
-					Path: referencePath + "/" + section.Anchor + "#" + op.ID + "." + f.Name, keywords: "parameter filter",
-				})
-			}
-		}
-	}
-	for _, e := range params {
-		if operations := strings.Split(e.Page, ", "); len(operations) > 2 {
-			e.Page = fmt.Sprintf("%s and %d more", operations[0], len(operations)-1)
-		}
-		s.search.add(e)
-	}
-}
-
-// indexOverview adds the overview of the reference to the search: requests, plans, errors and headers.
-func (s *server) indexOverview() {
-	ref := &s.opts.Reference
-	add := func(title, id, text string) {
-		s.search.add(entry{Area: areaReference, Page: "Overview", Title: title, Path: referencePath + "#" + id, text: text})
-	}
-	add("Requests", "request", "The base URL is "+ref.BaseURL+". Send your API key in the X-API-Key header.")
-	plans := "Price, monthly quotas of detail views and list records, and rate limit of each plan: "
-	for _, p := range ref.Plans {
-		plans += string(p.Tier) + " (" + p.Price + "), "
-	}
-	add("Plans and limits", "plans", strings.TrimSuffix(plans, ", "))
-	for _, e := range errorGroups(ref, errorOperations(ref)) {
-		text := ""
-		for _, cause := range e.Causes {
-			text += cause.Description + "\n"
-		}
-		add(e.Status+" "+strings.Join(e.Codes, ", "), "error-"+e.Causes[0].ID, text)
-	}
-	for _, h := range ref.Headers {
-		add(h.Name, "header-"+h.Name, h.Doc)
-	}
-}
-
 // errorGroup contains the errors with the same status.
 type errorGroup struct {
 	Status string
@@ -305,13 +225,6 @@ func errorOperations(ref *httpapi.Reference) map[string][]menuLink {
 	}
 	maps.DeleteFunc(operations, func(_ string, list []menuLink) bool { return len(list) > maxOperations })
 	return operations
-}
-
-func fieldsText(fields []httpapi.Field) (text string) {
-	for _, f := range fields {
-		text += f.Name + ": " + f.Doc + "\n"
-	}
-	return text
 }
 
 // templateFuncs returns the functions that the templates use.
@@ -406,59 +319,6 @@ func filterSections() map[string]string {
 		}
 	}
 	return sections
-}
-
-// input is a field of a form for trying an operation.
-type input struct {
-	httpapi.Field
-	Choices     []string // if one value is to be chosen
-	Value, Hint string
-}
-
-// maxShownInputs is the maximum number of parameters for which a form shows every input.
-const maxShownInputs = 6
-
-// inputs returns the inputs for the path and query parameters of an operation, with the values of its
-// example call. Shown has the inputs that are required or have a value, or all of them if there are
-// few.
-func inputs(op httpapi.Operation) (form struct{ Shown, More []input }) {
-	example, err := url.Parse(op.ExamplePath)
-	if err != nil {
-		panic("site: example path: " + err.Error()) // built by package httpapi
-	}
-	values := example.Query()
-	segments := strings.Split(example.EscapedPath(), "/")
-	for i, name := range strings.Split(op.Path, "/") {
-		if value, err := url.PathUnescape(segments[i]); err == nil && strings.HasPrefix(name, "{") {
-			values.Set(strings.Trim(name, "{}"), value)
-		}
-	}
-	for _, f := range op.Parameters {
-		if f.Place == "header" {
-			continue
-		}
-		in := input{Field: f, Value: strings.Join(values[f.Name], ",")}
-		in.Hint, _, _ = strings.Cut(f.Type, ",")
-		switch {
-		case len(f.Allowed) > 0 && strings.HasPrefix(f.Type, "one or more"):
-			in.Hint = strings.Join(f.Allowed, ", ")
-		case len(f.Allowed) > 0:
-			in.Choices, in.Hint = f.Allowed, "not set"
-		case f.Type == "boolean":
-			in.Choices, in.Hint = []string{"true", "false"}, "not set"
-		case f.Default == "":
-			in.Hint += ", e.g. " + f.Example
-		}
-		if f.Default != "" {
-			in.Hint += ", default " + f.Default
-		}
-		if in.Value != "" || f.Required || len(op.Parameters) <= maxShownInputs {
-			form.Shown = append(form.Shown, in)
-		} else {
-			form.More = append(form.More, in)
-		}
-	}
-	return form
 }
 
 // leaf returns the last part of a dotted name.

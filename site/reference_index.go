@@ -1,0 +1,93 @@
+package site
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/httpapi"
+)
+
+// indexOperations adds operations or tools to the search.
+func (s *server) indexOperations(area, path string, sections []httpapi.Section) {
+	for i := range sections {
+		section := &sections[i]
+		for j := range section.Operations {
+			op := &section.Operations[j]
+			title := op.Summary
+			if area == areaTools {
+				title = op.ID
+			}
+			s.search.add(entry{
+				Area: area, Page: section.Name, Title: title, Path: path + "/" + section.Anchor + "#" + op.ID, text: operationText(op),
+			})
+		}
+	}
+}
+
+// operationText returns the searchable text of an operation.
+func operationText(op *httpapi.Operation) string {
+	description := strings.NewReplacer("`", "", "**", "").Replace(op.Description)
+	return op.Method + " " + op.Path + "\n" + description + "\n" + fieldsText(op.Parameters) + fieldsText(op.Body)
+}
+
+// indexParameters adds each parameter to the search. Operations with the same parameter share an entry.
+func (s *server) indexParameters() {
+	type parameter struct{ name, doc string }
+	at := map[parameter]int{} // in params
+	var params []entry
+	for i := range s.opts.Reference.Sections {
+		section := &s.opts.Reference.Sections[i]
+		for j := range section.Operations {
+			op := &section.Operations[j]
+			for _, f := range op.Parameters {
+				n, ok := at[parameter{f.Name, f.Doc}]
+				if ok {
+					params[n].Page += ", " + op.Summary
+					continue
+				}
+				at[parameter{f.Name, f.Doc}] = len(params)
+				params = append(params, entry{
+					Area: areaReference, Page: op.Summary, Title: f.Name, text: f.Doc + " " + strings.Join(f.Allowed, ", "),
+					Path: referencePath + "/" + section.Anchor + "#" + op.ID + "." + f.Name, keywords: "parameter filter",
+				})
+			}
+		}
+	}
+	for _, e := range params {
+		if operations := strings.Split(e.Page, ", "); len(operations) > 2 {
+			e.Page = fmt.Sprintf("%s and %d more", operations[0], len(operations)-1)
+		}
+		s.search.add(e)
+	}
+}
+
+// indexOverview adds the overview of the reference to the search: requests, plans, errors and headers.
+func (s *server) indexOverview() {
+	ref := &s.opts.Reference
+	add := func(title, id, text string) {
+		s.search.add(entry{Area: areaReference, Page: "Overview", Title: title, Path: referencePath + "#" + id, text: text})
+	}
+	add("Requests", "request", "The base URL is "+ref.BaseURL+". Send your API key in the X-API-Key header.")
+	plans := "Price, monthly quotas of detail views and list records, and rate limit of each plan: "
+	for _, p := range ref.Plans {
+		plans += string(p.Tier) + " (" + p.Price + "), "
+	}
+	add("Plans and limits", "plans", strings.TrimSuffix(plans, ", "))
+	for _, e := range errorGroups(ref, errorOperations(ref)) {
+		text := ""
+		for _, cause := range e.Causes {
+			text += cause.Description + "\n"
+		}
+		add(e.Status+" "+strings.Join(e.Codes, ", "), "error-"+e.Causes[0].ID, text)
+	}
+	for _, h := range ref.Headers {
+		add(h.Name, "header-"+h.Name, h.Doc)
+	}
+}
+
+func fieldsText(fields []httpapi.Field) (text string) {
+	for _, f := range fields {
+		text += f.Name + ": " + f.Doc + "\n"
+	}
+	return text
+}
