@@ -286,6 +286,26 @@ func TestGuideLayout(t *testing.T) {
 	}
 }
 
+// TestMenuPosition checks that the menus of a page scroll to the current page and section.
+func TestMenuPosition(t *testing.T) {
+	b := newTab(t, newSite(t).browser, true)
+	b.setSize(wide, "light")
+	shown := func(menu string) string {
+		return fmt.Sprintf(`(menu => {
+			const box = menu.getBoundingClientRect(), link = menu.querySelector("[aria-current]").getBoundingClientRect();
+			return link.top >= box.top && link.bottom <= Math.min(box.bottom, innerHeight);
+		})(document.querySelector(%q))`, menu)
+	}
+	for _, page := range []string{"operations", "tools/reference-data", "reference/objects/labels"} {
+		b.open(registrytest.PublicURL + "/docs/" + page)
+		if !ask(b, chromedp.Evaluate[bool](shown(".side"))) {
+			t.Errorf("/docs/%s: the menu doesn't show the page", page)
+		}
+	}
+	b.open(registrytest.PublicURL + "/docs/operations#troubleshooting")
+	b.do(until(shown(".contents")))
+}
+
 // TestDocsByKeyboard searches the documentation by keyboard, and without scripts.
 func TestDocsByKeyboard(t *testing.T) {
 	s := newSite(t)
@@ -356,14 +376,18 @@ func TestInstantResults(t *testing.T) {
 	b.do(until(announcement + ` === "No results"`))
 	b.fill(".find [name=q]", "feeds")
 	b.do(until(expanded))
+	b.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(" "))
+	if active := ask(b, chromedp.Evaluate[bool](attribute+`("aria-activedescendant") !== null`)); active {
+		t.Error("an option for the previous text stays active while typing")
+	}
 	b.enter() // without an active option
 	b.shows("Results for “feeds”")
 	b.checkErrors("instant results")
 
 	b.open(registrytest.PublicURL + "/docs/alerts")
 	b.fill(".find [name=q]", "verify webhook signature")
-	b.do(until(expanded), chromedp.KeyEvent(kb.ArrowDown))
-	b.choose() // the result is on the same page
+	b.do(until(expanded))
+	b.do(b.mouse("#found a:first-child")) // the result is on the same page
 	b.do(until(`location.hash === "#verifying-a-signature" && document.querySelector("#found").hidden`))
 	b.checkErrors("a result on the same page")
 }
