@@ -208,12 +208,9 @@ func outputSchema(list bool, others []string, types ...reflect.Type) object {
 	return object{{"type", "object"}, {"properties", properties}, {"required", []string{"data"}}}
 }
 
-// namedFields describes an object with the concise fields of all the types, or any object if there
-// are no types. The schema {} allows any value.
+// namedFields describes an object with the concise fields of all the types. The schema {} allows any
+// value.
 func namedFields(types ...reflect.Type) object {
-	if len(types) == 0 {
-		return object{{"type", "object"}}
-	}
 	var properties object
 	for _, t := range types {
 		for _, f := range outputFields(t, false) {

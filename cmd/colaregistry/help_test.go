@@ -74,7 +74,8 @@ func TestInvocation(t *testing.T) {
 		"/tmp/go-build123/b001/exe/colaregistry":              "go run ./cmd/colaregistry",
 		"/home/ann/.cache/go-build/a7/a7f0-d/colaregistry":    "go run ./cmd/colaregistry",
 		"C:/Users/ann/AppData/go-build/a7-d/colaregistry.exe": "go run ./cmd/colaregistry",
-		"": "colaregistry",
+		"/home/ann/go-builder/colaregistry":                   "colaregistry",
+		"":                                                    "colaregistry",
 	} {
 		if got := invocation(executable); got != want {
 			t.Errorf("%q: %q, want %q", executable, got, want)

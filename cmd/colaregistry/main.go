@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -35,11 +36,15 @@ func main() {
 
 const programName = "colaregistry"
 
-// invocation returns the command line that runs the program, for hints. go run puts the executable in
-// Go's build cache or a temporary directory, both named go-build.
+// goRunFolder matches the folders of executables started by go run: Go's build cache or a temporary
+// folder.
+var goRunFolder = regexp.MustCompile(`/go-build\d*/`)
+
+// invocation returns the command line that runs the program, for help and for the hints of the first
+// start. Errors and logs, which are read later and elsewhere, name the program instead.
 func invocation(executable string) string {
 	dir, file := filepath.Split(filepath.ToSlash(executable))
-	if strings.Contains(dir, "/go-build") && strings.TrimSuffix(file, ".exe") == programName {
+	if goRunFolder.MatchString(dir) && strings.TrimSuffix(file, ".exe") == programName {
 		return "go run ./cmd/" + programName
 	}
 	return programName
