@@ -31,7 +31,7 @@ func avaTools() []tool {
 				"regulation, call get_ava.",
 			cost:     free,
 			defaults: map[string]any{"current": true},
-			output:   outputSchema(true, []string{"meta"}, reflect.TypeFor[cola.AVA]()),
+			output:   outputSchema(true, reflect.TypeFor[cola.AVA]()),
 			example:  `{"q":"alexander","state":"CA"}`,
 		}, searchAVAs),
 		newTool(tool{
@@ -40,7 +40,7 @@ func avaTools() []tool {
 				"dates, parent and child areas, and its section of 27 CFR part 9. Find IDs " +
 				"with search_avas. For its wines, call search_colas with its name as appellation.",
 			cost:     free,
-			required: []string{"ava_id"},
+			required: []string{"ava_id"}, undescribed: []string{"ava_id"},
 			notFound: "Find area IDs with search_avas.",
 			example:  `{"ava_id":"alexander_valley"}`,
 		}, getAVA),

@@ -29,7 +29,7 @@ func barcodeTools() []tool {
 			"search_colas. For one label's details, call get_cola.",
 		cost: "1 list record per label returned.", meter: cola.MeterListRecords,
 		required: []string{"barcode_value"},
-		output:   outputSchema(false, []string{"charged"}, reflect.TypeFor[barcodeRecord]()),
+		output:   outputSchema(false, reflect.TypeFor[barcodeRecord]()),
 		notFound: "The barcode may have been misread. Try search_colas by brand or product name.",
 		example:  `{"barcode_value":"0 36000 29145 2"}`,
 	}, lookUpBarcode)}

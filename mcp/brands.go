@@ -25,10 +25,9 @@ func brandTools() []tool {
 			"get_cola with example_ttb_id.",
 		cost: "1 list record per brand returned.", meter: cola.MeterListRecords,
 		required: []string{"q"}, serviceValidates: true,
-		undescribed: pageArguments,
-		output: outputSchema(true, []string{"pagination", "data_as_of", "charged"},
-			reflect.TypeFor[cola.BrandMatch]()),
-		example: `{"q":"Ravin and Oak","per_page":5}`,
+		undescribed: append(pageArguments, "q", "min_score"),
+		output:      outputSchema(true, reflect.TypeFor[cola.BrandMatch]()),
+		example:     `{"q":"Ravin and Oak","per_page":5}`,
 	}, checkBrand)}
 }
 

@@ -45,8 +45,7 @@ func colaTools() []tool {
 			undescribed: []string{
 				"product_type", "domestic_or_imported", "approval_date_to", "abv_max", "volume_max", "container_type", "per_page",
 			},
-			output: outputSchema(true, []string{"pagination", "defaults_applied", "data_as_of", "charged"},
-				reflect.TypeFor[cola.ColaRow]()),
+			output:  outputSchema(true, reflect.TypeFor[cola.ColaRow]()),
 			example: `{"q":"oak","product_type":["wine"],"date_range":"all","per_page":2}`,
 		}, searchColas),
 		newTool(tool{

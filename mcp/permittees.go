@@ -37,9 +37,8 @@ func permitteeTools() []tool {
 				"permit_number.",
 			cost: "1 list record per permittee returned.", meter: cola.MeterListRecords,
 			undescribed: pageArguments,
-			output: outputSchema(true, []string{"pagination", "charged"},
-				reflect.TypeFor[cola.PermitteeSummary]()),
-			example: `{"q":"vineyards","state":"CA","per_page":2}`,
+			output:      outputSchema(true, reflect.TypeFor[cola.PermitteeSummary]()),
+			example:     `{"q":"vineyards","state":"CA","per_page":2}`,
 		}, searchPermittees),
 		newTool(tool{
 			name: "get_permittee", title: "Get one permittee",

@@ -39,7 +39,7 @@ func processingTimeTools() []tool {
 			"cola), formula applications (formula) or original permits (registration). Set latest to true for only " +
 			"the newest figures.",
 		cost: free,
-		output: outputSchema(true, []string{"meta"}, reflect.TypeFor[cola.ProcessingTime](),
+		output: outputSchema(true, reflect.TypeFor[cola.ProcessingTime](),
 			reflect.TypeFor[cola.FormulaProcessingTime](), reflect.TypeFor[cola.RegistrationProcessingTime]()),
 		example: `{"kind":"cola","commodity":"wine","latest":true}`,
 	}, getProcessingTimes)}
@@ -168,8 +168,8 @@ func productionReportTools() []tool {
 			"A year's national production is the sum of its monthly rows: for beer, those with statistical_group Barrels " +
 			"Produced and statistical_detail Production. Yearly reports are mostly by state.",
 		cost:        free,
-		output:      outputSchema(true, []string{"meta"}, reflect.TypeFor[cola.ProductionReport]()),
-		undescribed: pageArguments,
+		output:      outputSchema(true, reflect.TypeFor[cola.ProductionReport]()),
+		undescribed: append(pageArguments, "year", "month"),
 		example:     `{"commodity":"beer","year":2019,"month":3,"per_page":2}`,
 	}, listProductionReports)}
 }

@@ -69,6 +69,8 @@ func createSavedSearchTool() tool {
 		docs: map[string]string{
 			"filters": "Filters named like a search_colas argument work the same way. There is no date filter: each scheduled " +
 				"run covers the time since the previous one.",
+			"query": "Same as q in search_colas.", "country": "Same as origin in search_colas.",
+			"derived_category": "Same as derived_subcategory in search_colas.",
 		},
 		undescribed: append(undescribedFilters(), "name", "schedule", "cadence"),
 		example:     `{"name":"Wines called oak","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`,
@@ -78,7 +80,7 @@ func createSavedSearchTool() tool {
 // undescribedFilters returns the filters of a saved search that search_colas describes, and those
 // with self-explanatory names.
 func undescribedFilters() []string {
-	names := append(searchArguments(), "applicant_us_state", "derived_beer", "derived_wine", "derived_liquor")
+	names := append(searchArguments(), "application_status", "applicant_us_state", "derived_beer", "derived_wine", "derived_liquor")
 	for _, f := range cola.FieldsOf[cola.SavedSearchFilters]() {
 		for _, prefix := range []string{"container_", "origin_", "type_"} {
 			if strings.HasPrefix(f.Name, prefix) {
@@ -103,6 +105,7 @@ func updateSavedSearchTool() tool {
 			"schedule": "Schedule fields to change. If the search has no schedule, cadence is required.",
 		},
 		describedElsewhere: []string{"filters"},
+		undescribed:        []string{"uuid", "name"},
 		notFound:           findSavedSearchesHint,
 		example:            `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","schedule":{"active":false}}`,
 	}, updateSavedSearch)
@@ -116,7 +119,7 @@ func deleteSavedSearchTool() tool {
 			"pause an alert, use update_saved_search. Find the uuid with list_saved_searches. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
-		effect: changes, required: []string{"uuid"},
+		effect: changes, required: []string{"uuid"}, undescribed: []string{"uuid"},
 		notFound: findSavedSearchesHint,
 		example:  `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"}`,
 	}, deleteSavedSearch)

@@ -27,6 +27,7 @@ type argument struct {
 // inputArguments derives the arguments of a tool from the fields of their struct.
 func inputArguments[P any](t *tool) []argument {
 	input := argumentsOf(schemas.New(huma.DefaultSchemaNamer), reflect.TypeFor[P]())
+	undescribed := append(slices.Clip(t.undescribed), "response_format") // the instructions describe it
 	for i := range input {
 		a := &input[i]
 		a.required = slices.Contains(t.required, a.name)
@@ -36,9 +37,9 @@ func inputArguments[P any](t *tool) []argument {
 		if doc, ok := t.docs[a.name]; ok {
 			a.schema.Description = doc
 		}
-		a.describedElsewhere, a.undescribed = slices.Contains(t.describedElsewhere, a.name), slices.Contains(t.undescribed, a.name)
+		a.describedElsewhere, a.undescribed = slices.Contains(t.describedElsewhere, a.name), slices.Contains(undescribed, a.name)
 		for j := range a.members {
-			a.members[j].undescribed = slices.Contains(t.undescribed, a.members[j].name)
+			a.members[j].undescribed = slices.Contains(undescribed, a.members[j].name)
 		}
 	}
 	return input
@@ -192,20 +193,16 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// outputSchema describes the structured content of a tool: data, which is a record of one of the
-// types or a list of such records, and the other members. It names the fields of the records, but
-// omits their types and the fields of the other members. Assistants pay for the tool list with
-// every call, and the OpenAPI document has the rest.
-func outputSchema(list bool, others []string, types ...reflect.Type) object {
+// outputSchema describes the structured content of a tool: data is a record of one of the types, or
+// a list of such records. The schema names the fields of the records, but not their types, nor the
+// other members: assistants pay for the tool list with every call, and the OpenAPI document has the
+// rest.
+func outputSchema(list bool, types ...reflect.Type) object {
 	data := namedFields(types...)
 	if list {
 		data = object{{"type", "array"}, {"items", data}}
 	}
-	properties := object{{"notes", object{}}, {"data", data}}
-	for _, name := range others {
-		properties = append(properties, field{name, object{}})
-	}
-	return object{{"type", "object"}, {"properties", properties}, {"required", []string{"data"}}}
+	return object{{"type", "object"}, {"properties", object{{"data", data}}}, {"required", []string{"data"}}}
 }
 
 // namedFields describes an object with the concise fields of all the types. The schema {} allows any

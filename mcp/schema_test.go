@@ -68,7 +68,7 @@ var effects = map[string][2]bool{
 func TestToolDescriptions(t *testing.T) {
 	names, titles, undescribed := map[string]bool{}, map[string]string{}, map[string][]string{}
 	for _, one := range toolsAt(ChatGPTPath) {
-		names[one.name], titles[one.name], undescribed[one.name] = true, one.title, one.undescribed
+		names[one.name], titles[one.name], undescribed[one.name] = true, one.title, append(one.undescribed, "response_format")
 	}
 	for _, one := range listed(t, at(ChatGPTPath, mustServe(t, newFake(), io.Discard))) {
 		name, description := one["name"].(string), one["description"].(string)
@@ -118,7 +118,7 @@ func checkStrict(t *testing.T, name string, input map[string]any, undescribed []
 // limits only for a good reason.
 func TestToolListSize(t *testing.T) {
 	const average = 2_000
-	for path, limit := range map[string]int{Path: 31 << 10, ReadOnlyPath: 25 << 10, ChatGPTPath: 33 << 10} {
+	for path, limit := range map[string]int{Path: 30_000, ReadOnlyPath: 24_000, ChatGPTPath: 32_000} {
 		n := len(rpc(t, at(path, mustServe(t, newFake(), io.Discard)), "tools/list", "{}").body)
 		if each := n / len(toolsAt(path)); n > limit || each > average {
 			t.Errorf("tools/list at %s has %d bytes, %d per tool; limits %d, %d", path, n, each, limit, average)

@@ -17,7 +17,7 @@ func suggestTools() []tool {
 		cost:             "free.",
 		required:         []string{"field"},
 		serviceValidates: true,
-		output:           outputSchema(true, nil, reflect.TypeFor[cola.Suggestion]()),
+		output:           outputSchema(true, reflect.TypeFor[cola.Suggestion]()),
 		example:          `{"field":"brand","q":"oak","limit":5}`,
 	}, suggestValues)}
 }
