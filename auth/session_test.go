@@ -208,7 +208,7 @@ func TestStreamedResponse(t *testing.T) {
 	b.cookies["x"] = response.Cookies()[0]
 	b.look(func(ctx context.Context) {
 		if b.Pop(ctx, "first") != "1" || b.Pop(ctx, "second") != "2" {
-			t.Error("a notice put while streaming was not saved")
+			t.Error("a notice added while streaming was not saved")
 		}
 	})
 	if len(b.store.sessions) != 0 {

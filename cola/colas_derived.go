@@ -58,8 +58,8 @@ func (c *Cola) completeBarcodes() {
 	}
 }
 
-// known returns a value, or "" for the placeholder of an unknown one, so that later data can
-// replace it.
+// known returns a value, or "" if it is the placeholder for an unknown value, so that later data
+// can replace it.
 func known(value, placeholder Text) Text {
 	if value == placeholder {
 		return ""

@@ -127,7 +127,7 @@ func (p *fetchProcess) ended() bool {
 	}
 }
 
-// ended handles the exit of a process. It restarts a blocked one, as an operator would.
+// ended handles the exit of a process. It restarts a blocked process, as an operator would.
 func (f *fetchers) ended(i int) {
 	f.t.Helper()
 	p := f.running[i]

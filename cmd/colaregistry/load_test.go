@@ -58,7 +58,7 @@ func (h testRegistry) onOtherMachine(t *testing.T) testRegistry {
 	return h
 }
 
-// loadRun is load from many accounts on one or more servers.
+// loadRun is a load test of one or more servers with many accounts.
 type loadRun struct {
 	registry testRegistry
 	servers  []*serverProcess

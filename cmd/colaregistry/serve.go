@@ -76,7 +76,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	defer admin.close() // after the shutdown, so that it can be observed
+	defer admin.close() // last, so that the shutdown can be observed
 	if err := c.checkKeyFile(c.storeFlags); err != nil {
 		return err
 	}
