@@ -332,8 +332,8 @@ func TestDispatcherMetrics(t *testing.T) {
 	})
 }
 
-// TestUnserved checks that messages that the server doesn't send are skipped without an attempt,
-// and that without rules they are left to other processes.
+// TestUnserved checks that messages the server doesn't send are skipped without an attempt, and
+// that without rules they are left to other processes.
 func TestUnserved(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -265,8 +265,8 @@ func TestTickPanic(t *testing.T) {
 	}
 }
 
-// TestTickDuringChange checks that a search that is changed after it was claimed does not run with
-// its old filters.
+// TestTickDuringChange checks that a search changed after it was claimed does not run with its old
+// filters.
 func TestTickDuringChange(t *testing.T) {
 	f := withSearches(4)
 	f.before = func(call string) error {

@@ -241,8 +241,8 @@ func TestLinkRetries(t *testing.T) {
 	})
 }
 
-// TestLinkWaits checks that a link that waits for the mail server doesn't hold up others, and that
-// links that were not sent before the process ended are counted and logged.
+// TestLinkWaits checks that a link waiting for the mail server doesn't hold up others, and that
+// links not sent before the process ended are counted and logged.
 func TestLinkWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent, down := map[string]int{}, errors.New("mail server down")

@@ -53,8 +53,8 @@ func TestSlowRequest(t *testing.T) {
 	})
 }
 
-// TestSignInAndOutInOneRequest checks that a browser that is signed in and out by one request
-// leaves no session.
+// TestSignInAndOutInOneRequest checks that a browser signed in and out by one request leaves no
+// session.
 func TestSignInAndOutInOneRequest(t *testing.T) {
 	for _, before := range []bool{false, true} {
 		d := newBrowserFixture(t, nil)
