@@ -59,7 +59,7 @@ const (
 	releaseTimeout = 3 * time.Second
 )
 
-// Options configure a Runner. Only Store must be set.
+// Options configure a Runner. Only Store is required.
 type Options struct {
 	Store  Store
 	Hold   time.Duration // how long claims last; default DefaultHold

@@ -144,8 +144,8 @@ func TestBackendsMatchFake(t *testing.T) {
 	})
 }
 
-// writeBoth writes a label to both stores. An existing label keeps its approval date; one with an
-// estimate may get a known date.
+// writeBoth writes a label to both stores. A known approval date never changes; an estimated one
+// may be replaced by a known date.
 func writeBoth(t *testing.T, r *rand.Rand, fake *fakeStore, real store.Store) {
 	t.Helper()
 	label := oak(1+r.IntN(60), cola.DateOf(fake.clock).AddDays(3-r.IntN(100)))

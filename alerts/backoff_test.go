@@ -34,8 +34,8 @@ func TestRetries(t *testing.T) {
 }
 
 // TestRetryJitter checks that there are ten retries, that each falls within its range, and that the
-// last comes 67 to 77 hours after the first attempt. It uses random jitter, and attempts up to 30
-// seconds late.
+// last comes 67 to 77 hours after the first attempt. It uses random jitter and makes attempts up to
+// 30 seconds late.
 func TestRetryJitter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var tried, nominal time.Duration

@@ -20,7 +20,8 @@ var (
 const searchesPerAccount = cola.MaxActiveSchedules
 
 // BenchmarkTick measures a tick with many due weekly searches after an ordinary week. Labels have
-// arrived for months, each three days after its approval. Set both flags; see docs/PERFORMANCE.md.
+// been arriving for months, each three days after its approval. Set both flags; see
+// docs/PERFORMANCE.md.
 func BenchmarkTick(b *testing.B) {
 	onBackends(b, func(b *testing.B, open opener) {
 		now := at(11, 16, 7)

@@ -68,7 +68,7 @@ func (c *candidates) close() {
 	}
 }
 
-// covers reports whether the candidates include all labels of a window.
+// covers reports whether the candidates include all labels in a window.
 func (c *candidates) covers(w window) bool { return c != nil && c.since <= w.Late && c.upto >= w.After }
 
 // subset returns the labels in a window. Most searches in a tick share one or two windows.

@@ -233,7 +233,7 @@ func TestAttemptRejected(t *testing.T) {
 }
 
 // TestSlowReceivers checks that an unresponsive receiver with many pending messages barely delays
-// others, and that our mail server, if unresponsive, delays only mail.
+// others, and that our mail server, if unresponsive, delays only email.
 func TestSlowReceivers(t *testing.T) {
 	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		for range 200 {
@@ -332,8 +332,8 @@ func TestDispatcherMetrics(t *testing.T) {
 	})
 }
 
-// TestUnserved checks that messages which the server doesn't send are skipped without an attempt,
-// and that without rules they are left to other processes.
+// TestUnserved checks that messages the server doesn't send are skipped without an attempt, and
+// that without rules they are left to other processes.
 func TestUnserved(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

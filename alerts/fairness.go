@@ -30,7 +30,8 @@ const (
 	// account is slow.
 	maxPerAccount     = maxInFlight / 2
 	maxPerSlowAccount = 2
-	// maxPerHost limits the requests to one host in flight, and DefaultHostRate those per minute.
+	// maxPerHost limits the requests in flight to one host, and DefaultHostRate the requests per
+	// minute.
 	maxPerHost      = 4
 	DefaultHostRate = 120
 	// slowFor is how long an account, accountHost, kind or target counts as slow. It is shorter than

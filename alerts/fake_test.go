@@ -45,7 +45,7 @@ type fakeLabel struct {
 type fakeState struct {
 	revision cola.Revision
 	label    cola.IndexRecord
-	arrived  cola.Revision // of its latest arrival; 0 if it has not arrived
+	arrived  cola.Revision // revision of its latest arrival; 0 if it has not arrived
 }
 
 type fakeSearch struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// world simulates a registry under random events, including during ticks. Labels arrive, late or
-// not, and change. Searches are created, changed, paused and deleted. Processes tick concurrently,
+// world simulates a registry under random events, including during ticks. Labels arrive, on time or
+// late, and change. Searches are created, changed, paused and deleted. Processes tick concurrently,
 // fail and die. Time passes.
 type world struct {
 	*rapid.T

@@ -22,7 +22,7 @@ const (
 	maxStartDelay = 20 * time.Second
 )
 
-// Scheduler calls Runner.Tick periodically. Each server process has one; they share the work.
+// Scheduler calls Runner.Tick periodically. Each server process runs one, and they share the work.
 type Scheduler struct {
 	Runner *Runner
 	Now    func() time.Time
@@ -56,7 +56,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 }
 
 // due reports whether a search can be claimed. After an error it returns false: the next tick
-// reports it.
+// reports the error.
 func (s *Scheduler) due(ctx context.Context, now time.Time) bool {
 	has, err := s.Runner.store.HasDue(ctx, now)
 	return err == nil && has

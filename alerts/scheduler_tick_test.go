@@ -71,8 +71,8 @@ func TestTick(t *testing.T) {
 	}
 }
 
-// TestTickErrors checks that a tick returns the error of any call and releases unrecorded searches,
-// and that the next tick runs them exactly once.
+// TestTickErrors checks that a tick returns the error from any call and releases unrecorded
+// searches, and that the next tick runs them exactly once.
 func TestTickErrors(t *testing.T) {
 	for _, call := range []string{"ClaimDue", "AllReferences", "ArrivedSince", "RecordRuns", "NextDue"} {
 		for _, when := range []string{"before", "after"} {
@@ -265,8 +265,8 @@ func TestTickPanic(t *testing.T) {
 	}
 }
 
-// TestTickDuringChange checks that a search that is changed after it was claimed does not run with
-// its old filters.
+// TestTickDuringChange checks that a search changed after it was claimed does not run with its old
+// filters.
 func TestTickDuringChange(t *testing.T) {
 	f := withSearches(4)
 	f.before = func(call string) error {

@@ -55,7 +55,7 @@ func (t *Tokens) recordLink(ctx context.Context, link store.Link) {
 	t.events.Record(ctx, kind, link.Account, credential, slog.Int64("app", link.App.ID), slog.Any("scopes", link.Scopes))
 }
 
-// recordIdentity records the identity of an account as a security event, if it is new.
+// recordIdentity records an account's identity as a security event if the identity is new.
 func recordIdentity(ctx context.Context, events *security.Events, account store.Account, issuer string) {
 	if account.NewIdentity {
 		events.Record(ctx, security.NewIdentity, account.ID, cola.Credential{}, slog.String("issuer", issuer))

@@ -30,7 +30,7 @@ const (
 	// lastSeenEvery early.
 	SignInIdle = 24 * time.Hour
 	// AttemptLifetime is how long a sign-in with an issuer may take, and how long the session of a
-	// browser that is not signed in lasts.
+	// signed-out browser lasts.
 	AttemptLifetime = 10 * time.Minute
 )
 

@@ -137,7 +137,8 @@ func to(address string) func(http.ResponseWriter, *http.Request, string) {
 	return func(w http.ResponseWriter, r *http.Request, _ string) { http.Redirect(w, r, address, http.StatusFound) }
 }
 
-// redirecting redirects to itself the given number of times, then serves the keys.
+// redirecting returns a page that redirects to itself the given number of times, then serves the
+// keys.
 func redirecting(times int, key signer) func(http.ResponseWriter, *http.Request, string) {
 	return func(w http.ResponseWriter, r *http.Request, self string) {
 		if n := len(r.URL.Path) - len("/keys"); n < times {

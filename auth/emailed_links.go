@@ -46,12 +46,12 @@ const (
 	// does not apply to accounts, so that a flood of made-up addresses can't lock account holders
 	// out.
 	signUpLinksPerHour = 300
-	// linkRequests and linkRequestRefill limit the requests of one client address, per process.
+	// linkRequests and linkRequestRefill limit the requests from one client address, per process.
 	linkRequests         = 10
 	linkRequestRefill    = time.Minute
 	linkRequestAddresses = 50_000 // in memory
 
-	queuedLinks          = 1_000 // per process; as many more may wait for the mail server
+	queuedLinks          = 1_000 // per process; the same number may also be waiting for the mail server
 	linkLookupsPerSecond = 100   // per process; bounds the database load that a flood causes
 	linkSenders          = 8     // first attempts at once
 	linkRetrySenders     = 2     // retries at once

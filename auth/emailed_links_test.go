@@ -163,7 +163,7 @@ func TestLinkRequestLimits(t *testing.T) {
 			t.Errorf("RequestLink over the client's limit = %v, want quota_exceeded with a Retry-After of %v", err, linkRequestRefill)
 		}
 		if err := d.RequestLink(client(2), "bob@example.com"); err != nil {
-			t.Errorf("RequestLink of another client: %v", err)
+			t.Errorf("RequestLink from another client: %v", err)
 		}
 	})
 }
@@ -241,8 +241,8 @@ func TestLinkRetries(t *testing.T) {
 	})
 }
 
-// TestLinkWaits checks that a link that waits for the mail server doesn't hold up others, and that
-// links that were not sent before the process ended are counted and logged.
+// TestLinkWaits checks that a link waiting for the mail server doesn't hold up others, and that
+// links not sent before the process ended are counted and logged.
 func TestLinkWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent, down := map[string]int{}, errors.New("mail server down")
@@ -364,7 +364,7 @@ func TestLateRequest(t *testing.T) {
 	})
 }
 
-// TestLinkDrain checks that the process doesn't wait for a mail server that hangs.
+// TestLinkDrain checks that shutdown waits at most linkDrainTimeout for a mail server that hangs.
 func TestLinkDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) {

@@ -151,8 +151,8 @@ func TestRotationWithoutKeyIDs(t *testing.T) {
 	})
 }
 
-// TestBackgroundRefresh checks that the refresh does not block requests and drops
-// keys that the issuer removed.
+// TestBackgroundRefresh checks that a background refresh does not block requests and drops keys
+// that the issuer removed.
 func TestBackgroundRefresh(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.mustAccept(t)
@@ -199,7 +199,7 @@ func TestCachedKeysDuringOutage(t *testing.T) {
 }
 
 // TestIssuerDown checks that while the issuer is down, tokens are neither accepted nor rejected,
-// and that the key fetch is retried at most every five seconds.
+// and that the key fetch is retried at most once every five seconds.
 func TestIssuerDown(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.issuer.set(func(f *fakeIssuer) { f.err = errDown })

@@ -18,7 +18,7 @@ import (
 )
 
 // An API key is the prefix, 30 random base-62 characters (178 bits), and their CRC-32 in 6 base-62
-// characters. The checksum identifies mistyped keys without a database lookup.
+// characters. The checksum catches mistyped keys without a database lookup.
 const (
 	KeyPrefix        = "lar_"
 	keyRandom        = 30

@@ -78,9 +78,9 @@ func (b *Browsers) openSession(r *http.Request) (*session, error) {
 // browser chose.
 //
 // Changes that other requests have stored since this one read the session are merged. If another
-// request ended the session by signing in or out, the changes of this one are discarded. Another
-// request can still intervene between the read and the write here, but not during the seconds that
-// an issuer takes to respond.
+// request ended the session by signing in or out, this one's changes are discarded. Another request
+// can still intervene between the read and the write here, but not during the seconds that an
+// issuer takes to respond.
 func (b *Browsers) saveSession(ctx context.Context, s *session) (*http.Cookie, error) {
 	if !s.changed {
 		return nil, nil

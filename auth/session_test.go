@@ -53,8 +53,8 @@ func TestSlowRequest(t *testing.T) {
 	})
 }
 
-// TestSignInAndOutInOneRequest checks that a browser that is signed in and out by one request
-// leaves no session.
+// TestSignInAndOutInOneRequest checks that a browser signed in and out by one request leaves no
+// session.
 func TestSignInAndOutInOneRequest(t *testing.T) {
 	for _, before := range []bool{false, true} {
 		d := newBrowserFixture(t, nil)
@@ -208,7 +208,7 @@ func TestStreamedResponse(t *testing.T) {
 	b.cookies["x"] = response.Cookies()[0]
 	b.look(func(ctx context.Context) {
 		if b.Pop(ctx, "first") != "1" || b.Pop(ctx, "second") != "2" {
-			t.Error("a notice put while streaming was not saved")
+			t.Error("a notice added while streaming was not saved")
 		}
 	})
 	if len(b.store.sessions) != 0 {

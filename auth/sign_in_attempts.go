@@ -80,7 +80,7 @@ func (k attempts) removal(name string) *http.Cookie {
 func (k attempts) seal(a attempt) *http.Cookie {
 	content, err := json.Marshal(a)
 	if err != nil {
-		panic(err) // it has only strings and a time
+		panic(err) // can't fail: an attempt has only strings and a time
 	}
 	name := k.name(a.State)
 	value := base64.RawURLEncoding.EncodeToString(k.box.Seal(content, []byte(name)))
@@ -171,12 +171,12 @@ func (k attempts) find(sent []*http.Cookie, state string) (found attempt, remova
 }
 
 const (
-	// exchangesByAddress limits the failed and in-flight exchanges of a client address. One becomes
-	// available again every exchangeRefillInterval.
+	// exchangesByAddress limits the failed and in-flight exchanges per client address. An exchange
+	// becomes available again every exchangeRefillInterval.
 	exchangesByAddress     = 10
 	exchangeRefillInterval = 6 * time.Second
-	// maxExchanges limits the exchanges in flight with one issuer. It is several times the limit
-	// per address. Exchanges over the limit wait at most slotTimeout.
+	// maxExchanges limits the exchanges in flight with one issuer. It is several times the
+	// per-address limit. Exchanges over the limit wait at most slotTimeout.
 	maxExchanges = 32
 	slotTimeout  = 2 * time.Second
 

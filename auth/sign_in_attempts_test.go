@@ -259,7 +259,7 @@ func TestPreviousSessionFormat(t *testing.T) {
 	}
 }
 
-// FuzzAttemptCookie checks that only cookies encrypted by the server decrypt.
+// FuzzAttemptCookie checks that only cookies that the server encrypted can be decrypted.
 func FuzzAttemptCookie(f *testing.F) {
 	d := newBrowserFixture(f, nil)
 	sealed := d.attempts.seal(attempt{State: "s", Issuer: ourIssuer, ReturnTo: "/", Until: d.clock.now().Add(time.Minute)})

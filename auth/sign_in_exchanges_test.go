@@ -58,8 +58,8 @@ func TestReplayedCallback(t *testing.T) {
 	}
 }
 
-// TestFailedExchangeLimit checks that failed exchanges block only the address that they come from,
-// and that its attempts remain valid after the wait.
+// TestFailedExchangeLimit checks that failed exchanges block only their own client address, and
+// that attempts from that address remain valid after the wait.
 func TestFailedExchangeLimit(t *testing.T) {
 	const flooding, honest = "203.0.113.7", "203.0.113.8"
 	d := newBrowserFixture(t, nil)

@@ -45,7 +45,7 @@ type signInIssuer struct {
 	discovered   cachedDocument[*endpoints]
 }
 
-// endpoints is the part of an issuer's discovery document that signing in needs.
+// endpoints is the part of an issuer's discovery document that is used to sign in.
 type endpoints struct {
 	oauth       oauth2.Config
 	userInfo    string // may be empty

@@ -18,7 +18,8 @@ func (b *browser) use(token string) error {
 	})
 }
 
-// TestLinkSignIn checks that a link shows its account any number of times and signs in once.
+// TestLinkSignIn checks that LinkAccount can be called any number of times before a link is used,
+// and that the link signs in only once.
 func TestLinkSignIn(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})
@@ -81,8 +82,8 @@ func TestInvalidLinks(t *testing.T) {
 	}
 }
 
-// TestInvalidLinkAdvice checks that the error for an invalid link suggests requesting a new one only
-// if the service sends links by email, and that it comes without a target.
+// TestInvalidLinkAdvice checks that the error for an invalid link suggests requesting a new one
+// only if the service sends links by email, and that no target is returned.
 func TestInvalidLinkAdvice(t *testing.T) {
 	target, without := newBrowserFixture(t, nil).LinkAccount(t.Context(), newSecretText())
 	_, with := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.SendLink = (&outbox{}).send }).

@@ -199,8 +199,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestSignInEmail checks that a sign-in records the address that was verified in that sign-in, not
-// one from an earlier sign-in or from the account.
+// TestSignInEmail checks that a sign-in records the address verified in that sign-in, not one from
+// an earlier sign-in or from the account.
 func TestSignInEmail(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	for _, email := range []string{"ann@example.com", "", "other@example.com"} {

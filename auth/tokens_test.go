@@ -75,7 +75,7 @@ func TestKeysAndTokens(t *testing.T) {
 	}
 }
 
-// wantUnauthorized checks that an error is an unauthorized one with a reason.
+// wantUnauthorized checks that an error has CodeUnauthorized and mentions a reason.
 func wantUnauthorized(t *testing.T, err error, reason string) {
 	t.Helper()
 	if cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), reason) {
@@ -83,7 +83,7 @@ func wantUnauthorized(t *testing.T, err error, reason string) {
 	}
 }
 
-// wantUnavailable checks that an error is an unavailable one, and returns its Retry-After.
+// wantUnavailable checks that an error has CodeUnavailable, and returns its Retry-After.
 func wantUnavailable(t *testing.T, err error) time.Duration {
 	t.Helper()
 	var e *cola.Error

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Ways in which two brand names are similar.
+// Ways in which two brand names can be similar.
 const (
 	SimilarExact       = "exact"
 	SimilarSameWords   = "same_words"
@@ -19,7 +19,7 @@ const (
 	SimilarContains    = "contains"
 )
 
-// Similarities lists every way in which two brand names are similar, strongest first.
+// Similarities lists every way in which two brand names can be similar, strongest first.
 func Similarities() []string {
 	return []string{
 		SimilarExact, SimilarSameWords, SimilarPlural, SimilarSoundsAlike, SimilarOneEdit, SimilarPrefix,
@@ -50,7 +50,7 @@ func SimilarityName(similarity string) string {
 }
 
 // WholeBrand returns the brand that a value of brand_name stands for if it is in quotes: the filter
-// then matches only this brand, in any spelling. ok is false for a part of a name.
+// then matches only this brand, in any spelling. ok is false for part of a name.
 func WholeBrand(value string) (brand string, ok bool) {
 	runes := []rune(strings.TrimSpace(value))
 	last := len(runes) - 1
@@ -126,7 +126,7 @@ type BrandSearch struct {
 	PerPage      int
 }
 
-// maxBrandLength is the length of the longest brand name to check, in characters.
+// maxBrandLength is the maximum length of a brand name to check, in characters.
 const maxBrandLength = 100
 
 // Normalize returns the search, or a validation Error that lists all problems. There is no page

@@ -92,7 +92,7 @@ func TestQuoteBrand(t *testing.T) {
 	}
 }
 
-// TestDescribeBrand checks the phrases for a part of a brand name and for a whole brand.
+// TestDescribeBrand checks the phrases for part of a brand name and for a whole brand.
 func TestDescribeBrand(t *testing.T) {
 	f, _ := FilterOf("brand_name")
 	for value, want := range map[string]string{"oak": "brand contains “oak”", `"RAVEN & OAK"`: "brand is “RAVEN & OAK”"} {

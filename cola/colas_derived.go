@@ -12,7 +12,7 @@ import (
 
 // Placeholders for required fields of images and barcodes, used if the record neither states nor
 // implies a value. CheckCola rejects an import that would need unknownType; labels stored before
-// that rule may have it.
+// that rule may still have it.
 const (
 	otherPosition Text = "other"
 	unknownType   Text = "unknown"
@@ -58,8 +58,8 @@ func (c *Cola) completeBarcodes() {
 	}
 }
 
-// known returns a value, or "" for the placeholder of an unknown one, so that later data can
-// replace it.
+// known returns a value, or "" if it is the placeholder for an unknown value, so that later data
+// can replace it.
 func known(value, placeholder Text) Text {
 	if value == placeholder {
 		return ""

@@ -91,7 +91,7 @@ func TestDeriveCategory(t *testing.T) {
 }
 
 // TestEffectiveCategory checks that a label and its index record agree on the category, and that
-// Derive doesn't set one from the class.
+// Derive doesn't set a category based on the class.
 func TestEffectiveCategory(t *testing.T) {
 	for _, tt := range []struct{ stored, id, name, want string }{
 		{"Wine > Red Wine > Zweigelt", "101", "", "Wine > Red Wine > Zweigelt"},

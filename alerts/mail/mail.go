@@ -1,4 +1,4 @@
-// Package mail sends saved-search messages and sign-in links by email, through an SMTP relay.
+// Package mail sends saved-search messages, account emails and sign-in links through an SMTP relay.
 package mail
 
 import (
@@ -29,7 +29,7 @@ type Options struct {
 	// smtp+insecure://host:25 uses plain text. User and password are optional, with special
 	// characters percent-encoded.
 	Server    string
-	From      string           // sender: "Label alerts <alerts@example.com>", or a bare address, sent as SiteName
+	From      string           // sender: "Label alerts <alerts@example.com>", or a bare address, displayed as SiteName
 	SiteName  string           // name of the service, on one line
 	Operator  string           // company or person that runs the service, on one line; may be empty
 	PublicURL string           // scheme and host of links, without a trailing slash

@@ -18,8 +18,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// message returns the email for a message and the exchange to record, or a nil email and the result
-// if it can't be created.
+// message returns the email for a message and the exchange to record. If the email can't be
+// created, it returns nil and the failure.
 func (s *Sender) message(m alerts.Message) (msg *gomail.Msg, exchange store.Exchange, failure alerts.Result) {
 	to := recipient(m)
 	switch {

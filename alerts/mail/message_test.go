@@ -208,7 +208,7 @@ func TestHeaders(t *testing.T) {
 }
 
 // TestHostileNames checks that names, which come from third parties, cannot inject headers, lines
-// or markup, nor reorder or hide text.
+// or markup, or reorder or hide text.
 func TestHostileNames(t *testing.T) {
 	hostile := []string{
 		"x\r\nBcc: eve@example.org\r\n\r\nHello", "\u202e)evil\u2066 \u200b\u2028\u2029",

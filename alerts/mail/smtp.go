@@ -107,7 +107,7 @@ func loopback(host string) bool {
 // name returns the server's address for the log.
 func (s server) name() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
 
-// transmit sends an email over a new connection. Nil means that the server accepted it.
+// transmit sends an email over a new connection. It returns nil if the server accepted the email.
 func (s *Sender) transmit(ctx context.Context, msg *gomail.Msg) error {
 	c := &connection{
 		ctx:      ctx,

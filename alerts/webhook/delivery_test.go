@@ -93,7 +93,7 @@ func (f *fixture) deliver(t *testing.T, after time.Duration, want alerts.Deliver
 }
 
 // TestRetries checks that a receiver that fails at first gets each message again with the same ID
-// and a valid signature until it accepts it.
+// and a valid signature until it accepts the message.
 func TestRetries(t *testing.T) {
 	var mu sync.Mutex
 	attempts := map[string]int{}

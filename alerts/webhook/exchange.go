@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// removed replaces a secret.
+// removed is recorded in place of a secret.
 const removed = "REMOVED"
 
 // recordedHeaders are the response headers that help diagnose errors.

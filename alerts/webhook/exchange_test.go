@@ -40,7 +40,7 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestExchangeWithoutResponse checks that a message that got no response is recorded, and so is the
+// TestExchangeWithoutResponse checks that a message without a response is recorded, and so is the
 // part of a slow response that arrived.
 func TestExchangeWithoutResponse(t *testing.T) {
 	closed := newReceiver(t, true, answers(200))

@@ -25,8 +25,8 @@ const (
 	faultInsecure = "The address must use https."
 )
 
-// request returns the request for a message and the exchange to record, or a nil request and the
-// result if it can't be created.
+// request returns the request for a message and the exchange to record. If the request can't be
+// created, it returns nil and the failure.
 func (s *Sender) request(
 	ctx context.Context, m alerts.Message,
 ) (req *http.Request, exchange store.Exchange, failure alerts.Result) {

@@ -101,7 +101,7 @@ func newKeys() *keyring.Keyring {
 	return keys
 }
 
-// sender returns a sender that trusts the certificates of test receivers.
+// sender returns a sender that trusts the certificates of the given receivers.
 func sender(trusted ...*receiver) *Sender {
 	s := New(Options{
 		Vault:        box,

@@ -66,9 +66,9 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	return err
 }
 
-// rejectClearText returns an error if a database has clear-text secrets. They were stored by an
+// rejectClearText returns an error if a database has plaintext secrets. They were stored by an
 // earlier version, and serve encrypts them when it next starts. A copy would also store them in
-// clear text, and break the links in emails already sent.
+// plaintext, and break the links in emails already sent.
 func rejectClearText(env *environment, source database) error {
 	keys, err := source.SecretKeys(env)
 	if n := keys[""]; err == nil && n > 0 {

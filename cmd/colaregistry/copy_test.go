@@ -44,8 +44,8 @@ func TestCopyChecksum(t *testing.T) {
 	}
 }
 
-// TestCopyClearTextSecrets checks that a database with clear-text secrets can't be copied until
-// they are encrypted, and that links in emails already sent work with the copy.
+// TestCopyClearTextSecrets checks that a database with plaintext secrets can't be copied until they
+// are encrypted, and that links in emails already sent work with the copy.
 func TestCopyClearTextSecrets(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestCopyClearTextSecrets(t *testing.T) {
 			code := program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}.run(t.Context())
 			if _, err := os.Stat(target); code != exitFailed ||
 				!strings.Contains(errs.String(), "colaregistry secret reseal") || err == nil {
-				t.Errorf("with clear-text secrets: exit code %d, want %d and no target: %s", code, exitFailed, errs.String())
+				t.Errorf("with plaintext secrets: exit code %d, want %d and no target: %s", code, exitFailed, errs.String())
 			}
 			reseal := []string{"secret", "reseal"}
 			if h.keyFile != "" {

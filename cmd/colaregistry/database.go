@@ -228,7 +228,7 @@ func (f *storeFlags) change(
 	return nil
 }
 
-// ofAny adapts a method that changes a record of one account, so that it changes the record of any
+// ofAny adapts a method that changes a record of one account so that it can change a record of any
 // account.
 func ofAny(
 	update func(store.Store, context.Context, cola.AccountID, int64) error,

@@ -95,7 +95,8 @@ func TestDeliveries(t *testing.T) {
 	})
 }
 
-// checkListed checks that the account lists all webhook deliveries with two attempts each.
+// checkListed checks that the API lists all of the account's webhook deliveries with two attempts
+// each.
 func (s *serverProcess) checkListed(t *testing.T, key string, webhooks int) {
 	t.Helper()
 	var list answer

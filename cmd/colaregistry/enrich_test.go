@@ -40,8 +40,8 @@ func enrichLabels(h testRegistry, args ...string) (code int, out, errs string) {
 	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// TestEnrich checks that the command fills fields within its limit, resumes where it stopped, and
-// stops after one request if the key is wrong.
+// TestEnrich checks that the command fills in fields within its limit, resumes where it stopped,
+// and stops after one request if the key is wrong.
 func TestEnrich(t *testing.T) {
 	t.Parallel()
 	for kind, empty := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
@@ -65,7 +65,7 @@ func TestEnrich(t *testing.T) {
 				t.Errorf("wrong key: code %d after %d requests\n%s%s", code, requests.Load(), out, errs)
 			}
 			for _, want := range []string{"asked=1 enriched=1 failed=0 tokens_in=7 tokens_out=2\n", "asked=0 enriched=0 failed=0 tokens_in=0 tokens_out=0\n"} {
-				// The request with the wrong key counts.
+				// The request with the wrong key counts toward the limit.
 				code, out, errs = enrichLabels(h, "--url", address, "--model", "m", "--key-file", key, "--limit", "2")
 				if code != 0 || out != want || !strings.Contains(errs, "limit") {
 					t.Errorf("code %d\n%s%s, want %s", code, out, errs, want)

@@ -320,7 +320,7 @@ func TestSharedRateLimit(t *testing.T) {
 }
 
 // TestConcurrentMigration starts three processes concurrently on an empty database, and checks that
-// one of them migrates it.
+// exactly one of them migrates it.
 func TestConcurrentMigration(t *testing.T) {
 	t.Parallel()
 	h := onPostgres(t)

@@ -127,7 +127,7 @@ func (p *fetchProcess) ended() bool {
 	}
 }
 
-// ended handles the exit of a process. It restarts a blocked one, as an operator would.
+// ended handles the exit of a process. It restarts a blocked process, as an operator would.
 func (f *fetchers) ended(i int) {
 	f.t.Helper()
 	p := f.running[i]
@@ -186,8 +186,8 @@ func (f *fetchers) check() {
 	}
 }
 
-// checkImages checks that a label has a file for every image that the site has, and the barcodes
-// that generated images show.
+// checkImages checks that a label has a file for every image on the site, and the barcodes in
+// generated images.
 func (f *fetchers) checkImages(st *sqlite.Store, label *cola.Cola) {
 	f.t.Helper()
 	i := slices.IndexFunc(f.site.Labels(), func(l ttbsite.Label) bool { return l.ID == label.TTBID })

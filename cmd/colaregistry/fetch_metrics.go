@@ -27,7 +27,7 @@ const (
 
 // fetchMetrics exports the state of the collectors, which may run in other processes. It reads the
 // state only when metrics are collected. If the store can't be read, it exports the latest state
-// until it is too old (see fetchStatusMaxAge), then no samples.
+// until that state is too old (see fetchStatusMaxAge), and then no samples.
 type fetchMetrics struct {
 	store  store.Fetches
 	now    func() time.Time

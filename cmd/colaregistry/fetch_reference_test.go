@@ -44,7 +44,7 @@ func newReferenceSite(t *testing.T, files map[string]string) *referenceSite {
 	return s
 }
 
-// remove makes the site answer 404 for a file.
+// remove makes the site return 404 for a file.
 func (s *referenceSite) remove(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,8 +75,8 @@ func mustFetchReference(t *testing.T, args []string) (code int, out, errs string
 	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// TestFetchReference fetches a permit list and a file of processing times, then removes the file
-// and fetches them again.
+// TestFetchReference fetches a permit list and a file of processing times, and fetches them again
+// after the second file was removed.
 func TestFetchReference(t *testing.T) {
 	t.Parallel()
 	for kind, empty := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {

@@ -100,8 +100,9 @@ func ndjsonIDs(t *testing.T, body []byte) (ids []string) {
 	return ids
 }
 
-// TestCountFormats checks CSV counts and brands. Counts have one row per group, and their rows and
-// headers add up to the total. Brands have one row each. Both cost the same as JSON.
+// TestCountFormats checks CSV counts and brands. Counts have one row per group, and the rows and
+// the X-Other-Labels header add up to the total. Brands have one row each. Both cost the same as
+// JSON.
 func TestCountFormats(t *testing.T) {
 	t.Parallel()
 	h := seeded(t)

@@ -96,7 +96,7 @@ func TestSamplesInGuides(t *testing.T) {
 	}
 }
 
-// checkPages checks that a program prints every label of a search once, and fails without a key.
+// checkPages checks that a program prints every label of a search once, and fails with a wrong key.
 func checkPages(t *testing.T, s *serverProcess, key string, run func(base, key string) (string, error)) {
 	t.Helper()
 	total := sampleTotal(t, s.base+"/colas?applicant_state=OR&product_type=wine&date_range=all&per_page=1", key)

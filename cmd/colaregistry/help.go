@@ -32,8 +32,8 @@ Examples:
 // Help describes the command.
 func (*importCommand) Help() string {
 	return `Accepts JSON, JSON lines, CSV (separated by commas, tabs, semicolons or vertical bars), GeoJSON, the files that TTB
-publishes and saved pages of its Public COLA Registry. The format is detected. You can also pass folders and archives.
-A running server shows the rows within two seconds.
+publishes and saved pages of its Public COLA Registry. The format is detected automatically. You can also pass folders
+and archives. A running server shows the rows within two seconds.
 
 Invalid rows are skipped and reported by reason; --rejects writes all of them to a file. The exit code is 1 if rows
 were rejected (unless --skip-invalid is set), or if a file is empty or can't be read; the remaining files are still

@@ -63,7 +63,7 @@ func (c *tally) call(client *http.Client, url, key string, page int) {
 }
 
 // newClient returns a client that sends every request once. With keep-alive, the transport would
-// resend a request when its connection breaks, although the first one may have been charged.
+// resend a request when its connection breaks, even though the first one may have been charged.
 func newClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 }

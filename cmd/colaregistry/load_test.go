@@ -58,7 +58,7 @@ func (h testRegistry) onOtherMachine(t *testing.T) testRegistry {
 	return h
 }
 
-// loadRun is load from many accounts on one or more servers.
+// loadRun is a load test of one or more servers with many accounts.
 type loadRun struct {
 	registry testRegistry
 	servers  []*serverProcess
@@ -120,8 +120,8 @@ func (s *loadRun) awaitMore(t *testing.T, status, more int) {
 }
 
 // requireExact ends the load, waits until no commit is in doubt, and compares the ledger with the
-// responses. Every account's ledger must match its responses, and every response must be one that
-// the account's limits allow. It returns the tally of all callers.
+// responses. Every account's ledger must match its responses, and every response must be within the
+// account's limits. It returns the tally of all callers.
 func (s *loadRun) requireExact(t *testing.T, quiet bool, endings ...loadtest.Ending) loadtest.Tally {
 	t.Helper()
 	s.lift()

@@ -52,7 +52,7 @@ func invocation(executable string) string {
 
 // program is one invocation of the command. Tests run it with their own arguments and streams.
 type program struct {
-	name           string // in hints and help, see invocation; default programName
+	name           string // shown in hints and help (see invocation); default programName
 	args           []string
 	stdin          io.Reader
 	stdout, stderr io.Writer

@@ -74,7 +74,7 @@ func (c *mcpCommand) endpoint() (string, error) {
 	return root + path, nil
 }
 
-// local answers from the database.
+// local answers messages from the database.
 func (c *mcpCommand) local(env *environment, key string) (err error) {
 	publicURL, err := checkedRoot("--public-url", c.PublicURL)
 	if err := errors.Join(err, c.checkSiteName()); err != nil {

@@ -136,7 +136,7 @@ func TestProgressLines(t *testing.T) {
 	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	p := newProgress(&out, "Copying", "records")
 	p.now, p.started, p.reported = func() time.Time { return now }, now, now
-	for second := range int64(200) { // a resumed copy: 5,000 records were done
+	for second := range int64(200) { // a resumed copy: 5,000 records were already copied
 		now = p.started.Add(time.Duration(second) * time.Second)
 		p.set(5000+second*100, 25_000)
 	}

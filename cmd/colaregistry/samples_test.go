@@ -72,7 +72,8 @@ func tryFiles(t *testing.T, files map[string]string, env []string, program strin
 // codeSample is a code sample in the reference.
 type codeSample struct{ operation, source string }
 
-// forEachReferencePage parses the pages of the reference and of the tools.
+// forEachReferencePage calls visit with each parsed page of the API reference and the tool
+// reference.
 func forEachReferencePage(t *testing.T, s *serverProcess, visit func(page *html.Node)) {
 	t.Helper()
 	seen := map[string]bool{}

@@ -76,7 +76,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	defer admin.close() // after the shutdown, so that it can be observed
+	defer admin.close() // stays open during the shutdown, for probes and metrics
 	if err := c.checkKeyFile(c.storeFlags); err != nil {
 		return err
 	}

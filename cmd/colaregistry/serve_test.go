@@ -285,8 +285,8 @@ func TestInvalidServeFlags(t *testing.T) {
 	}
 }
 
-// TestConcurrentFirstStarts starts two servers on an empty folder and checks that one of them loads
-// the demo data and prints the key.
+// TestConcurrentFirstStarts starts two servers on an empty folder and checks that exactly one of
+// them loads the demo data and prints the key.
 func TestConcurrentFirstStarts(t *testing.T) {
 	t.Parallel()
 	h := embedded(t)

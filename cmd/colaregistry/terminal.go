@@ -35,7 +35,7 @@ type progress struct {
 	bars     *mpb.Progress // nil if w is not a terminal
 	bar      *mpb.Bar
 	started  time.Time
-	first    int64         // done when set was first called: earlier work of a resumed operation
+	first    int64         // done in the first call to set: earlier work of a resumed operation
 	counted  bool          // set was called
 	reported time.Time     // last line
 	interval time.Duration // until the next line
