@@ -46,8 +46,8 @@ func EstimateApproval(id TTBID, completed, today Date, processingDays func(recei
 	return estimate
 }
 
-// Received returns the receipt date encoded in the first five digits, YYDDD, or zero if they are
-// not a date between 1980 and today.
+// Received returns the receipt date encoded in the first five digits, YYDDD, or zero if they
+// don't encode a date between 1980 and today.
 func (id TTBID) Received(today Date) Date {
 	const yearUnit, dayUnit = 1_000_000_000_000, 1_000_000_000
 	year, day := 2000+int(id/yearUnit), int(id/dayUnit%1000)

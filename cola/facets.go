@@ -16,7 +16,7 @@ const (
 	FacetCategory    = "derived_subcategory" // values are category paths: the selected one and those one level below
 	FacetOrigin      = "origin"
 	FacetContainer   = "container_type"
-	FacetYear        = "year" // of the effective date; stands for approval_date_from and approval_date_to
+	FacetYear        = "year" // year of the effective date; stands for approval_date_from and approval_date_to
 )
 
 // Facets lists every facet, in display order.
@@ -190,7 +190,7 @@ func (p SearchParams) FreeDates(now time.Time) SearchParams {
 	return free
 }
 
-// LastYear returns the first and the last day of the default date window.
+// LastYear returns the first and last day of the default date window.
 func LastYear(now time.Time) (from, to Date) {
 	to = DateOf(now)
 	return to.AddDays(-DefaultWindowDays), to

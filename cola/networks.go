@@ -61,8 +61,9 @@ func (n Networks) Strings() []string {
 // String returns the networks, separated by commas.
 func (n Networks) String() string { return strings.Join(n.Strings(), ",") }
 
-// SetString sets the networks to those that String returned. Other text becomes a block without
-// addresses, so that corrupt data never yields an empty list, which would allow every address.
+// SetString parses the text that String returns for a non-empty list. Other text becomes a block
+// without addresses, so that corrupt data never yields an empty list, which would allow every
+// address.
 func (n *Networks) SetString(text string) {
 	*n = nil // make a new list: the caller may still use the old one
 	for item := range strings.SplitSeq(text, ",") {

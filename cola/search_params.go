@@ -108,7 +108,7 @@ type ColaSearch struct {
 	CursorMode    bool // with a cursor: the page starts after After and ignores Page
 	After         Position
 	DefaultWindow bool   // the default date window applies; From is its first day
-	Fingerprint   uint64 // of the parameters except page, per_page and cursor; a cursor must have the same one
+	Fingerprint   uint64 // hash of the parameters except page, per_page and cursor; must match the cursor's
 }
 
 // Sort is an order of labels. Undated labels come last; in SortBrand, last within their brand.

@@ -132,13 +132,13 @@ type Report struct {
 	Windows int // days and parts of days completed
 	Labels  int // labels with stored pages
 	Images  int // image files stored
-	// MissingImages counts images that the site lacks or that are damaged.
+	// MissingImages counts images that are missing from the site or damaged.
 	MissingImages int
 	Requests      int64
 	ingest.Counts // rows of exports and pages
 	// Rejections lists rejected rows and pages, at most 1,000.
 	Rejections     []ingest.Rejection
-	IncompleteDays int // of the plan
+	IncompleteDays int // incomplete days in the plan
 	// Incomplete lists the latest incomplete windows of the plan, at most 20.
 	Incomplete []store.IncompleteWindow
 	// Failed lists labels that failed, at most 1,000.
@@ -183,9 +183,9 @@ type process struct {
 	keepsBlock  bool // runs don't clear a block
 	metrics     *metrics
 	stale       staleness
-	first, last cola.Date // of the plan
+	first, last cola.Date // first and last day of the plan
 	nextPlan    time.Time
-	backlogs    []*backlog // of labels that lack data
+	backlogs    []*backlog // labels that lack data
 	blocked     string     // why the site blocked the process, until the store has recorded it
 }
 

@@ -218,7 +218,8 @@ func TestShortExport(t *testing.T) {
 	}
 }
 
-// TestBacklogWithoutPage checks that a stored label that the site lacks is tried only once per run.
+// TestBacklogWithoutPage checks that a stored label that is missing from the site is tried only
+// once per run.
 func TestBacklogWithoutPage(t *testing.T) {
 	t.Parallel()
 	s, other := mustSite(t, ttbsite.Options{Labels: 3}), mustSite(t, ttbsite.Options{Labels: 8, Seed: 7})
@@ -499,8 +500,8 @@ func TestFollowOutage(t *testing.T) {
 	checkEnded(t, st)
 }
 
-// TestMaintenance checks that days stay pending while the site redirects to another host or lacks its
-// pages.
+// TestMaintenance checks that days stay pending while the site redirects to another host or
+// responds with status 404.
 func TestMaintenance(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
@@ -552,7 +553,7 @@ func TestTwoCollectors(t *testing.T) {
 	}
 }
 
-// TestTakeOver takes over the work of a collector that was killed: its claims expire.
+// TestTakeOver takes over the work of a collector that was killed, once its claims have expired.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 10})

@@ -99,7 +99,8 @@ func (s *site) imageOptions(t *testing.T, st store.Store) collect.Options {
 	return o
 }
 
-// TestMissingImages checks that an image that the site lacks is requested again only after a month.
+// TestMissingImages checks that an image missing from the site is requested again only after a
+// month.
 func TestMissingImages(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 6})

@@ -15,7 +15,7 @@ import (
 )
 
 // chart is a chart of counts over time or by range: stacked bars, or a line for each series. A
-// table next to it has the same numbers; assets/chart.js reads them from there for tooltips.
+// table next to it shows the same numbers; assets/chart.js reads them from there for tooltips.
 // Coordinates are in the units of its view box.
 type chart struct {
 	ID          string // unique on its page
@@ -26,9 +26,9 @@ type chart struct {
 	Lines       bool
 	Steps       []chartStep
 	Series      []series
-	Totals      []int       // of all series, by step
-	Levels      []axisLabel // of the vertical axis, lowest first
-	Below       []axisLabel // of the horizontal axis
+	Totals      []int       // sum of all series, by step
+	Levels      []axisLabel // labels of the vertical axis, lowest first
+	Below       []axisLabel // labels of the horizontal axis
 	Layers      []layer
 }
 
@@ -72,7 +72,7 @@ type axisLabel struct {
 	Wide  bool // fits only on wide screens
 }
 
-// layer is the path of a series: its part of every bar. Partial steps have a path of their own.
+// layer is the path of a series: its part of every bar. Partial steps have their own path.
 type layer struct{ Class, Path, Partial string }
 
 // The view box of a chart and the position of the bars in it. Text is about 13 units high; the

@@ -34,7 +34,7 @@ type homePage struct {
 	Labels   []registry.SampleLabel
 }
 
-// firstStep is a step that a new account should take. The link leads to the page for it.
+// firstStep is a step that a new account should take, with a link to the page for it.
 type firstStep struct {
 	Text, Link, Href string
 	Done             bool

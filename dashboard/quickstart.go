@@ -228,7 +228,7 @@ func (req *request) assistantsSignedIn() []setup {
 	}
 }
 
-// settings fills in the placeholder NAME and the given ones in a settings template.
+// settings replaces NAME and the given placeholders in a settings template.
 func settings(text string, pairs ...string) string {
 	return strings.NewReplacer(append([]string{"NAME", serverName}, pairs...)...).Replace(text)
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// loggedRequestPage is one request with everything that is known about it.
+// loggedRequestPage is one request with all its details.
 type loggedRequestPage struct {
 	loggedRow
 	Exact       string // time to the millisecond
 	StatusText  string
-	Fields      []fact // of the query
-	Arguments   copied // of a tool
+	Fields      []fact // query parameters
+	Arguments   copied // tool arguments
 	Explanation *errorExplanation
-	Message     string // of the error, unless there are problems
+	Message     string // error message, unless there are problems
 	Problems    []errorDetail
 	Answer      copied
 	Again       copied // MCP request to repeat the call

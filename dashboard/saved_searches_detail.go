@@ -168,7 +168,7 @@ type searchConfirmation struct {
 // searchAction is an action on a saved search that needs confirmation.
 type searchAction struct {
 	template, title string
-	method, path    string // of the API; path is relative to the search
+	method, path    string // API method and path; path is relative to the search
 	hasFeed         bool   // the action replaces a feed
 }
 

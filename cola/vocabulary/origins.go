@@ -12,7 +12,7 @@ import (
 
 // Origin is one of TTB's origin codes: a country, a US state, or a region.
 type Origin struct {
-	ID       string // two characters, such as "51" or "6E"; GEORGIA has two: the state's and the country's
+	ID       string // two characters, such as "51" or "6E"; GEORGIA has two IDs, for the state and the country
 	Name     string // TTB's spelling, upper case
 	Domestic bool   // in the United States, which for TTB includes the District of Columbia and Puerto Rico
 }

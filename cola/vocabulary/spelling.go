@@ -69,8 +69,8 @@ func maxEdits(letters int) int {
 	return min((letters-1)/3, 3)
 }
 
-// shortest returns the shortest candidate that matches part; ok is false if part has fewer than
-// minLength bytes.
+// shortest returns the shortest candidate that matches part. ok is false if none does, or if part
+// has fewer than minLength bytes.
 func shortest(candidates []string, part string, minLength int, match func(s, part string) bool) (found string, ok bool) {
 	if len(part) < minLength {
 		return "", false

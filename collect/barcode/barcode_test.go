@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// summary has the fields of a code that most tests compare.
+// summary contains the fields of a code that most tests compare.
 type summary struct {
 	Type        Type
 	Value       string
@@ -148,7 +148,7 @@ func TestReadUnreadable(t *testing.T) {
 	}
 }
 
-// TestReadDisagreeing mixes two barcodes at one place, so that neither can be trusted.
+// TestReadDisagreeing mixes two barcodes in one place, so that neither can be trusted.
 func TestReadDisagreeing(t *testing.T) {
 	a, b := samples[0], samples[0]
 	b.value = "4006381333948"

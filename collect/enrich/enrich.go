@@ -129,8 +129,8 @@ type enricher struct {
 	st     Store
 	o      Options
 	report Report
-	next   time.Time    // of the next request
-	logged time.Time    // when progress was logged
+	next   time.Time    // time of the next request
+	logged time.Time    // when progress was last logged
 	busy   int          // requests in a row that failed
 	unread int          // images in a row that could not be read
 	failed []cola.TTBID // labels in a row that failed

@@ -21,7 +21,7 @@ type OpenAI struct {
 	URL     string // such as https://api.openai.com/v1
 	Model   string
 	Key     string        // sent as a bearer token, unless empty
-	Timeout time.Duration // of a request; default: two minutes
+	Timeout time.Duration // per request; default: two minutes
 }
 
 // Limits and defaults for API calls.

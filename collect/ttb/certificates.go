@@ -24,7 +24,7 @@ import (
 //
 // A fetched certificate is not trusted: it only completes the chain, which must end at a root.
 type verifier struct {
-	host      string         // of the site
+	host      string         // host name of the site
 	roots     *x509.CertPool // nil for the system's
 	userAgent string         // for fetching issuers
 

@@ -28,7 +28,7 @@ const DefaultBaseURL = "https://ttbonline.gov/colasonline/"
 
 // Options configures a Client.
 type Options struct {
-	BaseURL   string                          // by default DefaultBaseURL
+	BaseURL   string                          // default: DefaultBaseURL
 	UserAgent string                          // required: names the program and the operator's contact
 	Wait      func(ctx context.Context) error // called before every request to the site; its error ends the call
 	RootCAs   *x509.CertPool                  // nil for the system's
@@ -112,7 +112,7 @@ func New(o Options) (*Client, error) {
 func (c *Client) close() {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
-		panic(err) // it has no options that could be wrong
+		panic(err) // unreachable: without options, New can't fail
 	}
 	c.http.Jar = jar
 	c.open, c.searched, c.form = false, false, 0
