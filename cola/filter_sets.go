@@ -34,7 +34,7 @@ func FilterSetOf(names ...string) (s FilterSet) {
 	return s
 }
 
-// Names returns the names in the set, never nil. It omits filters of newer versions.
+// Names returns the names in the set, never nil. It omits filters from newer versions.
 func (s FilterSet) Names() []string {
 	names := make([]string, 0, bits.OnesCount64(uint64(s)))
 	for i, name := range filterNames {

@@ -94,8 +94,8 @@ func (p *Problems) textUpTo(name, value string, maxLength int) string {
 	return ""
 }
 
-// Legible trims and checks text that people read: up to maxLength characters, none invisible, not
-// blank. missing is the message for blank text.
+// Legible trims and checks text for people to read: at most maxLength characters, none of them
+// invisible, and not blank. missing is the message for blank text.
 func (p *Problems) Legible(name, value string, maxLength int, missing string) string {
 	value = p.textUpTo(name, value, maxLength)
 	switch {

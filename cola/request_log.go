@@ -19,7 +19,7 @@ type LoggedRequest struct {
 	Code     Code // error code, or empty
 	Duration time.Duration
 	Meter    Meter
-	Units    int    // charged
+	Units    int    // units charged
 	Answer   string // body of an error response, or empty
 }
 

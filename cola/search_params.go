@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Page sizes and numbers in the contract.
+// Page sizes, and the highest page number, in the API.
 const (
 	DefaultPerPage = 20
 	MaxPerPage     = 100
@@ -84,7 +84,7 @@ type Query struct {
 	PermitPart   string // part of the permit number, any case (saved searches)
 	AddressState string // applicant's state, two letters, upper case
 	Barcode      string // main barcode, as sent
-	From, To     Date   // effective dates, inclusive; zero is open. Either excludes undated labels
+	From, To     Date   // effective dates, inclusive; zero means no bound. A bound excludes undated labels
 	NoEstimates  bool   // excludes labels whose date is an estimate
 
 	// The first label of the brand, or of the permit, was approved on this date or later.
@@ -95,7 +95,7 @@ type Query struct {
 	VolumeMin   Opt[float64] // milliliters
 	VolumeMax   Opt[float64] // milliliters
 	Containers  []string     // any of; empty matches all
-	Grape       string       // whole name of a grape variety, compared folded
+	Grape       string       // whole name of a grape variety, compared in folded form
 	Appellation string       // name of an appellation, any case; includes those inside it
 }
 

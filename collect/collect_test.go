@@ -52,8 +52,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestDetails collects only exports, then the labels without detail. Labels whose rows can't be read
-// stay in the queue in the meantime.
+// TestDetails collects only exports, then the labels without detail. Labels whose rows can't be
+// read stay in the queue in the meantime.
 func TestDetails(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 60, Ambiguous: 4})
@@ -112,7 +112,7 @@ func TestChangedLabel(t *testing.T) {
 	}
 }
 
-// TestArrivals checks which labels arrive in a registry that has labels.
+// TestArrivals checks which labels arrive in a registry that already has labels.
 func TestArrivals(t *testing.T) {
 	today := cola.DateOf(time.Now())
 	for name, test := range map[string]struct {
@@ -186,7 +186,7 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-// TestShortExport checks that a day is not complete before its export has all rows.
+// TestShortExport checks that a day is not complete until its export contains all rows.
 func TestShortExport(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ short, incomplete int }{{short: 3}, {short: 1000, incomplete: 1}} {
@@ -525,7 +525,7 @@ func TestMaintenance(t *testing.T) {
 	}
 }
 
-// TestTwoCollectors shares the work between two collectors, with each database.
+// TestTwoCollectors shares the work between two collectors, on each database.
 func TestTwoCollectors(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) store.Store{"sqlite": mustStore, "postgres": mustPostgres} {
 		t.Run(name, func(t *testing.T) {
@@ -595,7 +595,7 @@ func TestLongWork(t *testing.T) {
 type faultyStore struct {
 	store.Store
 	method string
-	calls  int // until the failure
+	calls  int // calls left until the failure
 	after  bool
 	err    error
 	failed bool

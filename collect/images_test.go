@@ -175,8 +175,8 @@ func TestImagesOfOthers(t *testing.T) {
 	}
 }
 
-// TestFailingImage fetches a label whose first image the site fails to send. The label and its other
-// images are stored, and a run on the next day fetches the first.
+// TestFailingImage fetches a label whose first image the site fails to send. The label and its
+// other images are stored, and a run on the next day fetches the first.
 func TestFailingImage(t *testing.T) {
 	s := mustSite(t, ttbsite.Options{Labels: 6})
 	var id cola.TTBID

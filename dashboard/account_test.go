@@ -199,8 +199,8 @@ func (b brokenExport) ExportAccount(_ context.Context, _ cola.Caller, w io.Write
 	return cola.QuotaState{}, cola.Unavailable()
 }
 
-// TestExportFailure checks that a failure before the first byte is shown as a page, and that a later
-// one breaks the connection.
+// TestExportFailure checks that a failure before the first byte is shown as a page, and that a
+// later one breaks the connection.
 func TestExportFailure(t *testing.T) {
 	s := mustSite(t)
 	serve := func(before string) (page response, panicked any) {

@@ -37,7 +37,7 @@ type chartStep struct {
 	Label string // in the table
 	Exact string // in the CSV file of the chart: date or month
 	Below string // label below the axis; may be empty
-	Wide  bool   // that label fits only on wide screens
+	Wide  bool   // Below fits only on wide screens
 
 	Partial bool // only part of the time span is counted
 }
@@ -84,7 +84,7 @@ const (
 	barsRight  = 466
 	barsTop    = 12
 	barsBottom = 180
-	maxLevels  = 4 // above zero
+	maxLevels  = 4 // levels above zero
 )
 
 // seriesClasses are the style classes of series, in order. Each has a color and, except for the
@@ -144,7 +144,8 @@ func (p chart) CSV() template.URL {
 	return csvURL(lines)
 }
 
-// csvURL returns a CSV file as a data URL, so that downloading it needs no request and costs nothing.
+// csvURL returns a CSV file as a data URL, so that downloading it needs no request and costs
+// nothing.
 func csvURL(lines [][]string) template.URL {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -208,7 +209,7 @@ func (p *chart) addLevels(highest int) (top int) {
 }
 
 // labelSteps chooses the steps whose labels fit below the axis, on wide screens and on phones. The
-// letter widths, in units of the view box, follow from the text sizes in the style sheet.
+// letter widths, in units of the view box, are derived from the text sizes in the style sheet.
 func labelSteps(steps []chartStep) {
 	const wideLetter, phoneLetter, gap = 5, 10, 10
 	longest := 0

@@ -143,7 +143,7 @@ func (req *request) isOwn(d cola.Destination) bool {
 		(!d.Address.OK || cola.FoldAddress(d.Kind, d.Address.V) == cola.FoldAddress(d.Kind, req.account.Email))
 }
 
-// stateReason explains the state of an inactive or failing destination; it is empty for a working
+// stateReason explains the state of an inactive or failing destination. It returns "" for a working
 // one.
 func stateReason(d cola.Destination) string {
 	switch {

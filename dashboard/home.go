@@ -28,8 +28,8 @@ type homePage struct {
 	Failing []destinationRow
 	Matches []matchRow
 	Saved   int // total number of saved searches
-	// NoAlerts is set if Steps, Failing and Saved are unknown: the index is being built, or the database
-	// didn't respond in time.
+	// NoAlerts is set if Steps, Failing and Saved are unknown: the index is being built, or the
+	// database didn't respond in time.
 	NoAlerts bool
 	Labels   []registry.SampleLabel
 }
@@ -52,8 +52,8 @@ type matchRow struct {
 	Href string
 }
 
-// home shows the overview. It is free, so its labels are those of the landing page, which are the same
-// for everyone and change once an hour.
+// home shows the overview. It is free, so its labels are those of the landing page, which are the
+// same for everyone and change once an hour.
 func (req *request) home() error {
 	report, state, err := req.svc.UsageReport(req.ctx(), req.caller, registry.Last7Days)
 	req.recordQuota(state)

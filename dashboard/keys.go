@@ -53,7 +53,7 @@ type keyRow struct {
 	Active, ExpiresSoon bool
 }
 
-// Shown returns the start and the end of the key.
+// Shown returns the start and end of the key.
 func (k keyRow) Shown() string { return k.Prefix + "…" + k.LastFour }
 
 // Access returns the display name of the key's scope.

@@ -50,7 +50,7 @@ type way struct {
 
 // quickstartPage explains how to make the first call and how to connect assistants.
 type quickstartPage struct {
-	API, MCP   string // their URLs
+	API, MCP   string // URLs of the API and the MCP endpoint
 	SignIn     bool   // apps can sign in
 	Prompt     copied // commands that read a key into the environment
 	Usage      copied // a free call

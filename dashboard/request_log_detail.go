@@ -24,7 +24,7 @@ type loggedRequestPage struct {
 	Problems    []errorDetail
 	Answer      copied
 	Again       copied // MCP request to repeat the call
-	Open        string // path of a dashboard page
+	Open        string // path of the requested dashboard page
 }
 
 func (req *request) loggedRequest() error {
@@ -122,8 +122,8 @@ type errorAnswer struct {
 	invalid         bool // a JSON-RPC error without an envelope: the message itself is invalid
 }
 
-// parseErrorAnswer reads an error response: the envelope of the REST API, or a JSON-RPC error, whose
-// data may be an envelope. It returns what it finds.
+// parseErrorAnswer reads an error response: the envelope of the REST API, or a JSON-RPC error,
+// whose data may be an envelope. It returns what it finds.
 func parseErrorAnswer(text string) (a errorAnswer) {
 	type envelope struct {
 		Error struct {

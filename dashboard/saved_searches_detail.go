@@ -102,8 +102,8 @@ func (req *request) showProgress(p *searchPage) {
 	}
 }
 
-// isDue reports whether a scheduled search is due to run, on schedule or on request. It is false
-// for a search without a schedule.
+// isDue reports whether a scheduled search is due to run, on schedule or on request. It returns
+// false for a search without a schedule.
 func isDue(s *cola.Schedule, now time.Time) bool {
 	return s != nil && !s.PausedBecause.OK && s.NextRunAt.OK && !s.NextRunAt.V.Time().After(now)
 }

@@ -51,7 +51,7 @@ func NormalizePermitteeType(s string) (name string, ok bool) {
 	return s, false
 }
 
-// IsStateCode reports whether s has the shape of a state code: two upper-case letters.
+// IsStateCode reports whether s looks like a state code: two upper-case letters.
 func IsStateCode(s string) bool {
 	return len(s) == 2 && s[0] >= 'A' && s[0] <= 'Z' && s[1] >= 'A' && s[1] <= 'Z'
 }

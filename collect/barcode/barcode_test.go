@@ -50,7 +50,8 @@ func TestReadRotated(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%v", d.typ, degrees), func(t *testing.T) {
 				want := []summary{{d.typ, d.value, orientation}}
 				got := summaries(Read(rotated(img, degrees, 1)))
-				// Measured angles may be slightly off, and a QR code looks the same from four sides.
+				// Measured angles may be slightly off, and a QR code looks the same from four
+				// sides.
 				for i := range got {
 					if d.typ == QR || near(got[i].Orientation, orientation) {
 						got[i].Orientation = orientation

@@ -164,8 +164,8 @@ func (o *OpenAI) statusError(response *http.Response, body []byte) error {
 	return &StopError{Err: err}
 }
 
-// apiError returns the message and the code in an error response. Some APIs echo an invalid key, which
-// must not get into logs.
+// apiError returns the message and the code in an error response. Some APIs echo an invalid key,
+// which must not get into logs.
 func (o *OpenAI) apiError(body []byte) (message, code string) {
 	var r struct {
 		Error struct {

@@ -62,8 +62,8 @@ type Result struct {
 	Source Source
 	// NotModified reports whether the server responded that the file hasn't changed (status 304).
 	NotModified bool
-	// Imported reports whether the file was imported. If it is false and Err is nil, the file hasn't
-	// changed since it was imported.
+	// Imported reports whether the file was imported. If it is false and Err is nil, the file
+	// hasn't changed since it was imported.
 	Imported bool
 	Report   ingest.Report // report of the import; empty if there was none
 	Err      error

@@ -62,7 +62,7 @@ func (c *Client) Search(ctx context.Context, s Search) (Matches, error) {
 	return Matches{Total: total, Listed: listed}, nil
 }
 
-// exportHeader begins the header of an export.
+// exportHeader is the start of an export's header.
 var exportHeader = []byte("TTB ID,")
 
 // Export returns the rows of the latest search as CSV. It returns ErrSessionExpired if the session
