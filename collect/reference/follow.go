@@ -38,8 +38,8 @@ func Follow(ctx context.Context, st Store, o Options, quietUntil func(time.Time)
 	}
 }
 
-// follow does one run. It turns panics into errors, so that the process survives a file that triggers
-// a bug.
+// follow does one run. It turns panics into errors, so that the process survives a file that
+// triggers a bug.
 func follow(ctx context.Context, st Store, o Options) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
