@@ -92,7 +92,7 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// UnavailableRetry is the Retry-After while the database can't commit.
+// UnavailableRetry is the Retry-After value sent while the database can't commit.
 const UnavailableRetry = 5 * time.Second
 
 // Unavailable returns the error for an operation that can't be metered or served now.

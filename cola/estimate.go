@@ -10,7 +10,7 @@ import (
 // TTB's registry export has neither the approval date nor the status of a label. It has the
 // completion date, which is the date of the latest status change: usually the approval, but years
 // later for a label that was surrendered or has expired. So labels without an approval date get an
-// estimate, and the effective date of a label is the approval date or else the estimate.
+// estimate, and the effective date of a label is the approval date or, without one, the estimate.
 
 // DefaultProcessingDays is the assumed time from receipt to approval if no processing times are
 // known.
@@ -46,8 +46,8 @@ func EstimateApproval(id TTBID, completed, today Date, processingDays func(recei
 	return estimate
 }
 
-// Received returns the receipt date encoded in the first five digits, YYDDD, or zero if they are
-// not a date between 1980 and today.
+// Received returns the receipt date encoded in the first five digits, YYDDD, or zero if they
+// don't encode a date between 1980 and today.
 func (id TTBID) Received(today Date) Date {
 	const yearUnit, dayUnit = 1_000_000_000_000, 1_000_000_000
 	year, day := 2000+int(id/yearUnit), int(id/dayUnit%1000)

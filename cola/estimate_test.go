@@ -62,8 +62,8 @@ func mustParseDate(t *testing.T, s string) Date {
 }
 
 // TestEstimateApprovalBounds checks that an estimate is never after the completion date, and never
-// before receipt unless the completion date is. There must be an estimate unless the receipt date is
-// impossible.
+// before receipt unless the completion date is. There must be an estimate unless the receipt date
+// is impossible.
 func TestEstimateApprovalBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		today := NewDate(2026, time.November, 21)

@@ -13,10 +13,10 @@ import (
 const (
 	FacetProductType = "product_type"
 	FacetStatus      = "status"
-	FacetCategory    = "derived_subcategory" // values are category paths: the selected one and those one level below
+	FacetCategory    = "derived_subcategory" // values are category paths: the selected one and those one level below it
 	FacetOrigin      = "origin"
 	FacetContainer   = "container_type"
-	FacetYear        = "year" // of the effective date; stands for approval_date_from and approval_date_to
+	FacetYear        = "year" // year of the effective date; stands for approval_date_from and approval_date_to
 )
 
 // Facets lists every facet, in display order.
@@ -34,7 +34,7 @@ type Facet struct {
 
 // FacetValue is one value of a facet. Values without labels are omitted unless chosen.
 type FacetValue struct {
-	Value  string // in the form of the parameter
+	Value  string // in the format of the parameter
 	Count  int    // exact number of labels with this value alone (see SearchParams.Choose)
 	Chosen bool   // the search has the value
 }
@@ -190,7 +190,7 @@ func (p SearchParams) FreeDates(now time.Time) SearchParams {
 	return free
 }
 
-// LastYear returns the first and the last day of the default date window.
+// LastYear returns the first and last day of the default date window.
 func LastYear(now time.Time) (from, to Date) {
 	to = DateOf(now)
 	return to.AddDays(-DefaultWindowDays), to

@@ -61,8 +61,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestFixDates checks that fixed dates cover the same labels as the search's default ones, and that
-// FreeDates removes only those.
+// TestFixDates checks that fixed dates cover the same labels as the search's default dates, and
+// that FreeDates removes only those.
 func TestFixDates(t *testing.T) {
 	now := cola.NewDate(2025, 9, 1).Time()
 	first, last := cola.NewDate(2024, 9, 1), cola.NewDate(2025, 9, 1)

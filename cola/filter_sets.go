@@ -11,7 +11,7 @@ import (
 // array of names. Databases store it, so only append to FilterNames.
 type FilterSet uint64
 
-// filterNames is in the order of the bits of a FilterSet. Never reorder it.
+// filterNames lists the filters in the order of the bits of a FilterSet. Never reorder it.
 var filterNames = [...]string{
 	"query", "brand_name", "barcode_value", "application_status", "type_malt_beverage", "type_wine", "type_distilled_spirit",
 	"derived_beer", "derived_wine", "derived_liquor", "derived_category", "origin_domestic", "origin_imported", "country", "us_state",
@@ -34,7 +34,7 @@ func FilterSetOf(names ...string) (s FilterSet) {
 	return s
 }
 
-// Names returns the names in the set, never nil. It omits filters of newer versions.
+// Names returns the names in the set, never nil. It omits filters from newer versions.
 func (s FilterSet) Names() []string {
 	names := make([]string, 0, bits.OnesCount64(uint64(s)))
 	for i, name := range filterNames {
@@ -86,7 +86,7 @@ const (
 
 // FilterPart is a single filter of a saved search.
 type FilterPart struct {
-	Filter string             // its name
+	Filter string             // filter name
 	Group  string             // group of a boolean; empty for a filter that must match by itself
 	Value  any                // value in the saved search: a string, a float64 or true
 	Alone  SavedSearchFilters // only this filter; a volume bound includes its unit

@@ -14,14 +14,14 @@ import (
 // lists the steps to add one.
 type Filter struct {
 	Param string     // name in SearchParams; empty if only saved searches have the filter
-	Saved []string   // names in SavedSearchFilters: one, or a boolean per word; nil if saved searches lack the filter
+	Saved []string   // names in SavedSearchFilters: one, or a boolean per word; nil if not in saved searches
 	Kind  FilterKind // form of its value
 	Words []string   // allowed values; nil for any
 	Max   float64    // highest value of a bound
-	Group string     // of the booleans in saved searches: a label must match at least one of them
+	Group string     // group of its saved-search booleans: a label must match at least one per group
 
 	Section string // heading of its group in long forms and in the reference
-	Label   string // of its field in forms
+	Label   string // label of its form field
 	Hint    string // accepted values, if not clear from Label
 	Phrase  string // phrase for display; %s is the value
 	Whole   string // phrase for a whole brand in quotes; %s is the brand
@@ -30,7 +30,7 @@ type Filter struct {
 	// Unknown is true if the field is unknown for some labels. The filter never matches those.
 	Unknown bool
 
-	field          string                                      // of Query
+	field          string                                      // name of its field in Query
 	apply          func(q *Query, v filterValue)               // sets field, if the value needs a conversion
 	normalize      func(p *Problems, name, text string) string // default: Problems.text
 	normalizeSaved func(p *Problems, name, text string) string // the same in saved searches; normalize if nil
@@ -40,8 +40,8 @@ type Filter struct {
 	broad          bool                                        // does not narrow a saved search enough for a schedule
 	measured       bool                                        // a bound in the unit of the UnitFilter
 
-	paramIndex, queryIndex []int   // of the fields of the structs, set by indexed
-	savedIndex             [][]int // of each of Saved
+	paramIndex, queryIndex []int   // field indexes in the structs; set by indexed
+	savedIndex             [][]int // one field index for each of Saved
 }
 
 // FilterKind is the form of a filter's value.
@@ -59,8 +59,8 @@ const (
 	WindowFilter                   // date window, one of Words, instead of the default one
 )
 
-// filters is in the order in which fingerprints hash them. us_state must follow origin, whose
-// condition it narrows.
+// filters lists the filters in the order in which fingerprints hash them. us_state must follow
+// origin, whose condition it narrows.
 var filters = indexed([]Filter{
 	{
 		Section: "Keywords and names", Param: "q", Saved: []string{"query"}, Noun: "keywords", Phrase: "“%s”", Label: "Keywords",
@@ -303,8 +303,8 @@ func (p SearchParams) ForSavedSearch() (s SavedSearchFilters) {
 	return s
 }
 
-// NotForSavedSearch returns the filters of the search that saved searches lack, except approval
-// dates.
+// NotForSavedSearch returns the filters of the search that saved searches don't have, except
+// approval dates.
 func (p SearchParams) NotForSavedSearch() (lacking []Filter) {
 	for i := range filters {
 		f := &filters[i]
@@ -345,7 +345,7 @@ func (q *Query) IsFiltered() bool {
 }
 
 // Known returns variants of a query. Each label that matches the query and whose field is known
-// matches exactly one of them. It returns nil for filters that can't express that.
+// matches exactly one of them. It returns nil if the filter's kind can't express that.
 func (f *Filter) Known(q Query) (variants []Query) {
 	var values []filterValue
 	switch f.Kind {

@@ -10,7 +10,8 @@ import (
 // MaxNetworks limits the networks of an API key.
 const MaxNetworks = 20
 
-// Networks are blocks of IP addresses that a key may be used from. An empty list allows any address.
+// Networks are blocks of IP addresses that a key may be used from. An empty list allows any
+// address.
 type Networks []netip.Prefix
 
 // ParseNetwork parses an IP address, or a block of them in CIDR notation. An address within a block
@@ -28,8 +29,8 @@ func ParseNetwork(text string) (netip.Prefix, error) {
 	case err != nil:
 		return netip.Prefix{}, errors.New("not an IP address or CIDR block")
 	case block.Addr().Is4In6():
-		// Before it is unmapped, the address has 96 more bits. A shorter prefix isn't a block of IPv4
-		// addresses; PrefixFrom makes it invalid.
+		// Before it is unmapped, the address has 96 more bits. A shorter prefix isn't a block of
+		// IPv4 addresses; PrefixFrom makes it invalid.
 		if block = netip.PrefixFrom(block.Addr().Unmap(), block.Bits()-96); !block.IsValid() {
 			return netip.Prefix{}, errors.New("the prefix is shorter than 96 bits")
 		}
@@ -37,8 +38,8 @@ func ParseNetwork(text string) (netip.Prefix, error) {
 	return block.Masked(), nil
 }
 
-// Allow reports whether a client may use the key. An unknown address, the zero Addr, is allowed only
-// if any address is.
+// Allow reports whether a client may use the key. An unknown address, the zero Addr, is allowed
+// only if any address is.
 func (n Networks) Allow(client netip.Addr) bool {
 	client = client.Unmap().WithZone("")
 	return len(n) == 0 || slices.ContainsFunc(n, func(block netip.Prefix) bool { return block.Contains(client) })
@@ -61,8 +62,9 @@ func (n Networks) Strings() []string {
 // String returns the networks, separated by commas.
 func (n Networks) String() string { return strings.Join(n.Strings(), ",") }
 
-// SetString sets the networks to those that String returned. Other text becomes a block without
-// addresses, so that corrupt data never yields an empty list, which would allow every address.
+// SetString parses the text that String returns for a non-empty list. Other text becomes a block
+// without addresses, so that corrupt data never yields an empty list, which would allow every
+// address.
 func (n *Networks) SetString(text string) {
 	*n = nil // make a new list: the caller may still use the old one
 	for item := range strings.SplitSeq(text, ",") {

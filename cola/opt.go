@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Opt is an optional value. The zero Opt is unknown and JSON null. Unlike a pointer, it compares
+// Opt is an optional value. The zero Opt is unknown and null in JSON. Unlike a pointer, it compares
 // with == and doesn't allocate.
 type Opt[T comparable] struct {
 	V  T    // zero if OK is false
@@ -45,7 +45,7 @@ func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Text is a string; empty means unknown and is JSON null.
+// Text is a string. An empty Text is unknown and null in JSON.
 type Text string
 
 // MarshalJSON writes the text, or null if empty. It leaves escaping <, > and & to the encoder.

@@ -64,7 +64,7 @@ func FieldsOf[T any]() []Field {
 	return fields
 }
 
-// FieldIndex returns the position of a JSON field among FieldsOf, or -1.
+// FieldIndex returns the position of a JSON field in FieldsOf, or -1.
 func FieldIndex[T any](name string) int {
 	for i, f := range FieldsOf[T]() {
 		if f.Name == name {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Permittee is the record of a permit holder in stores. Counts and latest dates are computed from
-// the labels.
+// Permittee is the stored record of a permit holder. Counts and latest dates are computed from the
+// labels.
 type Permittee struct {
 	PermitNumber   string `json:"permit_number"`
 	CompanyName    Text   `json:"company_name"`   // owner of the permit

@@ -94,8 +94,8 @@ func (p *Problems) textUpTo(name, value string, maxLength int) string {
 	return ""
 }
 
-// Legible trims and checks text that people read: up to maxLength characters, none invisible, not
-// blank. missing is the message for blank text.
+// Legible trims and checks text for people to read: at most maxLength characters, none of them
+// invisible, and not blank. missing is the message for blank text.
 func (p *Problems) Legible(name, value string, maxLength int, missing string) string {
 	value = p.textUpTo(name, value, maxLength)
 	switch {
@@ -124,8 +124,8 @@ func (p *Problems) Choice(name, value string, allowed []string) string {
 	return word
 }
 
-// Choices normalizes a list of allowed words: without duplicates and blank values, in the order of
-// allowed.
+// Choices normalizes a list of allowed words. The result has no duplicates or blank values and is
+// in the order of allowed.
 func (p *Problems) Choices(name string, values, allowed []string) []string {
 	if len(values) == 0 {
 		return nil
@@ -202,7 +202,7 @@ func (p *Problems) page(v Opt[int], further string) int {
 	return p.integer("page", v, 1, 1, MaxPage)
 }
 
-// ordered adds a problem if a lower bound is above the upper one.
+// ordered adds a problem if the lower bound is above the upper one.
 func (p *Problems) ordered(nameMin string, low Opt[float64], nameMax string, high Opt[float64]) {
 	if low.OK && high.OK && low.V > high.V {
 		p.Add(nameMin, "Must not be greater than %s (%s).", nameMax, plain(high.V))

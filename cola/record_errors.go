@@ -14,9 +14,9 @@ import (
 
 // Limits on a record.
 const (
-	maxNameRunes  = 500    // of a name, code or other short text
-	maxProseRunes = 10_000 // of a description or a web address
-	maxItems      = 500    // of a list within a record
+	maxNameRunes  = 500    // characters in a name, code or other short text
+	maxProseRunes = 10_000 // characters in a description or a web address
+	maxItems      = 500    // items in a list
 )
 
 // Valid years in records.
@@ -78,7 +78,7 @@ func (f *recordErrors) text(field, value string, maxLength int, controls string)
 	}
 }
 
-// printableASCII is the fast path for almost all text.
+// printableASCII reports whether s is printable ASCII. It is the fast path for almost all text.
 func printableASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {

@@ -1,6 +1,6 @@
 package cola
 
-// Why a permittee counts as active.
+// Reasons why a permittee counts as active.
 const (
 	ActiveListed = "on TTB's list of permittees"
 	ActiveRecent = "label approved in the last 365 days"
@@ -18,7 +18,7 @@ type AVA struct {
 	ValidEndDate    Date     `json:"valid_end_date" nullable:"true" format:"date" doc:"Last day of this boundary; null if it is current." example:"1990-09-10"`
 }
 
-// AVADetail is the payload of GET /avas/{ava_id} and the record in stores.
+// AVADetail is the payload of GET /avas/{ava_id} and the stored record.
 type AVADetail struct {
 	AVA
 	ValidStartDate Date     `json:"valid_start_date" nullable:"true" format:"date" doc:"First day of this boundary; null for the original one." example:"2008-04-10"`

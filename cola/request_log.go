@@ -6,7 +6,7 @@ import "time"
 // body. The length of each text is limited; truncated text ends with an ellipsis.
 type LoggedRequest struct {
 	ID         int64
-	At         time.Time // of arrival
+	At         time.Time // time of arrival
 	RequestID  string    // may be set by the client, so it may not be unique
 	Channel    Channel
 	Credential Credential
@@ -16,10 +16,10 @@ type LoggedRequest struct {
 	// Status is the HTTP status. For an error in an MCP result, whose status is 200, it is the
 	// status that the REST API returns for the same error.
 	Status   int
-	Code     Code // of the error, or empty
+	Code     Code // error code, or empty
 	Duration time.Duration
 	Meter    Meter
-	Units    int    // charged
+	Units    int    // units charged
 	Answer   string // body of an error response, or empty
 }
 

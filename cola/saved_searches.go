@@ -120,7 +120,7 @@ const (
 // Next returns the time of the first run strictly after a given time: at RunHour UTC on a day of
 // the cadence. It returns the zero time for an invalid schedule.
 func (s Schedule) Next(after time.Time) time.Time {
-	const longest = 31 // days from one run to the next
+	const longest = 31 // longest time between runs, in days
 	after = after.UTC()
 	run := time.Date(after.Year(), after.Month(), after.Day(), RunHour, 0, 0, 0, time.UTC)
 	for range longest + 1 {

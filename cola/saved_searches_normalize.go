@@ -258,7 +258,8 @@ func (s SavedSearch) Fingerprint() (sum [32]byte) {
 	return sum
 }
 
-// WhyNot explains why a saved search has no date filters. It returns "" unless name is a date filter.
+// WhyNot explains why a saved search has no date filters. It returns "" unless name is a date
+// filter.
 func (SavedSearchParams) WhyNot(name string) string { return whyNoDate(name) }
 
 // WhyNot explains why a change has no date filters. It returns "" unless name is a date filter.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Page sizes and numbers in the contract.
+// Page sizes, and the highest page number, in the API.
 const (
 	DefaultPerPage = 20
 	MaxPerPage     = 100
@@ -84,7 +84,7 @@ type Query struct {
 	PermitPart   string // part of the permit number, any case (saved searches)
 	AddressState string // applicant's state, two letters, upper case
 	Barcode      string // main barcode, as sent
-	From, To     Date   // effective dates, inclusive; zero is open. Either excludes undated labels
+	From, To     Date   // effective dates, inclusive; zero means no bound. A bound excludes undated labels
 	NoEstimates  bool   // excludes labels whose date is an estimate
 
 	// The first label of the brand, or of the permit, was approved on this date or later.
@@ -95,7 +95,7 @@ type Query struct {
 	VolumeMin   Opt[float64] // milliliters
 	VolumeMax   Opt[float64] // milliliters
 	Containers  []string     // any of; empty matches all
-	Grape       string       // whole name of a grape variety, compared folded
+	Grape       string       // whole name of a grape variety, compared in folded form
 	Appellation string       // name of an appellation, any case; includes those inside it
 }
 
@@ -108,7 +108,7 @@ type ColaSearch struct {
 	CursorMode    bool // with a cursor: the page starts after After and ignores Page
 	After         Position
 	DefaultWindow bool   // the default date window applies; From is its first day
-	Fingerprint   uint64 // of the parameters except page, per_page and cursor; a cursor must have the same one
+	Fingerprint   uint64 // hash of the parameters except page, per_page and cursor; must match the cursor's
 }
 
 // Sort is an order of labels. Undated labels come last; in SortBrand, last within their brand.

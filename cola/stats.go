@@ -74,7 +74,7 @@ type CountParams struct {
 
 // CountSearch is a normalized request for counts.
 //
-// If one of two dimensions has its own order, such as the year, and the other is ranked by its
+// If one of two dimensions has its own order, such as the year, and the other is ranked by
 // number of labels, the former is the axis. The result has all groups of the Top values with the
 // most labels, or fewer values if they have more than MaxGroups groups. It is ordered by the first
 // dimension, then by the second. If neither dimension has its own order, the result has the Top
@@ -224,7 +224,7 @@ func (g *LabelGroup) Get(dimension string) Text {
 	return reflect.ValueOf(g).Elem().FieldByIndex(f.Index).Interface().(Opt[Text]).V
 }
 
-// band is a range of numbers up to its upper bound, which it excludes. The last band has none.
+// band is a range of numbers that excludes its upper bound. The last band has no upper bound.
 type band struct {
 	below float64
 	name  Text
@@ -246,7 +246,7 @@ func bands(bounds ...float64) (all []band) {
 	return append(all, band{name: Text(plain(low) + "+")})
 }
 
-// Band returns the band of a number in a dimension, and its position from the lowest.
+// Band returns the band of a number in a dimension, and its position, counted from the lowest.
 func Band(dimension string, v float64) (name Text, position int) {
 	all := abvBands
 	if dimension == ByVolume {

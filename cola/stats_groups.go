@@ -78,8 +78,8 @@ func IsPeriod(dimension string) bool {
 	return dimension == ByYear || dimension == ByQuarter || dimension == ByMonth
 }
 
-// daysOfPeriod returns the first and last day of a year of up to four digits, or of a quarter or month
-// such as 2025-Q3 or 2025-07.
+// daysOfPeriod returns the first and last day of a year of up to four digits, or of a quarter or
+// month such as 2025-Q3 or 2025-07.
 func daysOfPeriod(period string) (first, last Date, ok bool) {
 	text, part, divided := strings.Cut(period, "-")
 	year, err := strconv.ParseUint(text, 10, 16)

@@ -154,7 +154,7 @@ func TestIsPartial(t *testing.T) {
 	today := NewDate(2026, 11, 24)
 	for name, tt := range map[string]struct {
 		from, to Date
-		partial  string // years
+		partial  string // partial years
 	}{
 		"all dates":   {0, 0, "2026 2027"},
 		"whole years": {NewDate(2024, 1, 1), NewDate(2025, 12, 31), ""},

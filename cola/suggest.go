@@ -50,7 +50,7 @@ type SuggestParams struct {
 // SuggestSearch is a normalized request for suggestions.
 type SuggestSearch struct {
 	Field string // one of SuggestFields
-	Q     string // with a letter or digit, or empty for the most frequent values
+	Q     string // contains a letter or digit; empty for the most frequent values
 	Limit int
 }
 

@@ -132,12 +132,12 @@ type QuotaState struct {
 	Charged int
 }
 
-// DetailViewsRemaining is never negative, even after a downgrade.
+// DetailViewsRemaining returns the detail views left. It is never negative, even after a downgrade.
 func (q QuotaState) DetailViewsRemaining() int {
 	return max(0, q.Limits.DetailViews-q.Used.DetailViews)
 }
 
-// ListRecordsRemaining is never negative, even after a downgrade.
+// ListRecordsRemaining returns the list records left. It is never negative, even after a downgrade.
 func (q QuotaState) ListRecordsRemaining() int {
 	return max(0, q.Limits.ListRecords-q.Used.ListRecords)
 }

@@ -16,11 +16,12 @@ import (
 
 // claim is a claimed window or label.
 type claim struct {
-	what     string // for messages
+	what     string // name for messages
 	attempts int    // earlier failed attempts
 	extend   func(ctx context.Context, hold time.Duration) error
 	release  func(ctx context.Context) error
-	// fail releases the claim after a failure. A negative wait means that there are no more attempts.
+	// fail releases the claim after a failure. A negative wait means that there are no more
+	// attempts.
 	fail func(ctx context.Context, failure string, wait time.Duration) error
 }
 
@@ -66,7 +67,7 @@ func (c *collector) do(cl claim, work func(ctx context.Context) error) (failure 
 	return c.retry(ctx, cl, err)
 }
 
-// catch turns a panic in f into an error, so that a page that breaks the program counts as a failed
+// catch turns a panic in f into an error, so that a page that triggers a bug counts as a failed
 // attempt.
 func catch(log *slog.Logger, f func() error) (err error) {
 	defer func() {
@@ -150,7 +151,7 @@ func (c *collector) recordBlock(ctx context.Context) error {
 	return err
 }
 
-// retry records a failure, and delays requests if the site asks for it or fails repeatedly.
+// retry records a failure, and delays requests if the site asks for a delay or fails repeatedly.
 func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure string, err error) {
 	counts := isSiteFailure(cause)
 	c.metrics.failed(counts)
@@ -259,8 +260,8 @@ func (o *Options) backoff(attempts int) time.Duration {
 // longWait is the wait for a slot beyond which a log line explains the delay.
 const longWait = time.Minute
 
-// wait reserves the next slot for a request and waits for it, or until quiet hours begin. The client
-// calls it before every request.
+// wait reserves the next slot for a request and waits for it, or until quiet hours begin. The
+// client calls it before every request.
 func (c *collector) wait(ctx context.Context) error {
 	if err := context.Cause(c.stop); err != nil {
 		return &waitError{err}

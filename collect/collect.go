@@ -30,8 +30,8 @@ type Images interface {
 	// LostImages returns the labels that have an image with a URL on this server but no file,
 	// latest first.
 	LostImages(ctx context.Context) ([]cola.TTBID, error)
-	// SaveImage stores the file of an image of a stored label. usable is false if the content is not
-	// a usable image.
+	// SaveImage stores the image file for a stored label. usable is false if the content is not a
+	// usable image.
 	SaveImage(ctx context.Context, id cola.TTBID, image *cola.Image, content []byte) (usable bool, err error)
 }
 
@@ -62,8 +62,8 @@ type Options struct {
 	History bool
 	// Interval is the minimum time between requests across all processes. Default: one second.
 	Interval time.Duration
-	// QuietHours is the time of day without requests. When it begins, Run pauses the requests of all
-	// processes.
+	// QuietHours is the time of day without requests. When it begins, Run pauses the requests of
+	// all processes.
 	QuietHours QuietHours
 	// Progress is called after every step, never concurrently. May be nil.
 	Progress func(Progress)
@@ -112,8 +112,8 @@ const (
 	planEvery    = 24 * time.Hour
 	// stopTimeout limits how long a stopped run waits for the request in flight.
 	stopTimeout = 30 * time.Second
-	// maxStoreFailures is how many times in a row the database may be unavailable, except with Follow.
-	// With MaxBackoff, that takes about an hour.
+	// maxStoreFailures is how many times in a row the database may be unavailable, except with
+	// Follow. With MaxBackoff, that takes about an hour.
 	maxStoreFailures = 30
 	// downFailures is the number of failures in a row after which a probe checks whether the site
 	// is down. If it is, the failure doesn't count as an attempt.
@@ -132,13 +132,13 @@ type Report struct {
 	Windows int // days and parts of days completed
 	Labels  int // labels with stored pages
 	Images  int // image files stored
-	// MissingImages counts images that the site lacks or that are damaged.
+	// MissingImages counts images that are missing from the site or damaged.
 	MissingImages int
 	Requests      int64
 	ingest.Counts // rows of exports and pages
 	// Rejections lists rejected rows and pages, at most 1,000.
 	Rejections     []ingest.Rejection
-	IncompleteDays int // of the plan
+	IncompleteDays int // incomplete days in the plan
 	// Incomplete lists the latest incomplete windows of the plan, at most 20.
 	Incomplete []store.IncompleteWindow
 	// Failed lists labels that failed, at most 1,000.
@@ -148,7 +148,7 @@ type Report struct {
 // maxListed bounds the lists of a report.
 const maxListed = 1000
 
-// collector is the state of one call to Run. Only its goroutine uses it.
+// collector is the state of one call to Run. Only Run's goroutine uses it.
 type collector struct {
 	o       Options
 	st      Store
@@ -183,9 +183,9 @@ type process struct {
 	keepsBlock  bool // runs don't clear a block
 	metrics     *metrics
 	stale       staleness
-	first, last cola.Date // of the plan
+	first, last cola.Date // first and last day of the plan
 	nextPlan    time.Time
-	backlogs    []*backlog // of labels that lack data
+	backlogs    []*backlog // labels that lack data
 	blocked     string     // why the site blocked the process, until the store has recorded it
 }
 
@@ -353,8 +353,8 @@ func (c *collector) idle() (more bool, err error) {
 	return true, nil
 }
 
-// recordImports records the imports so far if the planned windows are done or a day has passed. Call
-// it when no window is due.
+// recordImports records the imports so far if the planned windows are done or a day has passed.
+// Call it when no window is due.
 func (c *collector) recordImports() error {
 	if !c.records.windows && !c.records.old() {
 		return nil

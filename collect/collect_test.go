@@ -52,8 +52,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestDetails collects only exports, then the labels without detail. Labels whose rows can't be read
-// stay in the queue in the meantime.
+// TestDetails collects only exports, then the labels without detail. Labels whose rows can't be
+// read stay in the queue in the meantime.
 func TestDetails(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 60, Ambiguous: 4})
@@ -112,7 +112,7 @@ func TestChangedLabel(t *testing.T) {
 	}
 }
 
-// TestArrivals checks which labels arrive in a registry that has labels.
+// TestArrivals checks which labels arrive in a registry that already has labels.
 func TestArrivals(t *testing.T) {
 	today := cola.DateOf(time.Now())
 	for name, test := range map[string]struct {
@@ -186,7 +186,7 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-// TestShortExport checks that a day is not complete before its export has all rows.
+// TestShortExport checks that a day is not complete until its export contains all rows.
 func TestShortExport(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ short, incomplete int }{{short: 3}, {short: 1000, incomplete: 1}} {
@@ -218,7 +218,8 @@ func TestShortExport(t *testing.T) {
 	}
 }
 
-// TestBacklogWithoutPage checks that a stored label that the site lacks is tried only once per run.
+// TestBacklogWithoutPage checks that a stored label that is missing from the site is tried only
+// once per run.
 func TestBacklogWithoutPage(t *testing.T) {
 	t.Parallel()
 	s, other := mustSite(t, ttbsite.Options{Labels: 3}), mustSite(t, ttbsite.Options{Labels: 8, Seed: 7})
@@ -499,8 +500,8 @@ func TestFollowOutage(t *testing.T) {
 	checkEnded(t, st)
 }
 
-// TestMaintenance checks that days stay pending while the site redirects to another host or lacks its
-// pages.
+// TestMaintenance checks that days stay pending while the site redirects to another host or
+// responds with status 404.
 func TestMaintenance(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
@@ -524,7 +525,7 @@ func TestMaintenance(t *testing.T) {
 	}
 }
 
-// TestTwoCollectors shares the work between two collectors, with each database.
+// TestTwoCollectors shares the work between two collectors, on each database.
 func TestTwoCollectors(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) store.Store{"sqlite": mustStore, "postgres": mustPostgres} {
 		t.Run(name, func(t *testing.T) {
@@ -552,7 +553,7 @@ func TestTwoCollectors(t *testing.T) {
 	}
 }
 
-// TestTakeOver takes over the work of a collector that was killed: its claims expire.
+// TestTakeOver takes over the work of a collector that was killed, once its claims have expired.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 10})
@@ -594,7 +595,7 @@ func TestLongWork(t *testing.T) {
 type faultyStore struct {
 	store.Store
 	method string
-	calls  int // until the failure
+	calls  int // calls left until the failure
 	after  bool
 	err    error
 	failed bool

@@ -13,8 +13,8 @@
 //  5. If no day is due, it claims a queued label, latest first, fetches its printable form and
 //     imports it. If the site has no form, it uses the detail page instead.
 //  6. If the label was queued with images, it fetches them in the session that opened the form. It
-//     then removes the label from the queue. If the site lacks an image, or this collector fetches
-//     none, it postpones the images instead.
+//     then removes the label from the queue. If the site doesn't have an image, or this collector
+//     fetches none, it postpones the images instead.
 //
 // # Failures
 //
@@ -22,7 +22,7 @@
 // repeats at most the requests for one day or label: labels are queued before their rows are
 // stored, and a day or label is finished after all its data is stored.
 //
-// A failed day or label is retried after a random wait that grows with the attempts. After
+// A failed day or label is retried after a random wait that grows with each attempt. After
 // MaxAttempts, a day is marked incomplete and a label failed, until the next run retries them. With
 // Follow, the next daily plan retries all failed labels, but only recent days. Panics count as
 // failed attempts. With Follow, so do store errors, unless the store is down.

@@ -411,7 +411,7 @@ func TestFollowerImageStoreDown(t *testing.T) {
 	}
 }
 
-// TestFollowersShare follows a site with two followers, as two servers do.
+// TestFollowersShare follows a site with two followers, as two servers would.
 func TestFollowersShare(t *testing.T) {
 	t.Parallel()
 	s, o := recentSite(t, ttbsite.Options{Labels: 60})

@@ -91,8 +91,8 @@ func mustRun(t *testing.T, st collect.Store, o collect.Options) collect.Report {
 	return report
 }
 
-// checkLabels checks that the store has exactly the site's labels, with the site's dates and with or
-// without detail.
+// checkLabels checks that the store has exactly the site's labels, with the site's dates and with
+// or without detail.
 func (s *site) checkLabels(t *testing.T, st store.Store, detail bool) {
 	t.Helper()
 	want, got := map[cola.TTBID]cola.Date{}, map[cola.TTBID]cola.Date{}

@@ -99,7 +99,8 @@ func (s *site) imageOptions(t *testing.T, st store.Store) collect.Options {
 	return o
 }
 
-// TestMissingImages checks that an image that the site lacks is requested again only after a month.
+// TestMissingImages checks that an image missing from the site is requested again only after a
+// month.
 func TestMissingImages(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 6})
@@ -174,8 +175,8 @@ func TestImagesOfOthers(t *testing.T) {
 	}
 }
 
-// TestFailingImage fetches a label whose first image the site fails to send. The label and its other
-// images are stored, and a run on the next day fetches the first.
+// TestFailingImage fetches a label whose first image the site fails to send. The label and its
+// other images are stored, and a run on the next day fetches the first.
 func TestFailingImage(t *testing.T) {
 	s := mustSite(t, ttbsite.Options{Labels: 6})
 	var id cola.TTBID

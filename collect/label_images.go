@@ -36,8 +36,8 @@ type LabelImageStore interface {
 // CheckWritable implements Images.
 func (l *LabelImages) CheckWritable(ctx context.Context) error { return l.Files.CheckWritable(ctx) }
 
-// HasImage implements Images. It reads the file, which costs little compared with the request that it
-// may save.
+// HasImage implements Images. It reads the file, which costs little compared with the request that
+// it may save.
 func (l *LabelImages) HasImage(ctx context.Context, image *cola.Image) (bool, error) {
 	switch image.ImageURL {
 	case "":
@@ -59,9 +59,9 @@ func (l *LabelImages) HasImage(ctx context.Context, image *cola.Image) (bool, er
 	return true, nil
 }
 
-// LostImages implements Images. It compares the records with a list of all files. For a bucket, that
-// takes one request per thousand files, rather than one per image. The list may lack files that
-// other processes store while it is being made, so LostImages ignores records made after it
+// LostImages implements Images. It compares the records with a list of all files. For a bucket,
+// that takes one request per thousand files, rather than one per image. The list may omit files
+// that other processes store while it is being made, so LostImages ignores records made after it
 // started.
 func (l *LabelImages) LostImages(ctx context.Context) (labels []cola.TTBID, err error) {
 	started := l.Now()

@@ -271,7 +271,8 @@ func TestSaveImportedBarcode(t *testing.T) {
 	}
 }
 
-// TestQRCodeURL reads QR codes from images in different orders. Each step is an image and its codes.
+// TestQRCodeURL reads QR codes from images in different orders. Each step is an image and its
+// codes.
 func TestQRCodeURL(t *testing.T) {
 	const a, b = "https://example.com/a", "https://example.com/b"
 	type step struct {

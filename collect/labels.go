@@ -44,12 +44,12 @@ func (c *collector) label(l store.FetchLabel) error {
 	return err
 }
 
-// The wait before collectors fetch a label's images that an earlier attempt didn't store.
+// Waits before collectors fetch the images of a label that an earlier attempt didn't store.
 const (
 	never        time.Duration = -1                  // all are stored, or the label was queued without images
 	atOnce       time.Duration = 0                   // this collector fetches no images
 	retryFailing               = 24 * time.Hour      // requests for an image failed
-	retryMissing               = 30 * 24 * time.Hour // the site lacks an image, or it is unusable
+	retryMissing               = 30 * 24 * time.Hour // an image is missing from the site or unusable
 )
 
 // fetchLabel stores a label's page and images. It returns the wait before the remaining images are
@@ -94,8 +94,8 @@ func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) (postpon
 
 var latestUpdateDate = cola.FieldIndex[cola.Cola]("latest_update_date")
 
-// setCompleted adds the completion date, which pages lack, to a label, unless the stored date is
-// later. Otherwise a label that was not stored from its export row would look new whenever its
+// setCompleted adds the completion date, which pages don't show, to a label, unless the stored date
+// is later. Otherwise a label that was not stored from its export row would look new whenever its
 // window is queried again.
 func (c *collector) setCompleted(ctx context.Context, patches []cola.Patch[cola.Cola], completed cola.Date) error {
 	for i := range patches {
@@ -112,7 +112,7 @@ func (c *collector) setCompleted(ctx context.Context, patches []cola.Patch[cola.
 }
 
 // fetchImages stores the images of the label whose form was opened last, one by one. It skips
-// images that are already stored. Images that the site lacks don't fail the label; fetchImages
+// images that are already stored. Images missing from the site don't fail the label; fetchImages
 // returns the wait before they are requested again. If requests for an image fail, it fetches the
 // others before it returns the error, unless the site asks for fewer requests. On the label's last
 // attempt, an image whose requests fail counts as missing.

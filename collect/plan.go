@@ -139,8 +139,8 @@ func (c *collector) countPlanned() error {
 }
 
 // backlogChunk is how many labels of a backlog are queued at a time. lostChunk is how many labels
-// with lost files are checked at a time. It is small, because other collectors may fetch the files
-// before this one does.
+// with lost files are checked at a time. lostChunk is small, because other collectors may fetch the
+// files before this one does.
 const (
 	backlogChunk = 10_000
 	lostChunk    = 100
@@ -149,10 +149,10 @@ const (
 // errEnough stops the listing of a backlog.
 var errEnough = errors.New("enough")
 
-// backlog lists stored labels that lack data: either missing data or lost image files.
+// backlog lists stored labels that lack the data named by missing or, if lost is set, image files.
 type backlog struct {
 	missing store.Missing
-	lost    bool         // whether the labels lack image files; missing is then empty
+	lost    bool         // the labels lack image files; missing is then empty
 	ids     []cola.TTBID // remaining labels with lost files; nil until listed
 	last    cola.TTBID   // the last label queued or found to be complete; 0 before the first
 }
@@ -203,7 +203,7 @@ func (o *Options) backlogs() (all []*backlog) {
 }
 
 // queueBacklog queues the next labels of the first backlog, latest first. It skips labels that it
-// has queued before, because they failed or the site lacks their images.
+// has queued before, because they failed or their images are missing from the site.
 func (c *collector) queueBacklog() error {
 	b := c.backlogs[0]
 	var labels []store.FetchLabel

@@ -13,7 +13,7 @@ type Progress struct {
 	Labels       int // labels done by this process
 	LabelsQueued int
 	Images       int
-	Requests     int64         // of this process
+	Requests     int64         // sent by this process
 	Rate         float64       // requests of this process per second
 	Left         time.Duration // estimated time until the plan and the queue are done
 	QuietUntil   time.Time     // end of the quiet hours, or zero
@@ -30,14 +30,14 @@ const (
 type tracker struct {
 	started   time.Time
 	refreshed time.Time
-	took      time.Duration // of the latest count
+	took      time.Duration // duration of the latest count
 	total     int           // days of the plan that were pending
 	pending   int
 	queued    int
-	requests  int // for queued labels
+	requests  int // requests needed for queued labels
 }
 
-// report calls Options.Progress. It refreshes the counts first if they are old.
+// report calls Options.Progress. It first refreshes the counts if they are out of date.
 func (t *tracker) report(c *collector) {
 	if c.o.Progress == nil {
 		return

@@ -56,7 +56,7 @@ func (q QuietHours) Until(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// next returns the first time after t at which quiet hours start. There must be quiet hours.
+// next returns the first time after t at which quiet hours start. q must not be zero.
 func (q QuietHours) next(t time.Time) time.Time {
 	start := t.UTC().Truncate(day).Add(q.from)
 	if !start.After(t) {

@@ -38,7 +38,7 @@ func (t target) RecordImport(_ context.Context, i cola.Import) error {
 type recorder struct {
 	st      store.Imports
 	sum     cola.Import
-	windows bool // sum has exports
+	windows bool // sum includes exports
 }
 
 const recordEvery = 24 * time.Hour

@@ -219,7 +219,8 @@ type download struct {
 	started    bool
 }
 
-// Write implements io.Writer. It extends the write deadline: a download may take longer than a page.
+// Write implements io.Writer. It extends the write deadline: a download may take longer than a
+// page.
 func (d *download) Write(p []byte) (int, error) {
 	if !d.started {
 		d.started = true

@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// TestAccountDeletion checks the pages for deleting and keeping an account. They are plain forms, so
-// they work without JavaScript.
+// TestAccountDeletion checks the pages for deleting and keeping an account. They are plain forms,
+// so they work without JavaScript.
 func TestAccountDeletion(t *testing.T) {
 	s := mustSite(t)
 	bob := s.join("bob@example.com", cola.TierFree)
@@ -72,7 +72,8 @@ func TestKeepTooLate(t *testing.T) {
 	s.post("/account/keep", nil).shows(t, http.StatusNotFound)
 }
 
-// TestQuotaEmails checks the setting for email about quotas, which is shown if the server sends email.
+// TestQuotaEmails checks the setting for email about quotas, which is shown if the server sends
+// email.
 func TestQuotaEmails(t *testing.T) {
 	s := mustSite(t)
 	if strings.Contains(s.get("/account").body, "/account/quota-emails") {

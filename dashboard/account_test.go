@@ -49,12 +49,12 @@ func TestExternalRedirect(t *testing.T) {
 	}
 }
 
-// TestImagePolicy checks that only pages that can show labels load images of other sites.
+// TestImagePolicy checks that only pages that can show labels load images from other sites.
 func TestImagePolicy(t *testing.T) {
 	s := mustSite(t)
 	for path, want := range map[string]bool{"/explore": true, "/": true, "/plans": false} {
 		if got := strings.Contains(s.get(path).Header.Get("Content-Security-Policy"), "img-src 'self' https: "); got != want {
-			t.Errorf("%s loads images of other sites: %t, want %t", path, got, want)
+			t.Errorf("%s loads images from other sites: %t, want %t", path, got, want)
 		}
 	}
 	for _, path := range []string{"/sign-in", "/explore"} {
@@ -199,8 +199,8 @@ func (b brokenExport) ExportAccount(_ context.Context, _ cola.Caller, w io.Write
 	return cola.QuotaState{}, cola.Unavailable()
 }
 
-// TestExportFailure checks that a failure before the first byte is shown as a page, and that a later
-// one breaks the connection.
+// TestExportFailure checks that a failure before the first byte is shown as a page, and that a
+// later one breaks the connection.
 func TestExportFailure(t *testing.T) {
 	s := mustSite(t)
 	serve := func(before string) (page response, panicked any) {

@@ -15,7 +15,7 @@ import (
 )
 
 // chart is a chart of counts over time or by range: stacked bars, or a line for each series. A
-// table next to it has the same numbers; assets/chart.js reads them from there for tooltips.
+// table next to it shows the same numbers; assets/chart.js reads them from there for tooltips.
 // Coordinates are in the units of its view box.
 type chart struct {
 	ID          string // unique on its page
@@ -26,9 +26,9 @@ type chart struct {
 	Lines       bool
 	Steps       []chartStep
 	Series      []series
-	Totals      []int       // of all series, by step
-	Levels      []axisLabel // of the vertical axis, lowest first
-	Below       []axisLabel // of the horizontal axis
+	Totals      []int       // sum of all series, by step
+	Levels      []axisLabel // labels of the vertical axis, lowest first
+	Below       []axisLabel // labels of the horizontal axis
 	Layers      []layer
 }
 
@@ -37,7 +37,7 @@ type chartStep struct {
 	Label string // in the table
 	Exact string // in the CSV file of the chart: date or month
 	Below string // label below the axis; may be empty
-	Wide  bool   // that label fits only on wide screens
+	Wide  bool   // Below fits only on wide screens
 
 	Partial bool // only part of the time span is counted
 }
@@ -72,7 +72,7 @@ type axisLabel struct {
 	Wide  bool // fits only on wide screens
 }
 
-// layer is the path of a series: its part of every bar. Partial steps have a path of their own.
+// layer is the path of a series: its part of every bar. Partial steps have their own path.
 type layer struct{ Class, Path, Partial string }
 
 // The view box of a chart and the position of the bars in it. Text is about 13 units high; the
@@ -84,7 +84,7 @@ const (
 	barsRight  = 466
 	barsTop    = 12
 	barsBottom = 180
-	maxLevels  = 4 // above zero
+	maxLevels  = 4 // levels above zero
 )
 
 // seriesClasses are the style classes of series, in order. Each has a color and, except for the
@@ -144,7 +144,8 @@ func (p chart) CSV() template.URL {
 	return csvURL(lines)
 }
 
-// csvURL returns a CSV file as a data URL, so that downloading it needs no request and costs nothing.
+// csvURL returns a CSV file as a data URL, so that downloading it needs no request and costs
+// nothing.
 func csvURL(lines [][]string) template.URL {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -208,7 +209,7 @@ func (p *chart) addLevels(highest int) (top int) {
 }
 
 // labelSteps chooses the steps whose labels fit below the axis, on wide screens and on phones. The
-// letter widths, in units of the view box, follow from the text sizes in the style sheet.
+// letter widths, in units of the view box, are derived from the text sizes in the style sheet.
 func labelSteps(steps []chartStep) {
 	const wideLetter, phoneLetter, gap = 5, 10, 10
 	longest := 0

@@ -23,7 +23,7 @@ const (
 // labelPage is the full record of a label.
 type labelPage struct {
 	Row          labelRow
-	Facts        []fact // the most important ones
+	Facts        []fact // the most important facts
 	Timeline     []moment
 	Groups       []factGroup // other facts
 	Images       []labelImage

@@ -154,7 +154,7 @@ func (p collectionPage) FailedLabels() (labels []failedLabel) {
 type sourceRow struct {
 	Name                  string
 	CheckedAt, ImportedAt time.Time
-	Failure               string // of the latest fetch, or empty
+	Failure               string // reason the latest fetch failed, or empty
 }
 
 // ReferenceSources lists the sources of reference data.
@@ -197,7 +197,7 @@ func (req *request) retryDays() error {
 	return req.changeCollection(req.svc.RetryIncompleteDays, "The incomplete days are queued again.")
 }
 
-// changeCollection makes a change and returns to the page.
+// changeCollection makes a change and redirects to the page.
 func (req *request) changeCollection(
 	change func(context.Context, cola.Caller) (cola.QuotaState, error), notice string,
 ) error {

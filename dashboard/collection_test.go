@@ -131,8 +131,8 @@ func TestCollection(t *testing.T) {
 	page("Blocked by TTB", "a page with <b>ID</b>", "Nov 26, 2026, 12:11 UTC", `href="/collection/resume"`)
 }
 
-// TestCollectionUpdates checks that an open page updates itself for a while, and shows that the
-// session has ended.
+// TestCollectionUpdates checks that an open page updates itself for a while, and that it shows
+// when the session has ended.
 func TestCollectionUpdates(t *testing.T) {
 	s := mustOperatorSite(t)
 	update := func(path string) response {

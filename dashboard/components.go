@@ -57,10 +57,10 @@ func plural(n any, one, many string) string {
 
 // apiCall is the API call and the tool call that return a page's data.
 type apiCall struct {
-	Method, Path string // below /api/v1, with its query
+	Method, Path string // Path is below /api/v1 and includes the query
 	Body         any    // sent as JSON; may be nil
 	Tool         string // for assistants; may be empty
-	Arguments    any    // of the tool, sent as JSON
+	Arguments    any    // tool arguments, sent as JSON
 	Cost         string // as a sentence
 	base         string
 }

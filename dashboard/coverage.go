@@ -19,7 +19,7 @@ func coverageRoutes() []route { return []route{get(coveragePath, (*request).cove
 // coveragePage shows how complete and current the data is.
 type coveragePage struct {
 	cola.Coverage
-	Shares  []share // of all labels
+	Shares  []share // one per kind of data, over all labels
 	Years   []yearRow
 	Imports []importRow
 	// GoodEstimates is the percentage of estimates that are within 25 days of the known date.

@@ -254,8 +254,8 @@ func TestUnservedDestinations(t *testing.T) {
 	s.get("/destinations/new").shows(t, http.StatusOK, `value="email" disabled`)
 }
 
-// TestTruncatedDelivery checks that a delivery's page says whether the message is complete, wherever
-// the recorded part ends.
+// TestTruncatedDelivery checks that a delivery's page says whether the message is complete,
+// wherever the recorded part ends.
 func TestTruncatedDelivery(t *testing.T) {
 	for sent, truncated := range map[string]bool{
 		strings.Repeat("é", registrytest.MaxSent/2):               false,

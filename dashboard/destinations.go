@@ -90,10 +90,10 @@ type destinationRow struct {
 	Form     string // single-use form token
 }
 
-// ownAddressName stands for the account's own email address.
+// ownAddressName is the display name of the account's own email address.
 const ownAddressName = "Your account email"
 
-// destinationRow describes a destination. searches has the names of saved searches by ID.
+// destinationRow describes a destination. searches maps the IDs of saved searches to their names.
 func (req *request) destinationRow(d cola.Destination, searches map[string]string) destinationRow {
 	row := destinationRow{
 		Destination: d,
@@ -143,7 +143,7 @@ func (req *request) isOwn(d cola.Destination) bool {
 		(!d.Address.OK || cola.FoldAddress(d.Kind, d.Address.V) == cola.FoldAddress(d.Kind, req.account.Email))
 }
 
-// stateReason explains the state of an inactive or failing destination; it is empty for a working
+// stateReason explains the state of an inactive or failing destination. It returns "" for a working
 // one.
 func stateReason(d cola.Destination) string {
 	switch {
@@ -187,7 +187,7 @@ func shortStateReason(d cola.Destination) string {
 	return ""
 }
 
-// nameIndex has the display names of an account's destinations and saved searches.
+// nameIndex contains the display names of an account's destinations and saved searches.
 type nameIndex struct {
 	all          []cola.Destination
 	destinations map[string]string // address by ID

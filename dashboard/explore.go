@@ -105,7 +105,7 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 type refusal struct {
 	Title, Message string
 	Seconds        int64  // until the rate limit allows a request; 0 if a quota is used up
-	RetryURL       string // the same request
+	RetryURL       string // URL of the same request
 	Upgrade        string // upgrade page; may be empty
 }
 
@@ -209,7 +209,8 @@ func recordPrice() price {
 	return price{cola.MeterDetailViews, "one detail view; free if the record doesn’t exist", "Continue"}
 }
 
-// chargeConfirmation asks for confirmation before opening a charged page that another site linked to.
+// chargeConfirmation asks for confirmation before opening a charged page that another site linked
+// to.
 type chargeConfirmation struct {
 	price
 	To, Shown string // its URL, in full and as displayed

@@ -22,7 +22,7 @@ const addressField = "address"
 // queryParams are the parameters in the query of a page's URL, raw and decoded.
 type queryParams[P any] struct {
 	raw    string
-	values url.Values // of known parameters
+	values url.Values // values of known parameters
 	params P
 	broken bool     // the query itself is invalid; params has the problem
 	hints  []string // about unknown parameters that resemble a known one
@@ -47,8 +47,8 @@ func readQuery[P any](reader *params.Reader[P], raw string) queryParams[P] {
 	return q
 }
 
-// knownValues returns the values of parameters of P, and a hint for each unknown name that resembles
-// one.
+// knownValues returns the values of parameters of P, and a hint for each unknown name that
+// resembles one.
 func knownValues[P any](values url.Values) (known url.Values, hints []string) {
 	var names []string
 	for _, f := range cola.FieldsOf[P]() {
@@ -82,8 +82,8 @@ func withoutBlanks(values url.Values) url.Values {
 	return without
 }
 
-// canonicalURL returns the URL of the same page without the empty fields that browsers submit. It is
-// empty if the URL is already canonical or has problems. address returns the URL for a query.
+// canonicalURL returns the URL of the same page without the empty fields that browsers submit. It
+// is empty if the URL is already canonical or has problems. address returns the URL for a query.
 func (q queryParams[P]) canonicalURL(problems cola.Problems, address func(url.Values) string) string {
 	without := withoutBlanks(q.values)
 	same := maps.EqualFunc(without, q.values, func(a, b []string) bool { return slices.Equal(a, b) })
@@ -276,8 +276,8 @@ func (f exploreForm) ProblemList() []formProblem {
 	})
 }
 
-// listProblems lists problems: those with a form field first, then the others, each sorted by label.
-// label returns the label of a parameter and whether the form has a field for it.
+// listProblems lists problems: those with a form field first, then the others, each sorted by
+// label. label returns the label of a parameter and whether the form has a field for it.
 func listProblems(all map[string][]string, label func(name string) (string, bool)) (problems []formProblem) {
 	for name, messages := range all {
 		text, field := label(name)

@@ -62,15 +62,15 @@ func listRoutes() []route {
 	}
 }
 
-// list is a page with a form and a table of the records that match. P are the parameters of the
-// operation that finds them.
+// list is a page with a form and a table of the records that match. P is the parameter type of
+// the operation that finds them.
 type list[P any] struct {
 	path, title string
 	one, many   string // noun for a record, singular and plural
 	intro       string
 	call        string // path of the API operation
 	tool        string
-	price       *price // of a search; nil if it is free and needs no parameters
+	price       *price // price of a search; nil if it is free and needs no parameters
 	fields      []listField
 	columns     []listColumn
 	variants    []facetLink // pages with similar records, including this one
@@ -100,12 +100,12 @@ type listCell struct {
 
 // listRows are the records on a page.
 type listRows struct {
-	rows  [][]listCell // in the order of the columns
+	rows  [][]listCell // cells in the order of the columns
 	pager pager
 	notes []string
 	cut   bool       // shortened because the month's list records are used up
 	more  *facetLink // a related search
-	path  string     // of the API operation, if it depends on the parameters
+	path  string     // API path, if it depends on the parameters
 }
 
 // listPage is the data of a list's page.
@@ -136,7 +136,8 @@ func (l list[P]) route() route {
 	return get(l.path, func(req *request) error { return l.serve(req, reader) })
 }
 
-// serve searches. If searches cost quota, it shows only the form unless the URL has parameters.
+// serve shows the results of a search. If searches cost quota, it shows only the form unless the
+// URL has parameters.
 func (l list[P]) serve(req *request, reader *params.Reader[P]) error {
 	search := readQuery(reader, req.http.URL.RawQuery)
 	address := func(values url.Values) string {

@@ -60,7 +60,7 @@ type labelRow struct {
 	Class, Origin  string
 	Status         string
 	Approved       cola.Date // zero if unknown
-	Estimate       cola.Date // of an unknown approval date
+	Estimate       cola.Date // estimate of an unknown approval date
 	Permit         string
 	PermitHref     string
 	Picture        picture
@@ -256,7 +256,7 @@ func withoutValue(values url.Values, name, value string) url.Values {
 
 // facetGroup is a facet with a link for each of its values.
 type facetGroup struct {
-	Name    string // of the facet
+	Name    string // one of cola.Facets
 	Title   string
 	Parents []facetLink // enclosing values, outermost first
 	Values  []facetLink

@@ -187,8 +187,8 @@ func TestSearchControls(t *testing.T) {
 	list.checkHTML(t)
 }
 
-// TestExport checks that the CSV file has the labels of the search in the API's format, costs one
-// list record per label, and has its cost shown next to the link.
+// TestExport checks that the CSV file contains the labels of the search in the API's format and
+// costs one list record per label, and that its cost is shown next to the link.
 func TestExport(t *testing.T) {
 	s := mustSite(t)
 	const search = "approval_date_from=2015-01-01&product_type=wine&sort=brand"
@@ -250,7 +250,7 @@ func TestChips(t *testing.T) {
 	s.get("/explore?q=red").shows(t, http.StatusOK, `href="/explore"><span class="unseen">Remove </span><bdi>“red”`)
 }
 
-// TestCanonicalURL checks that submitting a form leads to a URL without its empty fields.
+// TestCanonicalURL checks that submitting a form redirects to a URL without its empty fields.
 func TestCanonicalURL(t *testing.T) {
 	s := mustSite(t)
 	for target, want := range map[string]string{

@@ -118,11 +118,11 @@ type formField struct {
 	Mode              string // inputmode attribute
 	Datalist          string // ID of the list of suggestions
 	MaxLength         int    // in characters
-	IsSelect          bool   // one of Options
+	IsSelect          bool   // the value is one of Options
 
 	Value    string
 	Problems []string
-	Options  []option // of a select
+	Options  []option // choices of a select
 }
 
 // ID returns the element ID of the field.
@@ -153,6 +153,6 @@ func (b checkbox) ID() string { return fieldID(b.Name) }
 
 // fieldProblem is a problem with one field.
 type fieldProblem struct {
-	ID, Label string // of the field; ID is empty if the form has no such field
+	ID, Label string // ID is empty if the form has no such field
 	Message   string
 }

@@ -27,7 +27,7 @@ type fakeBrowsers struct {
 	ended   []string
 
 	requested    []string // addresses of requested sign-in links
-	requestFault error    // of RequestLink
+	requestFault error    // returned by RequestLink
 }
 
 // asHeader is the request header that identifies the caller.

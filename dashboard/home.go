@@ -28,13 +28,13 @@ type homePage struct {
 	Failing []destinationRow
 	Matches []matchRow
 	Saved   int // total number of saved searches
-	// NoAlerts is set if Steps, Failing and Saved are unknown: the index is being built, or the database
-	// didn't respond in time.
+	// NoAlerts is set if Steps, Failing and Saved are unknown: the index is being built, or the
+	// database didn't respond in time.
 	NoAlerts bool
 	Labels   []registry.SampleLabel
 }
 
-// firstStep is a step that a new account should take. The link leads to the page for it.
+// firstStep is a step that a new account should take, with a link to the page for it.
 type firstStep struct {
 	Text, Link, Href string
 	Done             bool
@@ -52,8 +52,8 @@ type matchRow struct {
 	Href string
 }
 
-// home shows the overview. It is free, so its labels are those of the landing page, which are the same
-// for everyone and change once an hour.
+// home shows the overview. It is free, so its labels are those of the landing page, which are the
+// same for everyone and change once an hour.
 func (req *request) home() error {
 	report, state, err := req.svc.UsageReport(req.ctx(), req.caller, registry.Last7Days)
 	req.recordQuota(state)

@@ -41,7 +41,8 @@ func TestOverview(t *testing.T) {
 	used.checkHTML(t)
 }
 
-// TestOverviewAfterDowngrade checks that usage from a larger plan is not shown as more than the limit.
+// TestOverviewAfterDowngrade checks that usage from a larger plan is not shown as more than the
+// limit.
 func TestOverviewAfterDowngrade(t *testing.T) {
 	s := mustSite(t)
 	r := fullReport("x")
@@ -85,8 +86,8 @@ func TestFirstSteps(t *testing.T) {
 	s.get("/").lacks(t, `class="steps"`)
 }
 
-// TestOverviewAlerts checks that the overview shows the latest matches and failing destinations, each
-// with a link, and neither before there are any.
+// TestOverviewAlerts checks that the overview shows the latest matches and failing destinations,
+// each with a link, and neither before there are any.
 func TestOverviewAlerts(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
@@ -134,8 +135,8 @@ func TestOverviewWithoutAlerts(t *testing.T) {
 	a.lacks(t, `data-empty=`, `href="/saved-searches/new"`)
 }
 
-// TestOverviewFree checks that the overview costs nothing, although it shows labels: they are those of
-// the landing page, even if the registry has newer ones.
+// TestOverviewFree checks that the overview costs nothing, although it shows labels: they are those
+// of the landing page, even if the registry has newer ones.
 func TestOverviewFree(t *testing.T) {
 	s := mustSite(t)
 	samples, err := s.registry.Samples(t.Context())

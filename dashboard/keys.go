@@ -53,7 +53,7 @@ type keyRow struct {
 	Active, ExpiresSoon bool
 }
 
-// Shown returns the start and the end of the key.
+// Shown returns the start and end of the key.
 func (k keyRow) Shown() string { return k.Prefix + "…" + k.LastFour }
 
 // Access returns the display name of the key's scope.
@@ -62,7 +62,7 @@ func (k keyRow) Access() string { return keyAccessName(k.Scope()) }
 // networksShown limits how many networks the list shows for a key.
 const networksShown = 2
 
-// From returns the networks that the key can be used from: the first ones and the number of others.
+// From returns the networks that the key can be used from: the first few and the number of others.
 func (k keyRow) From() string {
 	list := k.Networks.Strings()
 	if len(list) == 0 {
@@ -160,7 +160,7 @@ type keyForm struct {
 	Problems        map[string][]string
 	Error           string // why the form was rejected; may be empty
 
-	Client netip.Addr // of the browser; may be unknown
+	Client netip.Addr // browser's address; may be unknown
 }
 
 // Scopes returns the options for the access of the key.
@@ -291,7 +291,7 @@ type newKeyPage struct {
 	Old          *keyRow // the replaced key; may be nil
 	OldIsCurrent bool    // Old was read after the rotation
 	Setups       []setup
-	Client       netip.Addr // of the browser, if the key doesn't work from there; otherwise invalid
+	Client       netip.Addr // browser's address, if the key doesn't work from there; otherwise invalid
 }
 
 // Row returns the new key as a row of the key list.

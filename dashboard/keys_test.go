@@ -468,8 +468,8 @@ func TestInactiveKeyPages(t *testing.T) {
 	last.checkHTML(t)
 }
 
-// TestEditKey checks that a key's name, access and networks can be changed without a new secret, and
-// that a rejected form keeps its input.
+// TestEditKey checks that a key's name, access and networks can be changed without a new secret,
+// and that a rejected form keeps its input.
 func TestEditKey(t *testing.T) {
 	s := mustSite(t)
 	token := s.get("/keys/new").token(t)
@@ -513,8 +513,8 @@ func TestEditKey(t *testing.T) {
 	s.post(keyPath(key, "edit"), url.Values{"name": {"n"}, "scope": {"read"}}).shows(t, http.StatusConflict)
 }
 
-// TestNewKeyNetworks checks that the page of a new key warns if the key doesn't work from the browser's
-// address.
+// TestNewKeyNetworks checks that the page of a new key warns if the key doesn't work from the
+// browser's address.
 func TestNewKeyNetworks(t *testing.T) {
 	s := mustSite(t)
 	const warning = "doesn’t work from your current address, <code>198.51.100.7</code>"

@@ -32,7 +32,8 @@ func (e *edge) securityHeaders(next http.Handler) http.Handler {
 // https reports whether users reach the service over https.
 func (e *edge) https() bool { return strings.HasPrefix(e.opts.PublicURL, "https://") }
 
-// anyImage is the source of label images in the content security policy of signed-in pages: any https URL.
+// anyImage is the source of label images in the content security policy of signed-in pages: any
+// https URL.
 const anyImage = " https:"
 
 // contentSecurityPolicy returns the Content-Security-Policy. images adds image sources, or is "".

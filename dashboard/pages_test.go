@@ -37,7 +37,7 @@ type htmlCheck struct {
 	labelled map[string]bool
 	fields   []string // IDs of fields without an enclosing label
 	heading  int
-	titles   int // h1
+	titles   int // number of h1 elements
 }
 
 func htmlErrors(page string) []string {

@@ -102,7 +102,7 @@ type billingLine struct {
 	Renews, Ends, Due cola.Date // 0 if unknown
 }
 
-// newBillingLine returns nil if the account has no subscription.
+// newBillingLine describes a subscription. It returns nil if the account has none.
 func newBillingLine(p *registry.PaidPlan) *billingLine {
 	if p == nil {
 		return nil
@@ -149,7 +149,8 @@ func (req *request) openBilling() error {
 const (
 	// maxPlanChecks is how many times the return page reloads itself.
 	maxPlanChecks = 10
-	// planCheckSeconds is the time between reloads; the subscription is read at most every two seconds.
+	// planCheckSeconds is the time between reloads; the subscription is read at most every two
+	// seconds.
 	planCheckSeconds = 3
 )
 

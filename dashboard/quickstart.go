@@ -50,7 +50,7 @@ type way struct {
 
 // quickstartPage explains how to make the first call and how to connect assistants.
 type quickstartPage struct {
-	API, MCP   string // their URLs
+	API, MCP   string // URLs of the API and the MCP endpoint
 	SignIn     bool   // apps can sign in
 	Prompt     copied // commands that read a key into the environment
 	Usage      copied // a free call
@@ -228,7 +228,7 @@ func (req *request) assistantsSignedIn() []setup {
 	}
 }
 
-// settings fills in the placeholder NAME and the given ones in a settings template.
+// settings replaces NAME and the given placeholders in a settings template.
 func settings(text string, pairs ...string) string {
 	return strings.NewReplacer(append([]string{"NAME", serverName}, pairs...)...).Replace(text)
 }

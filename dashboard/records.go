@@ -143,7 +143,7 @@ type fact struct {
 	Lines    bool      // the values are sentences, one per line
 	More     int       // number of omitted values
 	Day      cola.Date // instead of Values
-	Estimate cola.Date // of an unknown approval date, instead of Values
+	Estimate cola.Date // estimate of an unknown approval date, instead of Values
 	Href     string    // link; may be empty
 	External bool      // the link is to another site
 	Related  *link     // link after the values; may be nil

@@ -12,19 +12,19 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// loggedRequestPage is one request with everything that is known about it.
+// loggedRequestPage is one request with all its details.
 type loggedRequestPage struct {
 	loggedRow
 	Exact       string // time to the millisecond
 	StatusText  string
-	Fields      []fact // of the query
-	Arguments   copied // of a tool
+	Fields      []fact // query parameters
+	Arguments   copied // tool arguments
 	Explanation *errorExplanation
-	Message     string // of the error, unless there are problems
+	Message     string // error message, unless there are problems
 	Problems    []errorDetail
 	Answer      copied
 	Again       copied // MCP request to repeat the call
-	Open        string // path of a dashboard page
+	Open        string // path of the requested dashboard page
 }
 
 func (req *request) loggedRequest() error {
@@ -122,8 +122,8 @@ type errorAnswer struct {
 	invalid         bool // a JSON-RPC error without an envelope: the message itself is invalid
 }
 
-// parseErrorAnswer reads an error response: the envelope of the REST API, or a JSON-RPC error, whose
-// data may be an envelope. It returns what it finds.
+// parseErrorAnswer reads an error response: the envelope of the REST API, or a JSON-RPC error,
+// whose data may be an envelope. It returns what it finds.
 func parseErrorAnswer(text string) (a errorAnswer) {
 	type envelope struct {
 		Error struct {

@@ -89,7 +89,7 @@ func TestSharedDestination(t *testing.T) {
 	third := s.mustSave(both)
 	s.get(third).shows(t, http.StatusOK, `class="notice"`, "Alerts to "+recipient+" start once")
 	s.get(third).shows(t, http.StatusOK, recipient, cola.DestinationUnconfirmed)
-	s.registry.Advance(25 * time.Hour) // limit on confirmations per address
+	s.registry.Advance(25 * time.Hour) // past the limit on confirmations per address
 	added := s.mustSave(typedSearch("name", "Fourth", "destinations", email, "destination.address", "other@example.org"))
 	s.get(added).shows(t, http.StatusOK, `class="notice"`, "Alerts to 2 addresses")
 	again := s.mustSave(typedSearch("name", "Fifth", "destinations", pending[14:]))
@@ -137,8 +137,8 @@ func TestSharedChoices(t *testing.T) {
 	}
 }
 
-// TestSaveSearchWithInvalidDestination checks that an error in either part is shown next to its field, keeps
-// everything entered and creates nothing.
+// TestSaveSearchWithInvalidDestination checks that an error in either part is shown next to its
+// field, keeps everything entered and creates nothing.
 func TestSaveSearchWithInvalidDestination(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)

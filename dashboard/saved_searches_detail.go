@@ -102,8 +102,8 @@ func (req *request) showProgress(p *searchPage) {
 	}
 }
 
-// isDue reports whether a scheduled search is due to run, on schedule or on request. It is false
-// for a search without a schedule.
+// isDue reports whether a scheduled search is due to run, on schedule or on request. It returns
+// false for a search without a schedule.
 func isDue(s *cola.Schedule, now time.Time) bool {
 	return s != nil && !s.PausedBecause.OK && s.NextRunAt.OK && !s.NextRunAt.V.Time().After(now)
 }
@@ -168,7 +168,7 @@ type searchConfirmation struct {
 // searchAction is an action on a saved search that needs confirmation.
 type searchAction struct {
 	template, title string
-	method, path    string // of the API; path is relative to the search
+	method, path    string // API method and path; path is relative to the search
 	hasFeed         bool   // the action replaces a feed
 }
 

@@ -82,7 +82,7 @@ type searchForm struct {
 	Problems             map[string][]string
 	Error                string // a problem not tied to a single field
 	IdempotencyKey       string // detects a repeated submission; only for new searches
-	Fingerprint          string // of the search when the form was opened; see formFingerprint
+	Fingerprint          string // fingerprint of the search when the form was opened; see formFingerprint
 	Preview              preview
 	Unsupported          []string // parts of the source search that saved searches don't support
 	Categories, Origins  []string // suggestions

@@ -34,7 +34,7 @@ type signInPage struct {
 	InviteOnly bool
 
 	Email    string   // as entered
-	Problems []string // with Email
+	Problems []string // problems with Email
 }
 
 func (req *request) signIn() error {
@@ -58,8 +58,8 @@ func (req *request) showSignIn(status int, p signInPage) error {
 	})
 }
 
-// signInStatus reports whether the browser is signed in, for scripts on public pages, which are cached
-// for everyone. Other sites can't read it: see rejectEmbedded.
+// signInStatus reports whether the browser is signed in, for scripts on public pages, which are
+// cached for everyone. Other sites can't read it: see rejectEmbedded.
 func (req *request) signInStatus() error {
 	web.Write(req.w, http.StatusOK, "application/json", fmt.Appendf(nil, `{"signed_in":%t}`, req.signedIn))
 	return nil
@@ -184,7 +184,8 @@ func (req *request) returnCookie() string {
 	return "colaregistry-return"
 }
 
-// takeReturnCookie returns the requested page and deletes the cookie. It returns "" if there is none.
+// takeReturnCookie returns the requested page and deletes the cookie. It returns "" if there is
+// none.
 func (req *request) takeReturnCookie() string {
 	cookie, err := req.http.Cookie(req.returnCookie())
 	if err != nil {

@@ -97,8 +97,8 @@ func TestReturnCookie(t *testing.T) {
 	}
 }
 
-// TestSignUpLink checks the confirmation page of a link that creates an account, and that signing in
-// with the link shows a notice.
+// TestSignUpLink checks the confirmation page of a link that creates an account, and that signing
+// in with the link shows a notice.
 func TestSignUpLink(t *testing.T) {
 	s := mustSite(t)
 	s.by("").get("/sign-in/link/new").shows(t, http.StatusOK, "new@example.com", "Create account", `action="/sign-in/link/new"`)

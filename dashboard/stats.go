@@ -112,9 +112,9 @@ const (
 	maxRanking     = 100
 )
 
-// limitGroups adapts the parameters of a count to the page. It returns the maximum number of rows in
-// a ranking, which the top parameter sets on the page. Other counts request as many groups as the API
-// allows.
+// limitGroups adapts the parameters of a count to the page. It returns the maximum number of rows
+// in a ranking, which the top parameter sets on the page. Other counts request as many groups as
+// the API allows.
 func limitGroups(p *cola.CountParams) (rows int) {
 	rows = defaultRanking
 	if p.Top.OK {

@@ -52,7 +52,7 @@ func CategoryLeaf(path string) string {
 	return levels[len(levels)-1]
 }
 
-// CategoryRoot returns the first level of a category path. A known root has the spelling of
+// CategoryRoot returns the first level of a category path. A known root is spelled as in
 // CategoryRoots.
 func CategoryRoot(path string) string {
 	levels := pathLevels(path)

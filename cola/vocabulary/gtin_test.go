@@ -72,7 +72,7 @@ func TestSameBarcode(t *testing.T) {
 		{"036000291452", "00036000291452", true}, // UPC-A as GTIN-14
 		{"04252614", "042100005264", true},       // UPC-E and its UPC-A
 		{"04252614", "0042100005264", true},      // UPC-E and its UPC-A as EAN-13
-		{"036000291452", "036000291453", false},  // check digits count
+		{"036000291452", "036000291453", false},  // check digits must match
 		{"036000291452", "36000291452", true},    // leading zero omitted
 		{"LOT-7", "LOT-7", true},
 		{"LOT-7", "LOT 7", false},

@@ -38,8 +38,8 @@ func foldMeasure(s string) string { return strings.ToLower(strings.Join(strings.
 var volumePart = regexp.MustCompile(`^` + decimal + ` ?([a-z]+(?:\.? ?[a-z]+)*\.?) ?`)
 
 // ParseVolume reads net contents as written on labels and TTB's forms, such as "750 MILLILITERS",
-// "12 FL. OZ." and "1 PINT 9.4 FL. OZ.". US measures that follow each other from large to small are
-// added up in the smallest unit. ok is false for any other text, including a number without a unit.
+// "12 FL. OZ." and "1 PINT 9.4 FL. OZ.". US measures listed from largest to smallest are added
+// up in the smallest unit. ok is false for any other text, including a number without a unit.
 func ParseVolume(s string) (v float64, unit string, ok bool) {
 	rest := foldMeasure(s)
 	for rest != "" {

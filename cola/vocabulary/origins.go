@@ -12,7 +12,7 @@ import (
 
 // Origin is one of TTB's origin codes: a country, a US state, or a region.
 type Origin struct {
-	ID       string // two characters, such as "51" or "6E"; GEORGIA has two: the state's and the country's
+	ID       string // two characters, such as "51" or "6E"; GEORGIA has two IDs, for the state and the country
 	Name     string // TTB's spelling, upper case
 	Domestic bool   // in the United States, which for TTB includes the District of Columbia and Puerto Rico
 }
@@ -61,9 +61,9 @@ const (
 )
 
 // PlaceOf returns the searched form of a label's origin: its name, with a suffix for GEORGIA that
-// distinguishes the state from the country. TTB's origin code determines the suffix, or else
-// domestic_or_imported. Without either there is no suffix, and searches find the label by name but
-// not by code or "american".
+// distinguishes the state from the country. TTB's origin code or, without one,
+// domestic_or_imported determines the suffix. Without either, there is no suffix, and searches find
+// the label by name but not by code or "american".
 func PlaceOf(originName, originID, domesticOrImported string) string {
 	if !strings.EqualFold(originName, georgia) {
 		return originName

@@ -38,8 +38,8 @@ var permitTypes = map[string]string{
 	"W": "Wine Producer", "WS": "Wine Producer",
 }
 
-// NormalizePermitteeType returns TTB's spelling of a permittee type. If the type is unknown, it
-// returns it unchanged, and ok is false.
+// NormalizePermitteeType returns TTB's spelling of a permittee type. It returns an unknown type
+// unchanged, with ok false.
 func NormalizePermitteeType(s string) (name string, ok bool) {
 	for _, types := range []map[string]string{plantTypes, permitTypes} {
 		for _, name := range types {
@@ -51,7 +51,7 @@ func NormalizePermitteeType(s string) (name string, ok bool) {
 	return s, false
 }
 
-// IsStateCode reports whether s has the shape of a state code: two upper-case letters.
+// IsStateCode reports whether s looks like a state code: two upper-case letters.
 func IsStateCode(s string) bool {
 	return len(s) == 2 && s[0] >= 'A' && s[0] <= 'Z' && s[1] >= 'A' && s[1] <= 'Z'
 }

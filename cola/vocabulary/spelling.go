@@ -69,8 +69,8 @@ func maxEdits(letters int) int {
 	return min((letters-1)/3, 3)
 }
 
-// shortest returns the shortest candidate that matches part; ok is false if part has fewer than
-// minLength bytes.
+// shortest returns the shortest candidate that matches part. ok is false if none does, or if part
+// has fewer than minLength bytes.
 func shortest(candidates []string, part string, minLength int, match func(s, part string) bool) (found string, ok bool) {
 	if len(part) < minLength {
 		return "", false
@@ -194,9 +194,9 @@ var letterFolds = [...]struct{ plain, accented string }{
 	{"y", "ýÿŷỳ"}, {"z", "źżž"},
 }
 
-// IsInvisible reports whether a character is invisible: control characters, bidirectional controls,
-// and characters that can hide text. Joiners and variation selectors don't count, because scripts
-// and emoji need them.
+// IsInvisible reports whether r is a control character, a bidirectional control or another
+// character that can hide text. Joiners and the basic variation selectors don't count, because
+// scripts and emoji need them.
 func IsInvisible(r rune) bool {
 	switch {
 	case r == '\u200c' || r == '\u200d':

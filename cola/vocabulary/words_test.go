@@ -2,7 +2,7 @@ package vocabulary
 
 import "testing"
 
-// TestWordKey lists words that have the same key, and words that don't.
+// TestWordKey checks words that have the same key, and words that don't.
 func TestWordKey(t *testing.T) {
 	for _, same := range [][]string{
 		{"river", "rivers"}, {"berry", "berries"}, {"cookie", "cookies"}, {"pie", "pies"}, {"sky", "skies"},

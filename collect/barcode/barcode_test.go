@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// summary has the fields of a code that most tests compare.
+// summary contains the fields of a code that most tests compare.
 type summary struct {
 	Type        Type
 	Value       string
@@ -50,7 +50,8 @@ func TestReadRotated(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%v", d.typ, degrees), func(t *testing.T) {
 				want := []summary{{d.typ, d.value, orientation}}
 				got := summaries(Read(rotated(img, degrees, 1)))
-				// Measured angles may be slightly off, and a QR code looks the same from four sides.
+				// Measured angles may be slightly off, and a QR code looks the same from four
+				// sides.
 				for i := range got {
 					if d.typ == QR || near(got[i].Orientation, orientation) {
 						got[i].Orientation = orientation
@@ -148,7 +149,7 @@ func TestReadUnreadable(t *testing.T) {
 	}
 }
 
-// TestReadDisagreeing mixes two barcodes at one place, so that neither can be trusted.
+// TestReadDisagreeing mixes two barcodes in one place, so that neither can be trusted.
 func TestReadDisagreeing(t *testing.T) {
 	a, b := samples[0], samples[0]
 	b.value = "4006381333948"

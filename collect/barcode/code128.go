@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// code128Widths has the widths of the six runs, bar first, for each value from 0 to 105.
+// code128Widths lists the widths of the six runs, bar first, for each value from 0 to 105.
 var code128Widths = strings.Fields(`
 212222 222122 222221 121223 121322 131222 122213 122312 132212 221213
 221312 231212 112232 122132 122231 113222 123122 123221 223211 221132

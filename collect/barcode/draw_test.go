@@ -90,7 +90,7 @@ func rotated(img *image.Gray, degrees, scale float64) *image.Gray {
 	return out
 }
 
-// changed returns an image with values computed from the position.
+// changed returns an image of the same size with pixel values computed from their positions.
 func changed(img *image.Gray, value func(x, y int) float64) *image.Gray {
 	out := image.NewGray(img.Rect)
 	for y := range img.Rect.Dy() {

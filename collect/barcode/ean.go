@@ -6,7 +6,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// digitWidths has the run widths, in modules, of the digits 0 to 9 in set A (space first) and in
+// digitWidths lists the run widths, in modules, of the digits 0 to 9 in set A (space first) and in
 // set C (bar first). Set B is set A reversed.
 var digitWidths = [10][4]int{
 	{3, 2, 1, 1}, {2, 2, 2, 1}, {2, 1, 2, 2}, {1, 4, 1, 1}, {1, 1, 3, 2},
@@ -150,14 +150,15 @@ func (l *layout) decode(runs []float64, i int) (digits string, sets int, s symbo
 
 // maxDistortion is how much wider or narrower than average a digit may be; maxChange limits the
 // difference from the digit before it. Curved surfaces and perspective distort a symbol, but
-// gradually. If the edge between two digits is a module off, one is 8 modules wide and the other 6.
+// gradually. If the edge between two digits is a module off, one digit is 8 modules wide and the
+// other 6.
 const (
 	maxDistortion = 0.22
 	maxChange     = 0.2
 )
 
-// readDigit reads the digit in four runs: the one with the closest pattern. Widths are relative to
-// the digit's total width, so that a gradual change of scale along the symbol does not matter. Even
+// readDigit returns the digit whose pattern is closest to four runs. Widths are relative to the
+// digit's total width, so that a gradual change of scale along the symbol does not matter. Even
 // a digit that is clearly closest is rejected if an edge is off by nearly a module, because then a
 // bar is missing or damaged.
 func readDigit(bars []float64, at int, module, g float64, f *fit) (digit byte, set int, ok bool) {

@@ -20,7 +20,7 @@ const (
 )
 
 // decodeITF14 reads an Interleaved 2 of 5 symbol with 14 digits including a check digit. Other
-// lengths are not read: part of a longer symbol is a valid shorter one.
+// lengths are not read: part of a longer symbol can be a valid shorter one.
 func decodeITF14(runs []float64, i int) (symbol, bool) {
 	if i+itfRuns >= len(runs) {
 		return symbol{}, false
@@ -56,7 +56,7 @@ func decodeITF14(runs []float64, i int) (symbol, bool) {
 
 // itfWidths checks that the narrow elements of a symbol have one width, and the wide ones another.
 type itfWidths struct {
-	narrow float64 // of the start
+	narrow float64 // average width of the elements of the start pattern
 	thin   fit
 	wide   []float64
 }

@@ -201,8 +201,8 @@ func (sq *square) plausible(p *plane) bool {
 	return true
 }
 
-// patternNear reports whether a finder pattern is within half a module of a point. Centers can be off
-// by that much, because lines that miss the center also cross similar runs.
+// patternNear reports whether a finder pattern is within half a module of a point. Centers can be
+// off by that much, because lines that miss the center also cross similar runs.
 func (sq *square) patternNear(p *plane, center vec) bool {
 	for dy := -0.5; dy <= 0.5; dy += 0.5 {
 		for dx := -0.5; dx <= 0.5; dx += 0.5 {
@@ -252,8 +252,8 @@ const (
 	maxQRSide  = 1200
 )
 
-// readQR returns the QR codes at the finder patterns. It tries every ordered triple of them as top
-// left, top right and bottom left, so that an image can have several codes.
+// readQR returns the QR codes at the finder patterns. It tries every ordered triple of patterns as
+// top left, top right and bottom left, so that an image can have several codes.
 func readQR(p *plane, found []finder, bounds image.Rectangle) []Code {
 	list := corners(found)
 	var codes []Code

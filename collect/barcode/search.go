@@ -95,8 +95,8 @@ func (p *plane) clip(origin, along vec) (from vec, n int) {
 	return origin.add(along.times(lo + 0.5)), int(hi - lo)
 }
 
-// sample sets the profile to the values of a line, one per pixel. Horizontal and vertical lines, which
-// cross nearly all codes, need no interpolation.
+// sample sets the profile to the values of a line, one per pixel. Horizontal and vertical lines,
+// which cross nearly all codes, need no interpolation.
 func (s *searcher) sample(from, along vec, n int) {
 	p, gray := s.plane, slices.Grow(s.profile.gray[:0], n)[:n]
 	s.profile.gray = gray

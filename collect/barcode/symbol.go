@@ -28,7 +28,7 @@ var decoders = []func(runs []float64, i int) (symbol, bool){
 // bars, because some labels print light bars on a dark background.
 func symbols(runs []float64, found func(i int, s symbol)) {
 	for i := 1; i+shortest < len(runs); i++ {
-		// In all symbologies, the first bar and space have at most 3 modules together. This
+		// In all symbologies, the first bar and space together span at most 3 modules. This
 		// excludes most runs early.
 		if first := runs[i] + runs[i+1]; runs[i-1]*3 < first*quietZone && (i > 1 || runs[0]*3 < first*borderZone) {
 			continue

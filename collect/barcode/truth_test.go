@@ -63,13 +63,13 @@ func TestReadRealLabels(t *testing.T) {
 	}
 }
 
-// TestReadTurnedLabels reads real labels that are rotated or scaled. Some codes may be missed, but no
-// code may be wrong.
+// TestReadTurnedLabels reads real labels that are rotated or scaled. Some codes may be missed, but
+// no code may be wrong.
 func TestReadTurnedLabels(t *testing.T) {
 	changes := []struct {
 		name           string
 		degrees, scale float64
-		least          int // codes read
+		least          int // minimum number of codes read
 	}{
 		{"190°", 190, 1, 19}, {"45°", 45, 1, 18}, {"2×", 0, 2, 19}, {"¾× at 20°", 20, 0.75, 15},
 	}

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// demand is how much evidence a symbology needs. The weaker its own check, the more it needs.
+// demand is the evidence that a symbology needs. The weaker its own check, the more it needs.
 type demand struct {
 	lines  int     // minimum number that read the value, at each scale
-	height float64 // minimum distance between the first and the last of them, in modules
+	height float64 // minimum distance between the first and last of these lines, in modules
 	share  float64 // minimum share of the lines between them that read the value
 }
 
@@ -109,7 +109,7 @@ func verify(p *plane, c *candidate) (box, bool) {
 type verifier struct {
 	plane       *plane
 	symbol      symbol
-	first, last vec // of the line at height 0
+	first, last vec // ends of the line at height 0
 	axis, bar   vec // directions, at right angles
 	module      float64
 	lo, hi      float64 // heights of the candidate's readings
@@ -166,7 +166,7 @@ func (c *candidate) slope() float64 {
 
 // evidence is the result of reading at many heights.
 type evidence struct {
-	heights []float64 // of lines that read the value, ascending
+	heights []float64 // heights of lines that read the value, ascending
 	others  int       // lines that read a different value
 	step    float64
 }
@@ -186,12 +186,13 @@ const (
 	// maxLines is how many lines may read the value before sweep stops going beyond the candidate's
 	// heights on the first side. On the second side, sweep stops at twice as many in total.
 	maxLines = 120
-	// patience is how many consecutive failures end the sweep of a side beyond those heights.
+	// patience is how many consecutive failures end the sweep of a side beyond the candidate's
+	// heights.
 	patience = 5
 )
 
-// sweep reads lines at all heights of the candidate, and above and below until they fail. The box
-// thus covers the full height of the bars even if the search read only a part.
+// sweep reads lines at all heights of the candidate, and beyond them on both sides until reads
+// fail. The box thus covers the full height of the bars even if the search read only a part.
 func (v *verifier) sweep(scale int) evidence {
 	e := evidence{step: max(1, v.module, (v.hi-v.lo)/maxLines)}
 	read := func(h float64) bool {

@@ -87,16 +87,17 @@ type Options struct {
 
 const (
 	// hold is how long a claim lasts. longestClaim is how long a claimed label may wait for its
-	// request. The rest of hold is for the request, because its answer can't be saved after the claim
-	// has expired.
+	// request. The rest of hold is for the request, because its answer can't be saved after the
+	// claim has expired.
 	hold         = time.Hour
 	longestClaim = hold - 10*time.Minute
 	// idle is how long Follow waits before it looks for labels again. limitWait bounds the wait at
 	// the daily limit, because the limit follows the database's clock, which may differ from this
-	// one.
+	// process's.
 	idle      = 5 * time.Minute
 	limitWait = time.Hour
-	// refresh is how long Follow works on a list of labels. A new list begins with the newest ones.
+	// refresh is how long Follow works on a list of labels. A new list starts with the newest
+	// labels.
 	refresh = 10 * time.Minute
 	// maxAnswers is the number of unusable answers after which a label fails.
 	maxAnswers = 2
@@ -129,8 +130,8 @@ type enricher struct {
 	st     Store
 	o      Options
 	report Report
-	next   time.Time    // of the next request
-	logged time.Time    // when progress was logged
+	next   time.Time    // time of the next request
+	logged time.Time    // when progress was last logged
 	busy   int          // requests in a row that failed
 	unread int          // images in a row that could not be read
 	failed []cola.TTBID // labels in a row that failed

@@ -332,7 +332,7 @@ func TestBadRequest(t *testing.T) {
 }
 
 // TestBusy checks that a request to a busy API is repeated after the wait that the API asks for, or
-// after growing waits, and that a run ends if the API stays busy.
+// after increasing waits, and that a run ends if the API stays busy.
 func TestBusy(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
 		switch n {

@@ -8,9 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// fill returns the patch that applies an answer to a label, and those of the answer's values that
-// the label has afterward. It changes fields that are empty or have the value of the earlier
-// answer.
+// fill returns the patch that applies an answer to a label, and the answer's values that the label
+// has afterward. It changes fields that are empty or have the value of the earlier answer.
 func fill(label, earlier, answer *cola.Cola) (cola.Patch[cola.Cola], cola.Cola) {
 	patch := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{TTBID: label.TTBID}}}
 	var filled cola.Cola
@@ -39,7 +38,7 @@ func adopt(label, earlier, answer *cola.Cola) {
 	}
 }
 
-// encode returns the values of a label's fields as a JSON object, without empty ones.
+// encode returns the non-empty fields of a label as a JSON object.
 func encode(c *cola.Cola) (string, error) {
 	values := map[string]any{}
 	for _, f := range fields {

@@ -27,7 +27,7 @@ var start = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 type clock struct {
 	mu    sync.Mutex
 	at    time.Time
-	slept []time.Duration // waits above zero
+	slept []time.Duration // nonzero waits
 }
 
 func (c *clock) now() time.Time {
@@ -50,7 +50,7 @@ func (c *clock) sleep(ctx context.Context, d time.Duration) error {
 type api struct {
 	*httptest.Server
 	mu       sync.Mutex
-	requests []map[string]any // bodies
+	requests []map[string]any // request bodies
 	keys     []string         // Authorization headers
 	// answer writes the response to the nth request, from 0.
 	answer func(w http.ResponseWriter, n int, text string)
@@ -110,7 +110,7 @@ func apiFailure(w http.ResponseWriter, status int, code, message string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"code": code, "message": message}})
 }
 
-// can is an answer: the product comes in a can.
+// can is an answer that says that the product comes in a can.
 const can = `{"llm_container_type":"can"}`
 
 type world struct {

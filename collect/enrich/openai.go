@@ -21,7 +21,7 @@ type OpenAI struct {
 	URL     string // such as https://api.openai.com/v1
 	Model   string
 	Key     string        // sent as a bearer token, unless empty
-	Timeout time.Duration // of a request; default: two minutes
+	Timeout time.Duration // per request; default: two minutes
 }
 
 // Limits and defaults for API calls.
@@ -164,8 +164,8 @@ func (o *OpenAI) statusError(response *http.Response, body []byte) error {
 	return &StopError{Err: err}
 }
 
-// apiError returns the message and the code in an error response. Some APIs echo an invalid key, which
-// must not get into logs.
+// apiError returns the message and the code in an error response. Some APIs echo an invalid key,
+// which must not get into logs.
 func (o *OpenAI) apiError(body []byte) (message, code string) {
 	var r struct {
 		Error struct {

@@ -29,7 +29,7 @@ const (
 	connectTimeout = 30 * time.Second
 	headerTimeout  = 2 * time.Minute
 	idleTimeout    = time.Minute      // between parts of a response
-	maxDuration    = 30 * time.Minute // of a response
+	maxDuration    = 30 * time.Minute // for a whole response
 	maxValidator   = 1000             // bytes of an ETag
 )
 
@@ -169,7 +169,7 @@ var (
 	errStalled = errors.New("the download stalled")
 )
 
-// checkStatus returns an error unless the response has the file.
+// checkStatus returns an error unless the response contains the file.
 func (c *client) checkStatus(response *http.Response, s Source) error {
 	status := response.StatusCode
 	err := fmt.Errorf("the server returned status %s", response.Status)

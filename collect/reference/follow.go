@@ -17,8 +17,8 @@ const (
 )
 
 // Follow fetches every source once a day until ctx is canceled. If several processes follow, only
-// one fetches each source; another takes over if it is killed. No run starts during quiet hours.
-// quietUntil returns the end of the quiet hours at a time, or the zero time; it may be nil.
+// one fetches each source; another takes over if that one is killed. No run starts during quiet
+// hours. quietUntil returns the end of the quiet hours at a time, or the zero time; it may be nil.
 // Outcomes are logged.
 func Follow(ctx context.Context, st Store, o Options, quietUntil func(time.Time) time.Time) {
 	o.setDefaults()
@@ -38,8 +38,8 @@ func Follow(ctx context.Context, st Store, o Options, quietUntil func(time.Time)
 	}
 }
 
-// follow does one run. It turns panics into errors, so that the process survives a file that breaks
-// the program.
+// follow does one run. It turns panics into errors, so that the process survives a file that
+// triggers a bug.
 func follow(ctx context.Context, st Store, o Options) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -62,10 +62,10 @@ type Result struct {
 	Source Source
 	// NotModified reports whether the server responded that the file hasn't changed (status 304).
 	NotModified bool
-	// Imported reports whether the file was imported. If it is false and Err is nil, the file hasn't
-	// changed since it was imported.
+	// Imported reports whether the file was imported. If it is false and Err is nil, the file
+	// hasn't changed since it was imported.
 	Imported bool
-	Report   ingest.Report // of the import; empty without one
+	Report   ingest.Report // report of the import; empty if there was none
 	Err      error
 }
 
@@ -76,7 +76,7 @@ type Report struct {
 	Unchanged int
 	Failed    int
 	Requests  int
-	Rows      ingest.Counts // of the imports
+	Rows      ingest.Counts // total over all imports
 }
 
 func (r *Report) add(result Result) {

@@ -24,8 +24,8 @@ import (
 //
 // A fetched certificate is not trusted: it only completes the chain, which must end at a root.
 type verifier struct {
-	host      string         // of the site
-	roots     *x509.CertPool // nil for the system's
+	host      string         // host name of the site
+	roots     *x509.CertPool // nil for the system roots
 	userAgent string         // for fetching issuers
 
 	mu      sync.Mutex
@@ -43,7 +43,7 @@ const (
 
 // missingIssuer is the error for a valid site certificate with an incomplete chain.
 type missingIssuer struct {
-	cert *x509.Certificate // the last one in the chain
+	cert *x509.Certificate // last certificate in the chain
 	err  error
 }
 

@@ -23,8 +23,8 @@ func startTLS(t *testing.T, certs ttbsite.Certificates) (*ttbsite.TLSServer, *Cl
 	return server, mustClient(t, server.Server, Options{RootCAs: server.Roots})
 }
 
-// TestMissingIssuer checks that if the server omits the issuer of its certificate, the client fetches
-// it from the address in the certificate, and only once.
+// TestMissingIssuer checks that if the server omits the issuer of its certificate, the client
+// fetches it from the address in the certificate, and only once.
 func TestMissingIssuer(t *testing.T) {
 	for _, format := range []string{"", "pem", "p7c"} {
 		server, c := startTLS(t, ttbsite.Certificates{Format: format})

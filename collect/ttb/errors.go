@@ -26,7 +26,7 @@ var (
 // operator has found out why.
 type BlockedError struct {
 	Page      ttbpage.Kind // ttbpage.Blocked or ttbpage.Captcha
-	SupportID string       // of a block page, or empty
+	SupportID string       // from a block page, or empty
 }
 
 // Error names the page.

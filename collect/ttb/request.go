@@ -27,7 +27,7 @@ const (
 // Limits on one call.
 const (
 	maxRedirects = 5
-	maxDuration  = 10 * time.Minute // of one response
+	maxDuration  = 10 * time.Minute // for one response
 )
 
 // searchPage is the page that opens a session. The site also redirects to it when a session has
@@ -38,7 +38,7 @@ const searchPage = "publicSearchColasBasic.do"
 type request struct {
 	path    string // relative to the base URL
 	query   string
-	form    url.Values // of a POST; nil for a GET
+	form    url.Values // form of a POST; nil for a GET
 	referer string     // path and query of the page with the link, or empty
 	limit   int64      // bytes of the response body
 	opens   bool       // it opens a session, so a redirect to the search page doesn't mean that the session has expired
@@ -100,8 +100,8 @@ func (c *Client) redirect(response *http.Response) (*url.URL, error) {
 	return next, nil
 }
 
-// isSearchPage reports whether an address is the search page's. The site may add the session to it
-// (";jsessionid=").
+// isSearchPage reports whether an address is that of the search page. The site may add the session
+// ID to it (";jsessionid=").
 func (c *Client) isSearchPage(address *url.URL) bool {
 	file, _, _ := strings.Cut(path.Base(address.Path), ";")
 	return file == searchPage

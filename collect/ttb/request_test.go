@@ -271,7 +271,7 @@ func TestNoSession(t *testing.T) {
 	}
 }
 
-// TestSearchNotFound checks that a status of 404 is temporary for a search.
+// TestSearchNotFound checks that status 404 is a temporary error for a search.
 func TestSearchNotFound(t *testing.T) {
 	c := fake(t, status(404, ""), Options{})
 	if _, err := c.Search(t.Context(), Search{First: 1, Last: 1}); !isTemporary(err, 404, 0) {

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/ingest/ttbpage"
 )
 
-// Search is a search by completion date and class/type code, both ends included.
+// Search selects labels by inclusive ranges of completion dates and class/type codes.
 type Search struct {
 	First, Last        cola.Date
 	ClassFrom, ClassTo string // empty for all classes
@@ -19,7 +19,7 @@ type Search struct {
 // Matches is the number of labels that a search matches.
 type Matches struct {
 	Total  int
-	Listed int // in the export, at most 1,000
+	Listed int // number in the export, at most 1,000
 }
 
 const (
@@ -42,7 +42,7 @@ func (s Search) form() url.Values {
 
 func day(d cola.Date) string { return d.Time().Format("01/02/2006") }
 
-// Search searches and returns the number of matches. Export returns their rows.
+// Search runs a search and returns the number of matches. Export returns their rows.
 func (c *Client) Search(ctx context.Context, s Search) (Matches, error) {
 	c.searched, c.form = false, 0
 	a, err := c.inSession(ctx, request{
@@ -62,7 +62,7 @@ func (c *Client) Search(ctx context.Context, s Search) (Matches, error) {
 	return Matches{Total: total, Listed: listed}, nil
 }
 
-// exportHeader begins the header of an export.
+// exportHeader is the start of an export's header.
 var exportHeader = []byte("TTB ID,")
 
 // Export returns the rows of the latest search as CSV. It returns ErrSessionExpired if the session

@@ -3,8 +3,8 @@
 // The site has no API. A search by completion date puts its results into the session, from which
 // they are exported as CSV. Each label has a printable form, and opening it makes the images of the
 // label available to the session. Sessions expire without notice, and the site may answer a request
-// with the search page, an error page, a block page or a truncated page instead. The client recognizes
-// these; see its errors.
+// with the search page, an error page, a block page or a truncated page instead. The client
+// recognizes these; see its errors.
 package ttb
 
 import (
@@ -28,10 +28,10 @@ const DefaultBaseURL = "https://ttbonline.gov/colasonline/"
 
 // Options configures a Client.
 type Options struct {
-	BaseURL   string                          // by default DefaultBaseURL
+	BaseURL   string                          // default: DefaultBaseURL
 	UserAgent string                          // required: names the program and the operator's contact
 	Wait      func(ctx context.Context) error // called before every request to the site; its error ends the call
-	RootCAs   *x509.CertPool                  // nil for the system's
+	RootCAs   *x509.CertPool                  // nil for the system roots
 	Logger    *slog.Logger                    // nil discards
 }
 
@@ -112,7 +112,7 @@ func New(o Options) (*Client, error) {
 func (c *Client) close() {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
-		panic(err) // it has no options that could be wrong
+		panic(err) // unreachable: without options, New can't fail
 	}
 	c.http.Jar = jar
 	c.open, c.searched, c.form = false, false, 0
