@@ -392,7 +392,7 @@ func TestUnknownKeys(t *testing.T) {
 	checkReport(t, golden.Load(t, "unknown_keys"), "keys", report)
 }
 
-// TestRejectedDuplicates checks that rows that the store rejected are not reported as duplicates.
+// TestRejectedDuplicates checks that rows rejected by the store are not reported as duplicates.
 func TestRejectedDuplicates(t *testing.T) {
 	row := `{"ttb_id":"24001001000001","brand_name":"A"}` + "\n"
 	report, err := Import(t.Context(), newFakeStore(), Colas, texts(row+row), Options{SkipInvalid: true})

@@ -109,7 +109,7 @@ func scanQuotes(line []byte, delimiter byte, open bool) (stillOpen bool, err err
 	}
 }
 
-// nextQuoted returns where the text of the next quoted field begins, after its opening quote.
+// nextQuoted returns the offset of the next quoted field's text, after its opening quote.
 func nextQuoted(text []byte, delimiter byte) (start int, ok bool) {
 	for i := 0; ; {
 		i = len(text) - len(trimBlanks(text[i:], delimiter))
