@@ -20,9 +20,9 @@ const (
 	batchBytes = 1 << 20
 )
 
-// decodeFunc decodes one row into a zero patch. problem is why the row is rejected, or empty. The
-// patch of a rejected row has the fields that could be read. Warnings go to notes. A decodeFunc is
-// not safe for concurrent use, and may modify raw.
+// decodeFunc decodes one row into a zero patch. problem is the reason why the row is rejected, or
+// empty. The patch of a rejected row has the fields that could be read. Warnings go to notes. A
+// decodeFunc is not safe for concurrent use, and may modify raw.
 type decodeFunc[T any] func(raw []byte, patch *cola.Patch[T], notes notes) (problem string)
 
 // format describes how to split a source into rows and decode them.
