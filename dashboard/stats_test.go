@@ -77,7 +77,7 @@ func TestTrendTable(t *testing.T) {
 }
 
 // TestTrendProblems checks that an error links to the field of each invalid parameter, and that
-// nothing is charged.
+// errors are free.
 func TestTrendProblems(t *testing.T) {
 	s := mustSite(t)
 	for query, says := range map[string]string{

@@ -79,7 +79,7 @@ func (v usageView) href() string {
 	return usagePath + "?unit=" + v.unit.id + "&group_by=" + v.by + "&range=" + string(v.span) + "#chart"
 }
 
-// switches returns the links to the views that differ from this one in one respect.
+// switches returns the links to this view and to the views that differ from it in one setting.
 func (v usageView) switches() []linkGroup {
 	unit, by, span := linkGroup{Label: "Unit"}, linkGroup{Label: "Group by"}, linkGroup{Label: "Range"}
 	add := func(g *linkGroup, text string, other usageView) {

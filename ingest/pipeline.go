@@ -99,7 +99,7 @@ func withoutPath(err error) error {
 }
 
 // source reads one source. If the source is invalid, the error is a SourceError, or several joined
-// ones. Otherwise it comes from the store or from ctx.
+// SourceErrors. Otherwise it comes from the store or from ctx.
 func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	p.run.opts.Logger.Info("import started", "kind", p.run.report.Kind, "source", s.Name, "bytes", s.Size)
 	err := p.read(ctx, s)

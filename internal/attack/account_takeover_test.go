@@ -33,7 +33,7 @@ func lookalikes() map[string]string {
 	}
 }
 
-// TestLookalikeAddresses checks that an address that resembles the victim's gives no access to the
+// TestLookalikeAddresses checks that an address resembling the victim's gives no access to the
 // victim's account, whether by access token or by dashboard sign-in.
 func TestLookalikeAddresses(t *testing.T) {
 	i := newIssuer(t)

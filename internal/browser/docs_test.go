@@ -62,7 +62,7 @@ const loaded = `performance.getEntriesByType("navigation").concat(performance.ge
 // checkPublic checks a page that anyone can open.
 func (b *tab) checkPublic(where, axe string) {
 	b.t.Helper()
-	ask(b, chromedp.Evaluate[bool](loadPictures, chromedp.EvalAwaitPromise)) // a missing one is an error
+	ask(b, chromedp.Evaluate[bool](loadPictures, chromedp.EvalAwaitPromise)) // a missing picture is an error
 	b.checkErrors(where)
 	b.accessible(where, axe)
 	if over := ask(b, chromedp.Evaluate[int](overflow)); over > 0 {

@@ -32,7 +32,7 @@ func (s *site) labelWithImages() string {
 }
 
 // TestLabelImages opens a label's images by keyboard. The dialog must zoom, move to the next image,
-// trap focus, return focus when closed, and violate no axe rule.
+// trap focus, return focus when closed, and have no axe violations.
 func TestLabelImages(t *testing.T) {
 	s := newSite(t)
 	path := s.labelWithImages()
@@ -122,7 +122,7 @@ func TestPrintedLabel(t *testing.T) {
 }
 
 // TestLabelSteps checks that a label opened from a list links to its neighbors there, that showing
-// the links costs nothing, and that the tab forgets the list before another user signs in.
+// the links is free, and that the tab forgets the list before another user signs in.
 func TestLabelSteps(t *testing.T) {
 	s := newSite(t)
 	s.holder = s.registry.Holder(t, ann, cola.TierPro)
