@@ -77,7 +77,7 @@ func TestProductTypeOfClass(t *testing.T) {
 	}
 }
 
-// TestColumnSynonyms checks that a CSV file may have the column titles of TTB's forms.
+// TestColumnSynonyms checks that CSV columns may be named as on TTB's forms.
 func TestColumnSynonyms(t *testing.T) {
 	const header = "TTBID,Brand Name,Type of Product,permit_number,Fanciful Name,Net Contents,Alcohol Content,Grape Varietal(s),Approval Date\n"
 	st := newFakeStore()
