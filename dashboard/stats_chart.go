@@ -175,7 +175,8 @@ func (c *labelCounts) add(groups []cola.LabelGroup, others []cola.OtherLabels) {
 	}
 }
 
-// sortAxis sorts the rows by date or range, with unknown ones last, and adds periods without labels.
+// sortAxis sorts the rows by date or range, with unknown values last, and adds periods without
+// labels.
 func (c *labelCounts) sortAxis() {
 	axis := c.by[0]
 	value := func(g cola.LabelGroup) string { return string(g.Get(axis)) }
@@ -203,7 +204,7 @@ func (c *labelCounts) sortAxis() {
 	c.rows = append(c.rows, last...)
 }
 
-// isRange reports whether a dimension has ranges of numbers.
+// isRange reports whether a dimension's values are ranges of numbers.
 func isRange(dimension string) bool { return dimension == cola.ByABV || dimension == cola.ByVolume }
 
 // lowerBound returns the lower bound of a range, such as 12 of "12-14" and 50 of "50+".
@@ -383,7 +384,7 @@ func (t *trend) addChart(axis string) {
 	}
 }
 
-// CSVName returns the file name of the table.
+// CSVName returns the name of the table's CSV file.
 func (t *trend) CSVName() string {
 	return strings.ReplaceAll(strings.ToLower(strings.Map(func(r rune) rune {
 		if r == ' ' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {

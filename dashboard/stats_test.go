@@ -32,7 +32,7 @@ func TestTrends(t *testing.T) {
 		"/api/v1/colas/stats?date_range=all&group_by=year&group_by=product_type&top=1000'",
 		`"count_labels", "arguments": {"date_range":"all","group_by":["year","product_type"],"top":1000}`)
 	page.checkHTML(t)
-	s.costs(before, 0, 0) // an example has the same chart
+	s.costs(before, 0, 0) // already shown as an example
 	if want := s.get("/explore?date_range=all").total(t); page.counted(t) != want {
 		t.Errorf("%d labels counted, a search finds %d", page.counted(t), want)
 	}
@@ -77,7 +77,7 @@ func TestTrendTable(t *testing.T) {
 }
 
 // TestTrendProblems checks that an error links to the field of each invalid parameter, and that
-// nothing is charged.
+// errors are free.
 func TestTrendProblems(t *testing.T) {
 	s := mustSite(t)
 	for query, says := range map[string]string{
@@ -108,8 +108,8 @@ func TestTrendNotes(t *testing.T) {
 	s.costs(cola.Used{}, 0, 0)
 }
 
-// TestTrendLinks checks that dimensions may be in any letter case, and that the links of a result
-// keep its dimensions and the number of rows.
+// TestTrendLinks checks that dimensions are case-insensitive, and that the links of a result keep its
+// dimensions and the number of rows.
 func TestTrendLinks(t *testing.T) {
 	s := mustSite(t)
 	page := s.get("/trends?group_by=Brand&top=100&product_type=wine")
@@ -228,8 +228,8 @@ func TestNewTrend(t *testing.T) {
 	}
 }
 
-// TestLongTrend checks that a trend includes every month between two that are far apart, and that
-// long names are complete in CSV but shortened on the page.
+// TestLongTrend checks that a trend includes every month between two distant months, and that long
+// names are complete in CSV but shortened on the page.
 func TestLongTrend(t *testing.T) {
 	groups := []cola.LabelGroup{group("month", "2025-01", "", "", 4), group("month", "1900-01", "", "", 3)}
 	if got := newTrend(groups, []string{"month"}, 0, cola.OtherGroups{}); len(got.Rows) != 125*12+1 || got.Shown != 7 {

@@ -42,7 +42,8 @@ func TestSuggestions(t *testing.T) {
 	s.costs(before, 0, 0)
 }
 
-// TestRejectedSuggestions checks invalid parameters, embedding, the limit and a missing sign-in.
+// TestRejectedSuggestions checks the responses to invalid parameters, cross-site scripts,
+// signed-out users and requests over the rate limit.
 func TestRejectedSuggestions(t *testing.T) {
 	s := mustSite(t)
 	for _, query := range []string{

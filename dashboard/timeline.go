@@ -11,7 +11,7 @@ import (
 // moment is an entry in a label's timeline: what happened on a day.
 type moment struct {
 	Name          string
-	Day, Estimate cola.Date // one of them is known
+	Day, Estimate cola.Date // exactly one is set
 	After         string    // time since the previous entry; empty for the first one
 }
 

@@ -15,7 +15,7 @@ const (
 	maxRelativeDays = 30
 )
 
-// timeOf converts the time types of the API and the registry. A missing time is zero.
+// timeOf converts any time type of the API or the registry to a time.Time. A missing time is zero.
 func timeOf(t any) time.Time {
 	switch t := t.(type) {
 	case time.Time:

@@ -41,8 +41,8 @@ func TestRelativeTime(t *testing.T) {
 	}
 }
 
-// TestTimeTypes checks that every time type has the same markup, in UTC, with the exact time, and that
-// a missing time has none.
+// TestTimeTypes checks that every time type is shown with the same markup and the exact UTC time,
+// and that a missing time is shown as never.
 func TestTimeTypes(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	at := now.Add(-3 * time.Minute).In(time.FixedZone("", -8*3600))

@@ -61,8 +61,8 @@ func TestTryCall(t *testing.T) {
 	}
 }
 
-// TestTryCallRefused checks that other sites, and sessions that can't send requests, cause no
-// call.
+// TestTryCallRefused checks that requests from other sites, and from sessions that can't send
+// requests, don't reach the API.
 func TestTryCallRefused(t *testing.T) {
 	s, calls := mustTry(t)
 	s.join("sam@example.com", cola.TierPro)

@@ -21,7 +21,7 @@ func usageRoutes() []route {
 	return []route{get(usagePath, (*request).usage), get(usagePath+"/refusals", (*request).refusals)}
 }
 
-// refusalsShown is how many rejections the usage page shows.
+// refusalsShown is the number of rejections on the usage page.
 const refusalsShown = 8
 
 // usagePage shows the usage of an account.

@@ -79,7 +79,7 @@ func (v usageView) href() string {
 	return usagePath + "?unit=" + v.unit.id + "&group_by=" + v.by + "&range=" + string(v.span) + "#chart"
 }
 
-// switches returns the links to the views that differ from this one in one respect.
+// switches returns the links to this view and to the views that differ from it in one setting.
 func (v usageView) switches() []linkGroup {
 	unit, by, span := linkGroup{Label: "Unit"}, linkGroup{Label: "Group by"}, linkGroup{Label: "Range"}
 	add := func(g *linkGroup, text string, other usageView) {
@@ -165,7 +165,7 @@ func channelSeries(r registry.UsageReport) []usageSeries {
 	return append(ordered, all...)
 }
 
-// othersName is the name of the other keys and apps.
+// othersName is the display name of the remaining keys and apps combined.
 const othersName = "Other"
 
 // sourceSeries returns the usage by key or app: the largest ones, then the sum of the others. A key and
@@ -228,8 +228,8 @@ func sourceName(row registry.UsageRow) string {
 	return stripHidden(row.Name)
 }
 
-// groupUsage adds up the rows of a report by name, in order of first appearance. A key may have the
-// same name as the other sources, but stays separate.
+// groupUsage adds up the rows of a report by name, in order of first appearance. A key named
+// "Other" stays separate from the combined other sources.
 func groupUsage(r registry.UsageReport, name func(registry.UsageRow) (_ string, other bool)) []usageSeries {
 	var all []usageSeries
 	for n, row := range r.Rows {

@@ -113,7 +113,7 @@ func TestUsageSwitches(t *testing.T) {
 	}
 }
 
-// TestUsageCSV checks that the file has complete dates and can't start a formula.
+// TestUsageCSV checks that the file has full dates and that no heading is a formula.
 func TestUsageCSV(t *testing.T) {
 	r := fullReport("=cmd")
 	c := usageView{measures()[0], bySource, registry.Last30Days}.chart(r)
@@ -135,8 +135,8 @@ func TestUsageCSV(t *testing.T) {
 	}
 }
 
-// TestEarlyForecast checks that on the 1st of a month, the reason for a missing projection is not that
-// the account is new.
+// TestEarlyForecast checks that on the 1st of a month, the page doesn't explain a missing
+// projection by saying that the account is new.
 func TestEarlyForecast(t *testing.T) {
 	s := mustSite(t)
 	reason := func(since cola.Date) string {
@@ -256,7 +256,7 @@ func TestOtherSource(t *testing.T) {
 		some := r
 		some.Rows = r.Rows
 		if rows < 12 {
-			some.Rows = append(slices.Clone(r.Rows[:rows-1]), r.Rows[11]) // one has no usage
+			some.Rows = append(slices.Clone(r.Rows[:rows-1]), r.Rows[11]) // one of them has no usage
 		}
 		got := sourceSeries(some)
 		others := 0

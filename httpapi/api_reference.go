@@ -119,8 +119,8 @@ func newReference(doc description, publicURL string) Reference {
 	return ref
 }
 
-// addObjects adds each object to the first section that uses it, and the others to the reference. The
-// bodies of responses are described with their operations instead.
+// addObjects adds each object to the first section that uses it, and the others to the reference.
+// Response bodies are described with their operations instead.
 func (ref *Reference) addObjects(doc description) {
 	seen := map[string]bool{}
 	for i := range ref.Sections {
@@ -144,7 +144,8 @@ func (ref *Reference) addObjects(doc description) {
 	ref.Objects = objectsFrom(doc, sortedKeys(doc.Components.Schemas.Map()), seen)
 }
 
-// objectsFrom returns the named objects, followed by those in their fields, skipping those in seen.
+// objectsFrom returns the named objects, followed by the objects in their fields, without those in
+// seen.
 func objectsFrom(doc description, names []string, seen map[string]bool) (objects []Object) {
 	for len(names) > 0 {
 		var inner []string
@@ -244,7 +245,7 @@ func indented(v any) string {
 	return b.String()
 }
 
-// fieldsOf lists the fields of a referenced object, in the order of the JSON.
+// fieldsOf lists the fields of a referenced object, in JSON order.
 func fieldsOf(doc description, ref string) (fields []Field) {
 	schema, order := doc.Components.Schemas.SchemaFromRef(ref), schemas.Order(doc.Components.Schemas.TypeFromRef(ref))
 	names := sortedKeys(schema.Properties)

@@ -184,7 +184,7 @@ func hasMediaType(media []string, h http.Header) bool {
 		(encoding == "" || strings.EqualFold(encoding, "identity"))
 }
 
-// objectProblem returns why a body is not a JSON object, or "" if it is one.
+// objectProblem explains why a body is not a JSON object, or returns "" if it is one.
 func objectProblem(body []byte, form string) string {
 	body = bytes.Trim(body, " \t\r\n")
 	example := "send a JSON object, such as " + form + "."

@@ -19,7 +19,7 @@ const (
 	mediaNDJSON = "application/x-ndjson"
 )
 
-// listMedia returns the media types of lists, preferred ones first.
+// listMedia returns the media types of lists, in order of preference.
 func listMedia() []string { return []string{mediaJSON, mediaCSV, mediaNDJSON} }
 
 // Headers that replace the other members of the JSON body, in formats whose body has only rows.
@@ -108,8 +108,8 @@ func parseAccept(accept string) (ranges []mediaRange) {
 	return ranges
 }
 
-// quality returns the quality of a media type: that of the most specific range that matches it, or
-// 0 if there is none.
+// quality returns the quality of a media type: that of its most specific matching range, or 0 if no
+// range matches.
 func quality(ranges []mediaRange, mediaType string) (q float64) {
 	group, _, _ := strings.Cut(mediaType, "/")
 	for _, pattern := range []string{mediaType, group + "/*", "*/*"} {

@@ -57,8 +57,8 @@ func TestCommittedOpenAPI(t *testing.T) {
 	}
 }
 
-// TestRetryAfterExamples checks that every example of a response that always has a Retry-After
-// header has one, with the same number of seconds in details.retry_after.
+// TestRetryAfterExamples checks the examples of 429 responses that always have a Retry-After
+// header: each has one, with the same number of seconds in details.retry_after.
 func TestRetryAfterExamples(t *testing.T) {
 	for _, kind := range errorKinds() {
 		if kind.status != http.StatusTooManyRequests || !strings.Contains(kind.description, "Retry-After is set.") {
@@ -223,7 +223,7 @@ func TestDescribedParameters(t *testing.T) {
 }
 
 // TestOneServer checks that every path works under the document's one server, because generators
-// ignore others, and that every path requires a key, so that clients always send it.
+// ignore other servers, and that every path requires a key, so that clients always send it.
 func TestOneServer(t *testing.T) {
 	doc := describe(operations(newFake()), Options{PublicURL: "https://registry.example"}.withDefaults())
 	if len(doc.Servers) != 1 || doc.Servers[0].URL != "https://registry.example/api/v1" {

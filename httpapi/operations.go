@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// operation is one endpoint of the API. Its route and its OpenAPI description are generated from
+// operation is one endpoint of the API. The route and the OpenAPI description are generated from
 // it.
 type operation struct {
 	ID          string // operationId
@@ -26,7 +26,7 @@ type operation struct {
 	Description string
 	Params      reflect.Type // the struct of its query parameters
 	PathParam   pathParam    // zero if the path has none
-	InnerParam  pathParam    // the second one; zero if the path has only one
+	InnerParam  pathParam    // the second path parameter; zero if there is only one
 	Sample      string       // query string of the example call; may be empty
 	Body        *requestBody // nil if there is none
 	Creates     bool         // responds with 201

@@ -94,7 +94,8 @@ var (
 
 // deriveCodes sets the fields that a label's class and origin imply, unless the row has them: code
 // and name imply each other, the class implies the product type, and the origin implies whether the
-// product is imported. A name that several codes share implies only the values that they all imply.
+// product is imported. A name shared by several codes implies only the values that all of them
+// imply.
 func deriveCodes(c *cola.Cola, present cola.Fields) cola.Fields {
 	set := func(field int, to *cola.Text, value string) {
 		if value != "" && !present.Has(field) {

@@ -77,7 +77,7 @@ func TestProductTypeOfClass(t *testing.T) {
 	}
 }
 
-// TestColumnSynonyms checks that a CSV file may have the column titles of TTB's forms.
+// TestColumnSynonyms checks that CSV columns may be named as on TTB's forms.
 func TestColumnSynonyms(t *testing.T) {
 	const header = "TTBID,Brand Name,Type of Product,permit_number,Fanciful Name,Net Contents,Alcohol Content,Grape Varietal(s),Approval Date\n"
 	st := newFakeStore()
@@ -392,7 +392,7 @@ func TestUnknownKeys(t *testing.T) {
 	checkReport(t, golden.Load(t, "unknown_keys"), "keys", report)
 }
 
-// TestRejectedDuplicates checks that rows that the store rejected are not reported as duplicates.
+// TestRejectedDuplicates checks that rows rejected by the store are not reported as duplicates.
 func TestRejectedDuplicates(t *testing.T) {
 	row := `{"ttb_id":"24001001000001","brand_name":"A"}` + "\n"
 	report, err := Import(t.Context(), newFakeStore(), Colas, texts(row+row), Options{SkipInvalid: true})

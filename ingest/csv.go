@@ -109,7 +109,7 @@ func scanQuotes(line []byte, delimiter byte, open bool) (stillOpen bool, err err
 	}
 }
 
-// nextQuoted returns where the text of the next quoted field begins, after its opening quote.
+// nextQuoted returns the offset of the next quoted field's text, after its opening quote.
 func nextQuoted(text []byte, delimiter byte) (start int, ok bool) {
 	for i := 0; ; {
 		i = len(text) - len(trimBlanks(text[i:], delimiter))
@@ -235,8 +235,8 @@ type csvHeader struct {
 // maxPreamble is the number of lines searched for a header, which may follow lines such as titles.
 const maxPreamble = 20
 
-// readHeader reads up to and including the first line whose column names satisfy isHeader when the
-// line is split at one of the delimiters.
+// readHeader reads through the first line whose column names, split at one of the delimiters,
+// satisfy isHeader.
 func readHeader(in *input, isHeader func(names []string) bool) (csvHeader, error) {
 	var first []byte
 	for range maxPreamble {

@@ -89,8 +89,8 @@ func csvDecoder[R, T any](s *schema, delimiter byte, columns []int, finish finis
 	}
 }
 
-// split splits a CSV record into r.cells. It returns a problem if the number of cells is not the
-// number of columns.
+// split splits a CSV record into r.cells. It returns a problem if the number of cells differs from
+// the number of columns.
 func (r *recordReader) split(raw []byte, delimiter byte, columns int) (problem string) {
 	raw, problem = r.csvText(raw)
 	if problem != "" {

@@ -158,7 +158,7 @@ func (l *fileList) Close() error {
 
 var errManyFiles = fmt.Errorf("has more than %d files; split it", maxFiles)
 
-// folder lists the files in a folder and the folders below it, by name. It doesn't follow symbolic
+// folder lists the files in a folder and its subfolders, sorted by name. It doesn't follow symbolic
 // links below root, and skips hidden files and folders.
 func folder(root string) (files, error) {
 	root, err := filepath.EvalSymlinks(root) // WalkDir doesn't follow the root either

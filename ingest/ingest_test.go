@@ -226,8 +226,8 @@ func TestReportReasons(t *testing.T) {
 	}
 }
 
-// TestReasonWithZeroByte checks that a reason with a zero byte is counted separately from one with a
-// value in its place.
+// TestReasonWithZeroByte checks that a zero byte in a reason is not mistaken for a number or quoted
+// value.
 func TestReasonWithZeroByte(t *testing.T) {
 	var report Report
 	for _, reason := range []string{"a\x00b", "a1b", "a2b", `a"x"b`, "a10b", `a1"x"b`} {

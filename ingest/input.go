@@ -251,7 +251,7 @@ func (in *input) ended() error {
 	return io.EOF
 }
 
-// errUnknownFormat is wrapped by the errors about files that are certainly not meant to be imported.
+// errUnknownFormat is wrapped by errors about files that are clearly not meant to be imported.
 var errUnknownFormat = errors.New("unknown format")
 
 // Problems with the text of a row, as opposed to its values.

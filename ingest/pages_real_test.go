@@ -176,7 +176,7 @@ func TestRealPages(t *testing.T) {
 	}
 }
 
-// TestFormsAlone checks that the detail page of a label adds nothing to its form.
+// TestFormsAlone checks that a label's form has all the data of its detail page.
 func TestFormsAlone(t *testing.T) {
 	both, forms := mustOpen(t), mustOpen(t)
 	mustImport(t, both, ingest.Colas, pagesFolder(t))

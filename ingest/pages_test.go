@@ -282,7 +282,7 @@ func TestPagesKeepImageData(t *testing.T) {
 	}
 }
 
-// TestPagesReplaceImages checks that a form that lists another file for an image clears the stored
+// TestPagesReplaceImages checks that a form listing a different file for an image clears the stored
 // data of the previous file.
 func TestPagesReplaceImages(t *testing.T) {
 	form := FileSource(mustWrite(t, samplePage(t, "printable.html")))

@@ -20,9 +20,9 @@ const (
 	batchBytes = 1 << 20
 )
 
-// decodeFunc decodes one row into a zero patch. problem is why the row is rejected, or empty. The
-// patch of a rejected row has the fields that could be read. Warnings go to notes. A decodeFunc is
-// not safe for concurrent use, and may modify raw.
+// decodeFunc decodes one row into a zero patch. problem is the reason why the row is rejected, or
+// empty. The patch of a rejected row has the fields that could be read. Warnings go to notes. A
+// decodeFunc is not safe for concurrent use, and may modify raw.
 type decodeFunc[T any] func(raw []byte, patch *cola.Patch[T], notes notes) (problem string)
 
 // format describes how to split a source into rows and decode them.
@@ -99,7 +99,7 @@ func withoutPath(err error) error {
 }
 
 // source reads one source. If the source is invalid, the error is a SourceError, or several joined
-// ones. Otherwise it comes from the store or from ctx.
+// SourceErrors. Otherwise it comes from the store or from ctx.
 func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	p.run.opts.Logger.Info("import started", "kind", p.run.report.Kind, "source", s.Name, "bytes", s.Size)
 	err := p.read(ctx, s)

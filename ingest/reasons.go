@@ -33,7 +33,7 @@ type reasonCount struct {
 var reasonValue = regexp.MustCompile(`"(?:[^"\\]|\\.)*"…?|[0-9]+`)
 
 // splitReason splits a reason into values and the text between them. Reasons that differ only in
-// values have the same key. It has a 0 for each value: the text between values has no digits, so
+// values have the same key, which has a 0 for each value. The text between values has no digits, so
 // reasons with the same key have the same number of parts.
 func splitReason(reason string) (parts []string, key string) {
 	end := 0

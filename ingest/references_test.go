@@ -126,7 +126,7 @@ func TestInvalidField(t *testing.T) {
 	}
 }
 
-// TestStoredAliasCycle checks that an alias that forms a cycle with a stored one is rejected, and
+// TestStoredAliasCycle checks that an alias forming a cycle with a stored alias is rejected, and
 // that a dry run stores no aliases.
 func TestStoredAliasCycle(t *testing.T) {
 	st := newFakeStore()

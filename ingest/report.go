@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// maxRejections is the maximum number of rejected rows that a report lists. Further ones are only
+// maxRejections is the maximum number of rejected rows that a report lists. Further rows are only
 // counted.
 const maxRejections = 1000
 

@@ -144,8 +144,7 @@ func mustCola(t *testing.T, st store.Store, id cola.TTBID) cola.Cola {
 	return label
 }
 
-// TestSQLiteRejections checks that rows that only the store can reject are rejected, even in a dry
-// run.
+// TestSQLiteRejections checks that the store's rejections are reported, even in a dry run.
 func TestSQLiteRejections(t *testing.T) {
 	const whole = `{"ttb_id":"24001001000001","brand_name":"A","product_type":"wine","permit_number":"CA-W-1"}` + "\n"
 	const partial = `{"ttb_id":"24001001000002","application_status":"expired"}` + "\n"

@@ -57,7 +57,7 @@ func (f *decodePool[T]) readFile(r *countingReader, detect func(*input) (format[
 	f.split(err)
 }
 
-// readPages splits pages.
+// readPages splits consecutive pages of a folder or archive.
 func (f *decodePool[T]) readPages(pages format[T]) {
 	defer close(f.ended)
 	f.format = pages

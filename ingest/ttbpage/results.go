@@ -15,7 +15,7 @@ var total = regexp.MustCompile(`(\d+) to (\d+) of ([\d,]+)\s*\(Total Matching Re
 
 // Total returns the number of labels that a search matches, and how many of them are listed on the
 // result page and in the export. ok is false for other pages, and for result pages without a
-// consistent total: only a page that states that there are no results counts as zero.
+// consistent total: only a page stating that there are no results counts as zero.
 func (p *Page) Total() (matching, listed int, ok bool) {
 	if p.Kind != Results {
 		return 0, 0, false

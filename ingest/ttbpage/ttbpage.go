@@ -1,4 +1,4 @@
-// Package ttbpage reads the pages of TTB's Public COLA Registry as its web site serves them.
+// Package ttbpage reads the pages of TTB's Public COLA Registry as its website serves them.
 //
 // It extracts text as it appears on the page; package ingest turns it into values. The contact
 // block of a page (person, phone, fax, email) and signatures are never read.
@@ -19,7 +19,7 @@ import (
 // Kind is the kind of a page.
 type Kind string
 
-// The kinds of pages. If the site does not serve a request, it answers with SearchForm or one of
+// The kinds of pages. If the site does not serve a request, it responds with SearchForm or one of
 // the kinds after it, often with status 200.
 const (
 	Detail       Kind = "detail page"    // viewColaDetails.do?action=publicDisplaySearchBasic

@@ -33,7 +33,7 @@ func lookalikes() map[string]string {
 	}
 }
 
-// TestLookalikeAddresses checks that an address that resembles the victim's gives no access to the
+// TestLookalikeAddresses checks that an address resembling the victim's gives no access to the
 // victim's account, whether by access token or by dashboard sign-in.
 func TestLookalikeAddresses(t *testing.T) {
 	i := newIssuer(t)
@@ -90,7 +90,8 @@ func TestSquattedAddress(t *testing.T) {
 }
 
 // TestLinkPolicy checks that under the policies never and verified:DOMAIN, a verified address links
-// to an existing account only if its domain is listed, by access token and by dashboard sign-in.
+// to an existing account only if its domain is listed, for both access tokens and dashboard
+// sign-ins.
 func TestLinkPolicy(t *testing.T) {
 	i := newIssuer(t)
 	for policy, links := range map[string]bool{

@@ -87,7 +87,7 @@ var freeExplorePage = regexp.MustCompile(
 var variable = regexp.MustCompile(`\{[a-z_]+\}`)
 
 // TestHostileImageAddress imports a label whose image URLs are charged pages of this server, and
-// checks that the label's page neither loads nor links to them.
+// checks that the label's page doesn't load or link to them.
 func TestHostileImageAddress(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		s.account("reader@example.com", cola.TierPro)

@@ -21,7 +21,7 @@ import (
 // code.
 const secretPart = "Zx7_SECRET-9q"
 
-// TestServerLogSecrets sends a secret in the path and the query of every route. It must not
+// TestServerLogSecrets sends a secret in the path and the query of every route. The secret must not
 // appear in the server's log.
 func TestServerLogSecrets(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--log-level", "debug"}}, func(t *testing.T, s *site) {

@@ -22,8 +22,8 @@ import (
 // linkToken matches the token in an email confirmation link.
 var linkToken = regexp.MustCompile(`/confirm/([\w-]+)`)
 
-// TestSecretsAtRest reads the whole database as a thief would. It must not contain current or
-// replaced webhook secrets, challenges or their codes, or tokens from emailed links.
+// TestSecretsAtRest reads the whole database as a thief would. The database must not contain
+// current or replaced webhook secrets, challenges or their codes, or tokens from emailed links.
 func TestSecretsAtRest(t *testing.T) {
 	post := mailtest.Start(t)
 	o := program.Options{Flags: []string{

@@ -112,8 +112,8 @@ func TestWrongCredentials(t *testing.T) {
 	})
 }
 
-// TestKeyCreatedAfterFailure tries keys before another process creates them. Each must then work at
-// once.
+// TestKeyCreatedAfterFailure tries keys before another process creates them. Each key must work
+// immediately after its creation.
 func TestKeyCreatedAfterFailure(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		holder := s.account("holder@example.com", cola.TierPro)

@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/stripetest"
 )
 
-// TestDeleteAndKeepAccount deletes an account with a canceled plan, keeps it, and suspends it. It
-// checks the pages at several sizes and in several color schemes.
+// TestDeleteAndKeepAccount deletes an account with a canceled plan, cancels the deletion, and
+// suspends the account. It checks the pages at several sizes and in several color schemes.
 func TestDeleteAndKeepAccount(t *testing.T) {
 	s := newSite(t)
 	holder := s.registry.Holder(t, ann, cola.TierFree)

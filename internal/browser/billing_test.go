@@ -28,8 +28,8 @@ func TestBilling(t *testing.T) {
 	b.open(printedLink.FindString(p.Run("account", "link", "--account", ann, "--public-url", p.base)))
 	b.press("Sign in as " + ann)
 
-	// change presses a button that leads to Stripe, and one there that leads back.
 	scripts := true
+	// change presses a button that leads to Stripe, then one on Stripe's page that leads back.
 	change := func(button, action, shown string) {
 		t.Helper()
 		b.press(button)

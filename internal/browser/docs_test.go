@@ -62,7 +62,7 @@ const loaded = `performance.getEntriesByType("navigation").concat(performance.ge
 // checkPublic checks a page that anyone can open.
 func (b *tab) checkPublic(where, axe string) {
 	b.t.Helper()
-	ask(b, chromedp.Evaluate[bool](loadPictures, chromedp.EvalAwaitPromise)) // a missing one is an error
+	ask(b, chromedp.Evaluate[bool](loadPictures, chromedp.EvalAwaitPromise)) // a missing picture is an error
 	b.checkErrors(where)
 	b.accessible(where, axe)
 	if over := ask(b, chromedp.Evaluate[int](overflow)); over > 0 {
@@ -264,8 +264,8 @@ func (b *tab) checkKept(key string) {
 	}
 }
 
-// TestGuideLayout checks that flags in guides keep to one line on a wide screen, and that drawings stay
-// legible on a phone.
+// TestGuideLayout checks that flags in guides stay on one line on a wide screen, and that drawings
+// stay legible on a phone.
 func TestGuideLayout(t *testing.T) {
 	b := newTab(t, newSite(t).browser, true)
 	b.setSize(wide, "light")
@@ -337,7 +337,7 @@ func TestDocsByKeyboard(t *testing.T) {
 	}
 }
 
-// TestInstantResults checks the results of the search shown while typing, when used with the keyboard.
+// TestInstantResults checks that the search results shown while typing work with the keyboard.
 func TestInstantResults(t *testing.T) {
 	s := newSite(t)
 	axe := mustAxe(t)

@@ -20,8 +20,8 @@ func (b *tab) enter() {
 	}
 }
 
-// TestTimes checks that a relative time shows the exact one, in UTC and in the user's time zone, on
-// focus only, and that Escape hides it.
+// TestTimes checks that a relative time shows the exact time, in UTC and in the user's time zone,
+// only on focus, and that Escape hides it.
 func TestTimes(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

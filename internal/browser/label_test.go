@@ -31,8 +31,8 @@ func (s *site) labelWithImages() string {
 	return ""
 }
 
-// TestLabelImages opens a label's images by keyboard: the dialog zooms, moves to the next image,
-// traps focus, and returns it when closed. It violates no axe rule.
+// TestLabelImages opens a label's images by keyboard. The dialog must zoom, move to the next image,
+// trap focus, return focus when closed, and have no axe violations.
 func TestLabelImages(t *testing.T) {
 	s := newSite(t)
 	path := s.labelWithImages()
@@ -51,7 +51,7 @@ func TestLabelImages(t *testing.T) {
 		t.Errorf("dialog shows %q, want the first image", first)
 	}
 	b.accessible("label images", mustAxe(t))
-	b.do(chromedp.KeyEvent("+"), chromedp.KeyEvent("+")) // to 2
+	b.do(chromedp.KeyEvent("+"), chromedp.KeyEvent("+")) // to twice the size
 	if zoomed := width(); zoomed < 1.9*fit || zoomed > 2.1*fit {
 		t.Errorf("zoomed to a width of %v, want twice %v", zoomed, fit)
 	}
@@ -122,7 +122,7 @@ func TestPrintedLabel(t *testing.T) {
 }
 
 // TestLabelSteps checks that a label opened from a list links to its neighbors there, that showing
-// the links costs nothing, and that the tab forgets the list before another user signs in.
+// the links is free, and that the tab forgets the list before another user signs in.
 func TestLabelSteps(t *testing.T) {
 	s := newSite(t)
 	s.holder = s.registry.Holder(t, ann, cola.TierPro)

@@ -39,7 +39,7 @@ func TestLandingCalls(t *testing.T) {
 }
 
 // TestTypefaces checks that public pages and the dashboard use the same fonts: the serif for headings and
-// prices, and the sans for names of plans.
+// prices, and the sans for plan names.
 func TestTypefaces(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

@@ -118,7 +118,7 @@ func (r report) failed(category string) (ids []string) {
 }
 
 // transfer counts a page's requests. Requests, Bytes and Size exclude pictures. Bytes is the number
-// of bytes transferred, and Size is their number after decompression.
+// of bytes transferred, and Size is the number of bytes after decompression.
 type transfer struct{ Requests, Pictures, Bytes, Size int }
 
 // max returns the maximum of each field.

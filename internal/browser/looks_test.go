@@ -64,7 +64,7 @@ func (l *looks) compare(b *tab, name string) {
 		mustWrite(b.t, filepath.Join(l.into, name+".png"), whole)
 	}
 	if strings.HasPrefix(name, "docs-guide-") || strings.HasPrefix(name, "docs-find-") {
-		return // these show the text of a guide, so every edit to it would change them
+		return // these pages show the text of a guide, so every edit would change the screenshot
 	}
 	picture, err := png.Decode(bytes.NewReader(whole))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// TestPhoneMenu checks that opening the menu on a phone moves neither its button nor the page, that the
-// button stays in view when the page scrolls, and that every entry of the menu can be reached.
+// TestPhoneMenu checks that opening the menu on a phone doesn't move its button or the page, that
+// the button stays in view when the page scrolls, and that every entry of the menu can be reached.
 func TestPhoneMenu(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

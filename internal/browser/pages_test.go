@@ -95,7 +95,7 @@ const (
 )
 
 // TestPages opens every page at several sizes and in several color schemes. It checks that the page
-// violates no axe rule in light or dark mode, needs no horizontal scrolling on a phone, causes no
+// has no axe violations in light or dark mode, needs no horizontal scrolling on a phone, causes no
 // browser errors, is small, and matches its committed screenshots.
 func TestPages(t *testing.T) {
 	s := newSite(t)

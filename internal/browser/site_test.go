@@ -322,8 +322,8 @@ func docsPages() []namedPage {
 	}
 }
 
-// pagesFromOtherSite lists charged pages to open through cross-site links. They ask for confirmation
-// first.
+// pagesFromOtherSite lists charged pages to open through cross-site links. These pages ask for
+// confirmation first.
 func (h recordIDs) pagesFromOtherSite() []namedPage {
 	return []namedPage{
 		{"explore-ask", "/explore?q=red&product_type=wine", 200}, {"label-ask", "/explore/" + h.Label, 200},

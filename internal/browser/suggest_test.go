@@ -167,8 +167,8 @@ func TestSearchSuggestions(t *testing.T) {
 	b.checkErrors("suggestions")
 }
 
-// TestStaleSuggestions checks that suggestions match the latest text, that they disappear when it is
-// deleted or the field loses focus, and that the field works if they can't be loaded.
+// TestStaleSuggestions checks that suggestions match the latest text, that they disappear when the
+// text is deleted or the field loses focus, and that the field works if they can't be loaded.
 func TestStaleSuggestions(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

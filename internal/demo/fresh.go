@@ -18,8 +18,8 @@ const (
 	freshIndex = 1 << 40
 	// freshSequence separates their IDs: the applications of a day are numbered from 1.
 	freshSequence = 900_000
-	// reserved is left out of fresh labels: a guide imports such labels and expects alerts to find
-	// only those.
+	// reserved is a word that fresh labels don't contain: a guide imports labels with this word and
+	// expects alerts to find only those labels.
 	reserved = "HERON"
 )
 

@@ -31,8 +31,8 @@ func WriteColas(w io.Writer, o Options) error {
 	return nil
 }
 
-// Fields of records in the output. This package writes them itself, because encoding/json is several
-// times slower.
+// Fields of records in the output. This package encodes them itself, because encoding/json is
+// several times slower.
 var (
 	colaFields    = cola.FieldsOf[cola.Cola]()
 	imageFields   = cola.FieldsOf[cola.Image]()

@@ -86,8 +86,8 @@ func (m *labelMaker) newFiling(d *rng, received cola.Date) productKey {
 	return productKey{kind, int32(brand), int32(number)}
 }
 
-// earlier decides whether a label is a resubmission, as a small share are, and picks the earlier
-// label: usually a recent one, sometimes one that was itself a resubmission.
+// earlier decides whether a label is one of the few resubmissions, and picks the earlier label:
+// usually a recent one, sometimes one that was itself a resubmission.
 func (m *labelMaker) earlier(d *rng) (filing, bool) {
 	if m.filed == 0 || !d.chance(0.028) {
 		return filing{}, false

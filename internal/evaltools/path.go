@@ -77,7 +77,7 @@ func hasMembers(value any, pairs []string) bool {
 
 var errNoText = errors.New("a list or object has no text")
 
-// textOf returns a string, number, boolean or null as text, after converting other types to JSON.
+// textOf returns a value as text, after converting it to JSON. It fails for lists and objects.
 func textOf(v any) (string, error) {
 	v, err := asJSON(v)
 	if err != nil {

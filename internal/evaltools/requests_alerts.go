@@ -6,8 +6,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// alertRequests returns requests that change saved searches. The registry is checked for their
-// effects.
+// alertRequests returns requests that change saved searches. Their effects are checked in the
+// registry.
 func alertRequests(*world) []request {
 	alert := func(name, brand string) cola.SavedSearchParams {
 		return cola.SavedSearchParams{
