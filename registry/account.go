@@ -141,7 +141,7 @@ func (s *Service) Account(ctx context.Context, c cola.Caller) (Account, cola.Quo
 
 const readAccount = "read account"
 
-// accountOf returns the function that reads the caller's account.
+// accountOf returns a function that reads the caller's account.
 func (s *Service) accountOf(c cola.Caller) func(context.Context, cola.QuotaState) (Account, error) {
 	return func(ctx context.Context, _ cola.QuotaState) (Account, error) {
 		a, err := s.store.Account(ctx, c.Account)

@@ -350,7 +350,7 @@ func (e *export) deliveries() error {
 	})
 }
 
-// orNull returns nil for a zero value, which is null in JSON.
+// orNull returns nil, which is null in JSON, for a zero value.
 func orNull[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -16,7 +16,7 @@ import (
 )
 
 // world contains the registry's records for linear scans. It shares no code with the search engine,
-// so that the facts don't repeat its mistakes.
+// so that the facts don't repeat the engine's mistakes.
 type world struct {
 	labels     labels // newest first
 	permittees map[string]cola.Permittee
@@ -54,7 +54,7 @@ func newWorld(ctx context.Context, s *server) (*world, error) {
 	return w, nil
 }
 
-// company returns the company that holds a permit.
+// company returns the name of the company that holds a permit.
 func (w *world) company(permit string) string { return string(w.permittees[permit].CompanyName) }
 
 // area returns the current American Viticultural Area with the given name, ignoring case.

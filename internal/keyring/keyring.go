@@ -195,8 +195,8 @@ func syncDir(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// LoadOrCreate loads a key file and creates a missing one. Processes that start together agree on
-// one key.
+// LoadOrCreate loads a key file, and creates it if it is missing. Processes that start together
+// agree on one key.
 func LoadOrCreate(path string) (*Keyring, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := Create(path); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -157,7 +157,7 @@ func star(c point, n int, outer, inner, turn float64) outline {
 }
 
 // polar returns the point at a distance and angle from c. An angle of zero points up, and angles
-// grow clockwise.
+// increase clockwise.
 func polar(c point, r, angle float64) point {
 	return point{c.x + r*math.Sin(angle), c.y - r*math.Cos(angle)}
 }

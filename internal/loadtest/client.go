@@ -40,7 +40,7 @@ type Exchange struct {
 	Units    int       // units of the request's meter in the response
 	Burst    bool      // rejected by the rate limit: the request did not count
 	Failure  Failure
-	Problem  string // defect of the response, if any
+	Problem  string // defect in the response, if any
 }
 
 // newTransport returns a transport that sends every request once, over a new connection. With

@@ -167,7 +167,7 @@ func digits(number json.RawMessage) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// ttbIDOf returns the TTB ID of a number with fourteen digits, or with thirteen if the ID has a
+// ttbIDOf returns the TTB ID for a number with fourteen digits, or with thirteen if the ID has a
 // leading zero (years before 2010). It returns "" for any other number.
 func ttbIDOf(number string) string {
 	if len(number) == 13 {

@@ -121,7 +121,7 @@ func removeIfAbandoned(path string) {
 	}
 }
 
-// unreachable returns an error that names the folder that the server's user can't enter.
+// unreachable returns an error naming the folder that the server's user can't enter.
 func unreachable(name, folder string) error {
 	return fmt.Errorf("the servers run as user %s, which can't access folder %s; "+
 		"choose another with TMPDIR or Options.Dir", name, folder)

@@ -51,7 +51,7 @@ type Faults struct {
 	RetryAfter  time.Duration // Retry-After of Unavailable and TooMany, rounded up to seconds
 	Slow        time.Duration // delay of a Slow response
 	ExpireAfter int           // number of requests after which a session expires; 0 for never
-	BlockAt     int           // number of the first request to block; blocks all until Unblock; 0 for never
+	BlockAt     int           // number of the first blocked request; all are blocked until Unblock; 0 for never
 }
 
 // Site is an imitation of the registry's website. It is an http.Handler and safe for concurrent use.

@@ -36,7 +36,7 @@ func (rec *Recorder) logRequest(r *http.Request, status int, took time.Duration)
 		return
 	}
 	if status == 0 {
-		status = http.StatusOK // net/http responds to handlers that write nothing
+		status = http.StatusOK // net/http sends it if the handler writes nothing
 	}
 	if e.Code != "" && status < http.StatusBadRequest {
 		status = StatusOf(e.Code) // an error in an MCP result

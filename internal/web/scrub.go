@@ -20,8 +20,8 @@ const removed = "REMOVED"
 var credential = regexp.MustCompile(`(?i)(?:lar(?:_|%(?:25)*5f)[0-9a-z]{36}|\blar(?:_|%(?:25)*5f)[0-9a-z]{5,}` +
 	`|\beyJ[\w-]{10,}(?:\.[\w-]*){1,4}|whsec_[\w+/=-]+|\bbearer[ +]+[\w.~+/=-]{16,}|://[^/@\s"?#]+@)`)
 
-// credentialMarks are substrings. Every match of credential contains at least one, in upper or
-// lower case.
+// credentialMarks lists substrings. Every match of credential contains at least one of them, in
+// upper or lower case.
 var credentialMarks = []string{"lar", "eyj", "whsec_", "bearer", "://"}
 
 // mayHoldCredential reports whether a text can match credential. It is much faster than matching.
@@ -117,7 +117,7 @@ func (c credentials) scrubQuery(query string) string {
 	return string(b[:len(b)-1])
 }
 
-// readableEscape is like url.QueryEscape, but keeps some characters that need no escaping in a
+// readableEscape is like url.QueryEscape, but keeps some characters that don't need escaping in a
 // query.
 func readableEscape(text string) string {
 	escaped := url.QueryEscape(text)

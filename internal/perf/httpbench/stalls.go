@@ -27,7 +27,7 @@ const (
 	probeInterval  = 20 * time.Millisecond
 )
 
-// event is something that took time: a request, or a possible cause of slow ones.
+// event is something that took time: a request, or a possible cause of slow requests.
 type event struct {
 	what  string
 	start time.Time
@@ -160,10 +160,11 @@ func every(ctx context.Context, interval time.Duration, do func(), what string, 
 	}
 }
 
-// workLine matches the log lines of background work: its time of day, kind and duration.
+// workLine matches the log lines of background work. It captures the time, message, duration and
+// wait.
 var workLine = regexp.MustCompile(`^time=(\S+) level=DEBUG msg=("index segments compacted"|"slow commit"|checkpoint).* took=(\S+)(?: waited=(\S+))?`)
 
-// loggedWork names the background work by the message of its log line.
+// loggedWork maps log messages to the names of the background work.
 var loggedWork = map[string]string{
 	`"index segments compacted"`: compaction, `"slow commit"`: slowCommit, "checkpoint": checkpoint,
 }
