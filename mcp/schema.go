@@ -95,7 +95,7 @@ func closedObject(members []argument) object {
 }
 
 // publishedSchema returns the argument's schema in the list of tools. It allows every JSON type
-// that params.Reader.Values accepts, so that clients that validate don't reject valid calls.
+// that params.Reader.Values accepts, so that validating clients don't reject valid calls.
 func (a *argument) publishedSchema() object {
 	s := a.schema
 	types := acceptedTypes(s)

@@ -141,7 +141,7 @@ const (
 )
 
 // AccountDeleter deletes the accounts that are due for deletion. Every serving process has one; they can
-// work on the same account. If one is interrupted, the next round in any process continues.
+// work on the same account. If one is interrupted, the next round in any process continues its work.
 type AccountDeleter struct {
 	Store  store.AccountDeletion
 	Logger *slog.Logger

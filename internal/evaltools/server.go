@@ -36,7 +36,7 @@ type server struct {
 	store   *sqlite.Store
 	service *registry.Service
 	http    *httptest.Server
-	close   []func() error // in opening order
+	close   []func() error // in order of opening; Close calls them in reverse
 
 	accounts int
 }

@@ -161,7 +161,7 @@ func ofKind(kind vocabulary.ProductType) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return c.ProductType == kind }
 }
 
-// ofClass holds for labels whose class/type name contains a text.
+// ofClass holds for labels whose class/type name contains text.
 func ofClass(text string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return strings.Contains(string(c.ClassName), text) }
 }

@@ -123,7 +123,7 @@ func (q Request) units(body []byte) (int, error) {
 }
 
 // refusal checks a 429 or 503 response and reports whether it is from the rate limit. A 503 or a
-// rate limit error must have a Retry-After header. A quota error must have an upgrade URL, unless
+// rate-limit error must have a Retry-After header. A quota error must have an upgrade URL, unless
 // the account has the largest tier.
 func refusal(resp *http.Response, body []byte, tier cola.Tier) (burst bool, err error) {
 	var answer struct {

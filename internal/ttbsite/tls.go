@@ -43,7 +43,7 @@ type TLSServer struct {
 	issuer *httptest.Server
 }
 
-// Close stops the server and the one that serves the issuer.
+// Close stops the server and the one that serves the issuer's certificate.
 func (t *TLSServer) Close() {
 	t.Server.Close()
 	t.issuer.Close()

@@ -41,7 +41,7 @@ type Event struct {
 	Answer any   // the body of an error response, marshaled only if needed
 
 	resource        auth.Resource // for challenges
-	bodyRead        bool          // completely
+	bodyRead        bool          // to the end
 	restoreDeadline func()        // undoes ShortenBodyTimeout; may be nil
 	bodyTruncated   bool          // timed out or ended early
 }

@@ -12,13 +12,13 @@ import (
 // calls describe only if it records the request. registry.Service has a method of this type.
 type LogRequest func(account cola.AccountID, failed bool, describe func() cola.LoggedRequest)
 
-// Maximum lengths of the texts in a request log, in bytes.
+// Maximum lengths of the strings in a request log, in bytes.
 const (
 	maxLoggedTarget = 500
 	maxLoggedInput  = 2_000
 	maxLoggedAnswer = 4_000
-	// maxScrubbed is the maximum length of a text that is searched for credentials. Longer texts
-	// are truncated first.
+	// maxScrubbed is the maximum length of a string that is searched for credentials. Longer
+	// strings are truncated first.
 	maxScrubbed = 16_000
 )
 
@@ -66,8 +66,7 @@ func (rec *Recorder) logRequest(r *http.Request, status int, took time.Duration)
 	})
 }
 
-// shorten truncates a text to a number of bytes, and replaces characters that a database can't
-// store.
+// shorten truncates text to a number of bytes, and replaces characters that a database can't store.
 func shorten(text string, limit int) string {
 	text = storable(text)
 	if len(text) <= limit {

@@ -24,7 +24,7 @@ var credential = regexp.MustCompile(`(?i)(?:lar(?:_|%(?:25)*5f)[0-9a-z]{36}|\bla
 // upper or lower case.
 var credentialMarks = []string{"lar", "eyj", "whsec_", "bearer", "://"}
 
-// mayHoldCredential reports whether a text can match credential. It is much faster than matching.
+// mayHoldCredential reports whether text can match credential. It is much faster than matching.
 func mayHoldCredential(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(credentialMarks, func(mark string) bool { return strings.Contains(text, mark) })
@@ -44,7 +44,7 @@ func isSecretName(name string) bool {
 var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
 
 // credentials lists the credentials of a request. Its methods remove them, and everything that
-// looks like a credential, from texts.
+// looks like a credential, from text.
 type credentials []string
 
 // credentialsOf returns the credentials in the headers of a request.
@@ -59,7 +59,7 @@ func credentialsOf(h http.Header) (found credentials) {
 	return found
 }
 
-// scrub removes credentials from a text.
+// scrub removes credentials from text.
 func (c credentials) scrub(text string) string {
 	if len(text) > maxScrubbed {
 		text = text[:maxScrubbed]

@@ -128,7 +128,7 @@ func warmUp(ctx context.Context, targets []*target) error {
 	return nil
 }
 
-// step measures all servers with a number of clients, and prints a row for each.
+// step measures all servers with the given number of clients, and prints a row for each.
 func step(ctx context.Context, o options, targets []*target, clients int) error {
 	for _, t := range targets {
 		t.result = result{}

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	slow           = 200 * time.Millisecond // duration of a stall
+	slow           = 200 * time.Millisecond // minimum duration of a stall
 	stallClients   = 64                     // connections for each server
 	importInterval = 12 * time.Second
 	importLabels   = 2_000
