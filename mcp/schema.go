@@ -208,8 +208,8 @@ func outputSchema(list bool, others []string, types ...reflect.Type) object {
 	return object{{"type", "object"}, {"properties", properties}, {"required", []string{"data"}}}
 }
 
-// namedFields describes an object with the concise fields of all the types. The schema {} allows any
-// value.
+// namedFields describes an object with the concise fields of all the types. The schema {} allows
+// any value.
 func namedFields(types ...reflect.Type) object {
 	var properties object
 	for _, t := range types {

@@ -57,8 +57,8 @@ func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.Acc
 	return out.Flush() // also reports earlier errors
 }
 
-// ExportAccount exports the data of the caller's account, even if its deletion was requested; see the
-// function ExportAccount.
+// ExportAccount exports the data of the caller's account, even if its deletion was requested; see
+// the function ExportAccount.
 func (s *Service) ExportAccount(ctx context.Context, c cola.Caller, w io.Writer) (cola.QuotaState, error) {
 	state, err := s.authorizeLeaving(ctx, c)
 	if err != nil {

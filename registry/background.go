@@ -39,7 +39,8 @@ func (b *background) schedule() {
 	}
 }
 
-// reschedule ends a flush, and schedules another one if records are left. The caller holds the lock.
+// reschedule ends a flush, and schedules another one if records are left. The caller holds the
+// lock.
 func (b *background) reschedule(left bool) {
 	b.timer = nil
 	if left {

@@ -27,8 +27,8 @@ type world struct {
 	reports []cola.ProductionReport
 }
 
-// newWorld generates the same records that the server loaded. It reads the estimated dates of undated
-// labels from the store, which computes them.
+// newWorld generates the same records that the server loaded. It reads the estimated dates of
+// undated labels from the store, which computes them.
 func newWorld(ctx context.Context, s *server) (*world, error) {
 	w := &world{
 		permittees: map[string]cola.Permittee{}, areas: demo.AVAs(records), times: demo.ProcessingTimes(records),
@@ -251,8 +251,8 @@ func withID(id string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return c.TTBID.String() == id }
 }
 
-// fold returns a name in upper case, without accents, apostrophes or periods. It replaces an ampersand
-// with AND and other punctuation with a space.
+// fold returns a name in upper case, without accents, apostrophes or periods. It replaces an
+// ampersand with AND and other punctuation with a space.
 func fold(name string) string {
 	var b strings.Builder
 	for _, r := range norm.NFD.String(strings.ReplaceAll(strings.ToUpper(name), "&", " AND ")) {

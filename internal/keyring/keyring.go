@@ -163,8 +163,8 @@ func addFirst(path string, rename func(from, to string) error) (ID, error) {
 }
 
 // write writes a temporary file, syncs it, and calls place to give it its final name. The file is
-// readable only by its owner, unless prepare changes the mode before the content is written. prepare
-// may be nil.
+// readable only by its owner, unless prepare changes the mode before the content is written.
+// prepare may be nil.
 func write(path, content string, place func(from, to string) error, prepare func(*os.File) error) error {
 	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, ".key-*") // mode 0600

@@ -44,8 +44,8 @@ type Exchange struct {
 }
 
 // newTransport returns a transport that sends every request once, over a new connection. With
-// keep-alive, the transport would resend a request when its connection breaks, although the original
-// may have been charged.
+// keep-alive, the transport would resend a request when its connection breaks, although the
+// original may have been charged.
 func newTransport() http.RoundTripper { return &http.Transport{DisableKeepAlives: true} }
 
 // exchange sends the request to the process at a base URL and records the response.

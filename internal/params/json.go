@@ -16,8 +16,8 @@ const idParameter = "ttb_id"
 // maxElements limits the number of invalid elements reported per array.
 const maxElements = 5
 
-// Values converts the members of a JSON object to text values, so that JSON and query strings get the
-// same messages. It accepts commonly confused JSON types if no information is lost: a number
+// Values converts the members of a JSON object to text values, so that JSON and query strings get
+// the same messages. It accepts commonly confused JSON types if no information is lost: a number
 // for a string, a string for a number or boolean, one value for an array, and null for an absent
 // value unless the struct embeds cola.Nulled.
 func (r *Reader[P]) Values(members []strictjson.Member) (values []Value, problems cola.Problems) {

@@ -115,7 +115,8 @@ func removeIfAbandoned(path string) {
 	if free, err := tryLock(lock); err != nil || !free {
 		return
 	}
-	// Remove the data first: without its lock, the folder would no longer be recognized as abandoned.
+	// Remove the data first: without its lock, the folder would no longer be recognized as
+	// abandoned.
 	if os.RemoveAll(filepath.Join(path, "data")) == nil {
 		_ = os.RemoveAll(path)
 	}

@@ -24,8 +24,8 @@ var BaseStyle string
 //go:embed newsreader.woff2
 var serif []byte
 
-// Assets are the files that pages load: style sheets, scripts, fonts and icons. Their URLs contain a
-// hash of their content, so that browsers can cache them permanently.
+// Assets are the files that pages load: style sheets, scripts, fonts and icons. Their URLs contain
+// a hash of their content, so that browsers can cache them permanently.
 type Assets struct {
 	path    string
 	files   map[string][]byte // by name

@@ -1,5 +1,6 @@
-// Package web contains code shared by all HTTP APIs: request IDs, log lines, metrics, panic recovery,
-// and the formats of errors and quota headers. It does not depend on particular routes or operations.
+// Package web contains code shared by all HTTP APIs: request IDs, log lines, metrics, panic
+// recovery, and the formats of errors and quota headers. It does not depend on particular routes or
+// operations.
 package web
 
 import (

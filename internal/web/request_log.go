@@ -22,7 +22,7 @@ const (
 	maxScrubbed = 16_000
 )
 
-// Call is what the request log shows instead of the HTTP method, path and query.
+// Call replaces the HTTP method, path and query in the request log.
 type Call struct {
 	Method string
 	Target string

@@ -205,8 +205,8 @@ func printLatencies(name string, events []event) {
 		measure.Milliseconds(l.At(0.999)), measure.Milliseconds(l.At(1)))
 }
 
-// printStalls groups slow requests that overlap, and prints the longest of each group with the causes
-// that overlap it and took at least a quarter of its time.
+// printStalls groups slow requests that overlap, and prints the longest of each group with the
+// causes that overlap it and took at least a quarter of its time.
 func printStalls(requests, causes []event) {
 	requests = slices.DeleteFunc(slices.Clone(requests), func(e event) bool { return e.took < slow })
 	slices.SortFunc(requests, func(a, b event) int { return a.start.Compare(b.start) })

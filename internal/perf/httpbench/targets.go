@@ -41,7 +41,7 @@ type target struct {
 	result   result
 }
 
-// result is what a step has measured so far.
+// result contains a step's measurements so far.
 type result struct {
 	measure.Searches
 	took, cpu, databaseCPU time.Duration // databaseCPU: of PostgreSQL's processes
