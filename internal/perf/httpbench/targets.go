@@ -32,7 +32,7 @@ type target struct {
 	server   *measure.Server // nil until it runs
 	admin    string          // address of the admin listener, or empty
 	keys     []string
-	postgres *pgtest.Server // nil for SQLite
+	postgres *pgtest.Server // nil without PostgreSQL
 	conn     *pgx.Conn      // to the PostgreSQL database, or nil
 	flags    []string       // for every command, to select the database
 	dir      string         // data directory
