@@ -15,9 +15,10 @@ import (
 const (
 	// serverCardPath is the reserved location of the MCP Server Card (SEP-2127).
 	serverCardPath = Path + "/server-card"
-	// catalogPath is the AI Catalog, where clients that know only the host find the card.
+	// catalogPath is the path of the AI Catalog, where clients that know only the host find the
+	// card.
 	catalogPath = "/.well-known/ai-catalog.json"
-	// serverJSONPath is the file that mcp-publisher submits to the MCP Registry.
+	// serverJSONPath is the path of the file that mcp-publisher submits to the MCP Registry.
 	serverJSONPath = Path + "/server.json"
 )
 

@@ -18,7 +18,7 @@ import (
 // quota outside of tool calls. It is in the range that JSON-RPC reserves for servers.
 const codeRefused = -32000
 
-// rpcError is a JSON-RPC error: an invalid message, or a failed read of a resource or
+// rpcError is a JSON-RPC error, for an invalid message or a failed read of a resource or
 // prompt. Failed tool calls are results instead.
 type rpcError struct {
 	Code    int    `json:"code"`

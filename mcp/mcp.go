@@ -105,7 +105,7 @@ type Service interface {
 	) (cola.SavedSearch, cola.QuotaState, error)
 	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 
-	// Rows returns already charged labels as list rows. It reads only memory.
+	// Rows returns already charged labels as list rows. It reads only from memory.
 	Rows([]cola.ColaSummary) []cola.ColaRow
 	// Vocabulary returns the values in use, for prompts, completion and the reference resources.
 	Vocabulary(context.Context) (registry.Vocabulary, error)

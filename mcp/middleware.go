@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// originPolicy rejects calls that web pages of other sites make from a visitor's browser, directly
+// originPolicy rejects calls that web pages on other sites make from a visitor's browser, directly
 // or by DNS rebinding. It does not identify callers; credentials do.
 type originPolicy struct {
 	hosts   map[string]bool // lower case, without ports
@@ -41,7 +41,7 @@ func hostName(host string) string {
 }
 
 // enforce rejects requests from other sites: first those from origins that are not allowed, then
-// those for unknown hosts. Pages of an allowed origin can read every response, errors included.
+// those for unknown hosts. Pages from an allowed origin can read every response, errors included.
 func (g originPolicy) enforce(next http.Handler) http.Handler {
 	allowed := web.CORS{AllowOrigin: func(origin string) bool { return g.allowsOrigin([]string{origin}) }}
 	known := allowed.Handler(g.enforceHost(next))

@@ -102,7 +102,7 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestErrorCORSHeaders checks that pages of allowed origins, and no others, can read every error
+// TestErrorCORSHeaders checks that pages from allowed origins, and no others, can read every error
 // response.
 func TestErrorCORSHeaders(t *testing.T) {
 	const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`

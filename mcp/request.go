@@ -151,8 +151,8 @@ func (req *request) writeRPCError(w http.ResponseWriter, rpcErr *rpcError) {
 	web.WriteJSON(w, rpcErr.status(req.modern), body)
 }
 
-// isAuthError reports whether an error concerns credentials. Those become HTTP errors, so that
-// clients can handle them.
+// isAuthError reports whether an error concerns credentials. Such errors become HTTP errors, so
+// that clients can handle them.
 func isAuthError(code cola.Code) bool {
 	return web.StatusOf(code) == http.StatusUnauthorized || web.StatusOf(code) == http.StatusForbidden
 }

@@ -86,7 +86,7 @@ func TestLabelResource(t *testing.T) {
 }
 
 // TestPrompts checks that a prompt quotes its arguments and searches with them, and that each
-// invalid argument is reported as a problem. TestGoldenPrompts has the texts.
+// invalid argument is reported as a problem. TestGoldenPrompts has the full text.
 func TestPrompts(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)

@@ -96,7 +96,7 @@ func closedObject(members []argument) object {
 }
 
 // publishedSchema returns the argument's schema in the list of tools. It allows every JSON type
-// that params.Reader.Values accepts, so that clients that validate don't reject valid calls.
+// that params.Reader.Values accepts, so that validating clients don't reject valid calls.
 func (a *argument) publishedSchema() object {
 	s := a.schema
 	types := acceptedTypes(s)
@@ -205,8 +205,8 @@ func outputSchema(list bool, types ...reflect.Type) object {
 	return object{{"type", "object"}, {"properties", object{{"data", data}}}, {"required", []string{"data"}}}
 }
 
-// namedFields describes an object with the concise fields of all the types. The schema {} allows any
-// value.
+// namedFields describes an object with the concise fields of all the types. The schema {} allows
+// any value.
 func namedFields(types ...reflect.Type) object {
 	var properties object
 	for _, t := range types {

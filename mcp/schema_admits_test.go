@@ -56,7 +56,7 @@ func samples(a argument) []string {
 }
 
 // TestSchemaAcceptedValues checks that the schema allows every argument value that the server
-// accepts, so that clients that validate do not block it.
+// accepts, so that validating clients do not block valid calls.
 func TestSchemaAcceptedValues(t *testing.T) {
 	validators := inputValidators(t)
 	for _, one := range toolsAt(ChatGPTPath) {

@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// schemaless are the tools without an output schema: those that return one record, groups of any kind,
-// or the account's saved searches.
+// schemaless are the tools without an output schema: those that return one record, groups of any
+// kind, or the account's saved searches.
 var schemaless = map[string]bool{
 	"count_labels": true, "create_saved_search": true, "delete_saved_search": true, "get_ava": true, "get_cola": true,
 	"get_permittee": true, "get_usage": true, "list_saved_searches": true, "update_saved_search": true,

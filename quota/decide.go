@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// reasonBurst is the details.reason of a rate-limit rejection. For an exhausted quota, the reason is
-// the meter's name.
+// reasonBurst is the details.reason of a rate-limit rejection. For an exhausted quota, the reason
+// is the meter's name.
 const reasonBurst = "burst"
 
 // Window is the length of the sliding window of a tier's PerMinute rate limit.
@@ -173,8 +173,8 @@ type decision struct {
 	earlier map[store.PageKey]int // those of earlier batches
 }
 
-// decideOne applies steps 3 to 5 of decide to one request. missing is the error for a missing scope,
-// or nil.
+// decideOne applies steps 3 to 5 of decide to one request. missing is the error for a missing
+// scope, or nil.
 func (d *decision) decideOne(q Request, missing error) outcome {
 	if d.inWindow >= d.quota.Limits.PerMinute {
 		return outcome{Grant{State: d.quota}, d.burst()}

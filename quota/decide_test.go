@@ -365,8 +365,8 @@ func TestSuspensionMessage(t *testing.T) {
 	}
 }
 
-// TestKeyNetworks checks that a request from outside its key's networks is rejected without a state,
-// is not counted, and does not count as a use of the key.
+// TestKeyNetworks checks that a request from outside its key's networks is rejected without a
+// state, is not counted, and does not count as a use of the key.
 func TestKeyNetworks(t *testing.T) {
 	var networks cola.Networks
 	networks.SetString("203.0.113.0/24,2001:db8::1")

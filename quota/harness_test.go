@@ -304,7 +304,7 @@ func (b *fakeLedger) suspend(reason string) {
 	b.suspended = reason
 }
 
-// allow sets the networks of all keys. An empty text allows all addresses.
+// allow sets the networks of all keys. An empty string allows all addresses.
 func (b *fakeLedger) allow(networks string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

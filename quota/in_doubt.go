@@ -31,8 +31,8 @@ const (
 //  3. The worker skips a batch while its last attempt to settle is running, because its entries
 //     may change.
 //
-// State lives in memory; after a crash the last rejected batches may stay charged (docs/METERING.md,
-// "In doubt").
+// State lives in memory; after a crash the last rejected batches may stay charged
+// (docs/METERING.md, "In doubt").
 type inDoubt struct {
 	store   store.Ledger
 	log     *slog.Logger

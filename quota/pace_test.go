@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// paceOf returns the pace after batches of many sizes that took a fixed time and a time per account.
+// paceOf returns the pace after batches of many sizes that took a fixed time and a time per
+// account.
 func paceOf(fixed, each time.Duration) (p pace) {
 	for i := range 200 {
 		accounts := 1 + i*37%500

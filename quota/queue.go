@@ -89,7 +89,8 @@ func (q *queue) add(p *pending) error {
 	return nil
 }
 
-// remove removes the charge of a caller that has given up. It returns false if the worker has taken it.
+// remove removes the charge of a caller that has given up. It returns false if the worker has taken
+// it.
 func (q *queue) remove(p *pending) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -310,8 +310,8 @@ func TestQueueBound(t *testing.T) {
 	mustAdd(t, q, 1000)
 }
 
-// TestRetryAfterOverload checks that Retry-After is the estimated time until the waiting charges are
-// committed.
+// TestRetryAfterOverload checks that Retry-After is the estimated time until the waiting charges
+// are committed.
 func TestRetryAfterOverload(t *testing.T) {
 	for each, want := range map[time.Duration]time.Duration{
 		time.Millisecond:       time.Second,             // half a second of charges, rounded up

@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// rejectionCacheTTL limits how long a cached rejection is used, so that an upgrade, a restored account
-// or app, or a change to a key's networks takes effect within a second.
+// rejectionCacheTTL limits how long a cached rejection is used, so that an upgrade, a restored
+// account or app, or a change to a key's networks takes effect within a second.
 const rejectionCacheTTL = time.Second
 
 // maxCachedSenders limits the cached senders. Entries expire so soon that dropping all of them at

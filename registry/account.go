@@ -44,7 +44,7 @@ type Account struct {
 	Tier        cola.Tier
 	CreatedAt   time.Time
 	ActiveLimit int       // saved searches that may have an active schedule
-	DeletesAt   time.Time // when the account will be deleted; zero unless its holder requested that
+	DeletesAt   time.Time // when the account will be deleted; zero unless its holder requested deletion
 	Suspended   bool      // by the operator, or because its deletion was requested
 	QuotaEmails bool      // the holder gets email when a quota is nearly used up
 	// Paid is nil if the account never subscribed to a plan, or the server doesn't sell plans.
@@ -141,7 +141,7 @@ func (s *Service) Account(ctx context.Context, c cola.Caller) (Account, cola.Quo
 
 const readAccount = "read account"
 
-// accountOf returns the function that reads the caller's account.
+// accountOf returns a function that reads the caller's account.
 func (s *Service) accountOf(c cola.Caller) func(context.Context, cola.QuotaState) (Account, error) {
 	return func(ctx context.Context, _ cola.QuotaState) (Account, error) {
 		a, err := s.store.Account(ctx, c.Account)
@@ -192,10 +192,10 @@ func (s *Service) Identities(ctx context.Context, c cola.Caller) ([]Identity, co
 	})
 }
 
-// RemoveIdentity unlinks an identity from the caller's account and ends the account's other sessions
-// that were started with its issuer. It fails with CodeNotFound if the account has no such identity,
-// and with CodeForbidden if nobody could sign in afterward. After CodeUnavailable the outcome may be
-// unknown.
+// RemoveIdentity unlinks an identity from the caller's account and ends the account's other
+// sessions that were started with its issuer. It fails with CodeNotFound if the account has no such
+// identity, and with CodeForbidden if nobody could sign in afterward. After CodeUnavailable the
+// outcome may be unknown.
 func (s *Service) RemoveIdentity(ctx context.Context, c cola.Caller, id Identity) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

@@ -23,8 +23,8 @@ const (
 	keepUnconfirmed   = "The deletion may not have been canceled. Try again in a few seconds; it's safe to repeat."
 )
 
-// Confirmation returns what the holder must type to delete the account: the email address, or
-// DeletionPhrase if there is none.
+// Confirmation returns the text that the holder must type to delete the account: the email address,
+// or DeletionPhrase if there is none.
 func (a Account) Confirmation() string {
 	if a.Email == "" {
 		return DeletionPhrase
@@ -51,7 +51,8 @@ func (s *Service) authorizeSuspended(ctx context.Context, c cola.Caller) (cola.Q
 	return state, checkHolder(c)
 }
 
-// SuspendedAccount returns the caller's account, even if it is suspended or its deletion was requested.
+// SuspendedAccount returns the caller's account, even if it is suspended or its deletion was
+// requested.
 func (s *Service) SuspendedAccount(ctx context.Context, c cola.Caller) (Account, cola.QuotaState, error) {
 	state, err := s.authorizeSuspended(ctx, c)
 	if err != nil {
@@ -60,9 +61,9 @@ func (s *Service) SuspendedAccount(ctx context.Context, c cola.Caller) (Account,
 	return readAuthorized(ctx, state, readAccount, s.accountOf(c))
 }
 
-// DeleteAccount schedules the deletion of the caller's account, and rejects its credentials from now
-// on. typed must be the account's Confirmation, ignoring ASCII letter case. DeleteAccount fails with
-// CodeValidation if the account's subscription renews, so that nobody loses a plan by mistake.
+// DeleteAccount schedules the deletion of the caller's account, and rejects its credentials from
+// now on. typed must be the account's Confirmation, ignoring ASCII letter case. DeleteAccount fails
+// with CodeValidation if the account's subscription renews, so that nobody loses a plan by mistake.
 // AccountDeleter ends a subscription that is started or resumed later. After CodeUnavailable the
 // outcome may be unknown.
 func (s *Service) DeleteAccount(ctx context.Context, c cola.Caller, typed string) (cola.QuotaState, error) {
@@ -100,8 +101,8 @@ type SubscriptionReader interface {
 	SubscriptionOf(context.Context, cola.AccountID) (store.Subscription, error)
 }
 
-// CheckSubscription returns a CodeValidation error with a remedy if the account's subscription renews,
-// as last read from Stripe.
+// CheckSubscription returns a CodeValidation error with a remedy if the account's subscription
+// renews, as last read from Stripe.
 func CheckSubscription(ctx context.Context, st SubscriptionReader, id cola.AccountID, remedy string) error {
 	s, err := st.SubscriptionOf(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !s.Renews() {
@@ -140,14 +141,15 @@ const (
 	maxDeletions = 100
 )
 
-// AccountDeleter deletes the accounts that are due for deletion. Every serving process has one; they can
-// work on the same account. If one is interrupted, the next round of any process continues.
+// AccountDeleter deletes the accounts that are due for deletion. Every serving process has one;
+// they can work on the same account. If one is interrupted, the next round in any process continues
+// its work.
 type AccountDeleter struct {
 	Store  store.AccountDeletion
 	Logger *slog.Logger
-	// Before is called before any data of an account is deleted, to end its billing; may be nil. If it
-	// fails, the next round tries again. It may be called several times for an account, even by
-	// several processes at once.
+	// Before is called before any of an account's data is deleted, to end its billing; may be nil.
+	// If it fails, the next round tries again. It may be called several times for an account, even
+	// by several processes at once.
 	Before func(context.Context, store.Account) error
 
 	failing map[cola.AccountID]bool // accounts with a logged failure
@@ -189,8 +191,8 @@ func (d *AccountDeleter) DeleteDue(ctx context.Context) error {
 	}
 }
 
-// report logs a failure to delete an account, or to find the accounts that are due if id is 0, unless it
-// has logged an earlier one. It also logs the recovery.
+// report logs a failure to delete an account, or to find the accounts that are due if id is 0,
+// unless it has logged an earlier one. It also logs the recovery.
 func (d *AccountDeleter) report(ctx context.Context, id cola.AccountID, err error) {
 	what, log := "account deletion", d.Logger.With("account", int64(id))
 	if id == 0 {

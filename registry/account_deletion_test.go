@@ -16,8 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestDeleteAccount checks that a deletion needs the account's address, rejects every credential, and
-// can be undone for seven days, during which the holder can still export the data.
+// TestDeleteAccount checks that a deletion requires the account's address, rejects every
+// credential, and can be undone for seven days, during which the holder can still export the data.
 func TestDeleteAccount(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, _, on := managed(t, w, "Holder@example.com")
@@ -88,8 +88,8 @@ func TestDeletionPhrase(t *testing.T) {
 	}
 }
 
-// TestDeleteSubscribedAccount checks that an account can be deleted only once its subscription no longer
-// renews.
+// TestDeleteSubscribedAccount checks that an account can be deleted only once its subscription no
+// longer renews.
 func TestDeleteSubscribedAccount(t *testing.T) {
 	w := mustWorld(t, 0)
 	ann := w.mustHolder(t, "ann@example.com", cola.TierPro)
@@ -119,8 +119,8 @@ func TestDeleteSubscribedAccount(t *testing.T) {
 	}
 }
 
-// TestAccountDeleter checks that due accounts are deleted, each after its external subscription was
-// canceled, and that a failure delays only one account.
+// TestAccountDeleter checks that due accounts are deleted, each after its external subscription has
+// been canceled, and that a failure delays only one account.
 func TestAccountDeleter(t *testing.T) {
 	w := mustWorld(t, 0)
 	ann, bob := w.mustHolder(t, "ann@example.com", cola.TierPro), w.mustHolder(t, "bob@example.com", cola.TierFree)

@@ -57,8 +57,8 @@ func ExportAccount(ctx context.Context, w io.Writer, st ExportStore, id cola.Acc
 	return out.Flush() // also reports earlier errors
 }
 
-// ExportAccount exports the data of the caller's account, even if its deletion was requested; see the
-// function ExportAccount.
+// ExportAccount exports the data of the caller's account, even if its deletion was requested; see
+// the function ExportAccount.
 func (s *Service) ExportAccount(ctx context.Context, c cola.Caller, w io.Writer) (cola.QuotaState, error) {
 	state, err := s.authorizeLeaving(ctx, c)
 	if err != nil {
@@ -350,7 +350,7 @@ func (e *export) deliveries() error {
 	})
 }
 
-// orNull returns nil for a zero value, which is null in JSON.
+// orNull returns nil, which is null in JSON, for a zero value.
 func orNull[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -14,10 +14,10 @@ const (
 	// mailInterval is the pause between rounds of an AccountMailer.
 	mailInterval = 15 * time.Second
 	// quotaInterval is the pause between checks for quotas that are nearly used up. The check reads
-	// the month's usage of all accounts, so that charges don't have to.
+	// the month's usage of all accounts, so that charges don't have to check it.
 	quotaInterval = 5 * time.Minute
-	// mailHold is how long a claim lasts. If the claiming process is killed, the email is sent again
-	// after that.
+	// mailHold is how long a claim lasts. If the claiming process is killed, the email is sent
+	// again after that.
 	mailHold = 5 * time.Minute
 	// mailBatch is how many emails are claimed at once.
 	mailBatch = 10
@@ -25,9 +25,9 @@ const (
 	sendTimeout = 20 * time.Second
 )
 
-// AccountMailer sends email to account holders about their accounts. Every serving process that sends
-// email has one; they share the work. An email is sent twice only if a process is killed between
-// sending it and recording the outcome.
+// AccountMailer sends email to account holders about their accounts. Every serving process that
+// sends email has one; they share the work. An email is sent twice only if a process is killed
+// between sending it and recording the outcome.
 type AccountMailer struct {
 	Store  store.AccountEmails
 	Now    func() time.Time

@@ -349,7 +349,7 @@ func TestManagementOutage(t *testing.T) {
 	w.checkIntact(t, holder, "afterwards")
 }
 
-// TestAccount checks the account view. It does not show an identity name as an email address.
+// TestAccount checks the account view, which must not show an identity name as an email address.
 func TestAccount(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "Holder@example.com", cola.TierStarter)

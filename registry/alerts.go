@@ -36,7 +36,7 @@ const (
 )
 
 // CreateAlert is like CreateSavedSearch, but also creates destinations. It creates all or nothing,
-// and also fails with the errors of CreateDestination. A repeated request creates no destinations.
+// and can also return the errors of CreateDestination. A repeated request creates no destinations.
 //
 // The endpoint of a shared webhook is already confirmed: the new destination is active and has the
 // same secret. The new destination for a shared email address is unconfirmed, unless it is the
@@ -141,7 +141,8 @@ func (to AlertDestinations) fingerprint(of [32]byte) [32]byte {
 	return sha256.Sum256(append(of[:], content...))
 }
 
-// sharedDestinations returns destinations for a new search with the addresses of existing ones.
+// sharedDestinations returns destinations for a new search, with the addresses of existing
+// destinations.
 func (s *Service) sharedDestinations(
 	ctx context.Context, account cola.AccountID, search string, uuids []string,
 ) (all []store.NewDestination, err error) {
@@ -176,9 +177,9 @@ func (s *Service) sharedDestinations(
 	return all, problems.Err()
 }
 
-// shareDestination returns a destination for a search with the address of an existing one. The
-// owner of an email address must agree to each search's alerts separately, because unsubscribing
-// from one doesn't end the others.
+// shareDestination returns a destination for a search, with the address of an existing destination.
+// The owner of an email address must agree to each search's alerts separately, because
+// unsubscribing from one doesn't end the others.
 func (s *Service) shareDestination(
 	ctx context.Context, account cola.AccountID, of store.Destination, search string,
 ) (store.NewDestination, error) {

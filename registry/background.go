@@ -10,7 +10,7 @@ import (
 // flushTimeout is the time limit for one flush.
 const flushTimeout = 5 * time.Second
 
-// background writes records some time after they were added, so that requests don't wait for the
+// background writes records some time after they are added, so that requests don't wait for the
 // database. Failed writes are retried. Its owner keeps the pending records and guards them with mu.
 type background struct {
 	what     string        // the records, for log messages
@@ -39,7 +39,8 @@ func (b *background) schedule() {
 	}
 }
 
-// reschedule ends a flush, and schedules another one if records are left. The caller holds the lock.
+// reschedule ends a flush, and schedules another one if records are left. The caller holds the
+// lock.
 func (b *background) reschedule(left bool) {
 	b.timer = nil
 	if left {

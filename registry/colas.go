@@ -212,7 +212,7 @@ func chargeRows[T any](
 	return chargedRows[T]{rows[:grant.Units], more || fewer || truncated, truncated}, grant.State, nil
 }
 
-// pageOf identifies a page of rows: what was searched, and in which view of the index.
+// pageOf identifies a page of rows: the search, and the view of the index that it used.
 type pageOf struct {
 	operation string
 	params    any

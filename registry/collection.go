@@ -108,8 +108,8 @@ func (s *Service) authorizeOperator(ctx context.Context, c cola.Caller) (cola.Qu
 	return state, err
 }
 
-// Collection returns the state of the collectors. It and the methods below are for operators in the
-// dashboard and fail with CodeNotFound for other callers.
+// Collection returns the state of the collectors. This method and those below are for operators in
+// the dashboard and fail with CodeNotFound for other callers.
 func (s *Service) Collection(ctx context.Context, c cola.Caller) (Collection, cola.QuotaState, error) {
 	state, err := s.authorizeOperator(ctx, c)
 	if err != nil {

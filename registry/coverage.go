@@ -24,13 +24,13 @@ func (s *Service) Coverage(ctx context.Context, c cola.Caller) (cola.Coverage, c
 }
 
 const (
-	// importsInterval is how long the list of last imports, or a failure to read it, is cached.
+	// importsInterval is how long the list of latest imports, or a failure to read it, is cached.
 	importsInterval = 5 * time.Second
 	// importsTimeout limits the time to read the list.
 	importsTimeout = 3 * time.Second
 )
 
-// importsCache shares the list of last imports among callers.
+// importsCache shares the list of latest imports among callers.
 type importsCache struct {
 	store Store
 	now   cola.Clock
@@ -39,7 +39,7 @@ type importsCache struct {
 	latest *importsRead // nil before the first read
 }
 
-// importsRead is a read of the list of last imports.
+// importsRead is a read of the list of latest imports.
 type importsRead struct {
 	done chan struct{} // closed when the fields below are set
 

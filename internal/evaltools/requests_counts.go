@@ -136,8 +136,8 @@ func countRequests(w *world) []request {
 	}
 }
 
-// saidValues returns facts about groups for which an answer must contain their values rather than
-// their counts.
+// saidValues changes facts about groups so that an answer must contain each group's value rather
+// than its count, and returns them.
 func saidValues(facts []fact, groups []group) []fact {
 	for i, g := range groups {
 		facts[i] = facts[i].saying(g.value)

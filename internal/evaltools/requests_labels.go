@@ -6,7 +6,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// listed returns the facts that the list at a path starts with the labels in ids, in that order.
+// listed returns facts stating that the list at a path starts with the labels in ids, in that
+// order.
 func listed(at string, ids []string) (facts []fact) {
 	for i, id := range ids {
 		facts = append(facts, is(fmt.Sprintf("%s/%d/ttb_id", at, i), id))

@@ -36,7 +36,7 @@ type server struct {
 	store   *sqlite.Store
 	service *registry.Service
 	http    *httptest.Server
-	close   []func() error // in opening order
+	close   []func() error // in order of opening; called in reverse
 
 	accounts int
 }
@@ -114,8 +114,8 @@ func (s *server) Close() (err error) {
 	return err
 }
 
-// assistant is an MCP client with its own account, so that requests don't share a rate limit, a quota
-// or saved searches.
+// assistant is an MCP client with its own account, so that requests don't share a rate limit, a
+// quota or saved searches.
 type assistant struct {
 	*client.Client
 	caller cola.Caller

@@ -16,7 +16,7 @@ import (
 )
 
 // world contains the registry's records for linear scans. It shares no code with the search engine,
-// so that the facts don't repeat its mistakes.
+// so that the facts don't repeat the engine's mistakes.
 type world struct {
 	labels     labels // newest first
 	permittees map[string]cola.Permittee
@@ -27,8 +27,8 @@ type world struct {
 	reports []cola.ProductionReport
 }
 
-// newWorld generates the same records that the server loaded. It reads the estimated dates of undated
-// labels from the store, which computes them.
+// newWorld generates the same records that the server loaded. It reads the estimated dates of
+// undated labels from the store, which computes them.
 func newWorld(ctx context.Context, s *server) (*world, error) {
 	w := &world{
 		permittees: map[string]cola.Permittee{}, areas: demo.AVAs(records), times: demo.ProcessingTimes(records),
@@ -54,7 +54,7 @@ func newWorld(ctx context.Context, s *server) (*world, error) {
 	return w, nil
 }
 
-// company returns the company that holds a permit.
+// company returns the name of the company that holds a permit.
 func (w *world) company(permit string) string { return string(w.permittees[permit].CompanyName) }
 
 // area returns the current American Viticultural Area with the given name, ignoring case.
@@ -161,7 +161,7 @@ func ofKind(kind vocabulary.ProductType) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return c.ProductType == kind }
 }
 
-// ofClass holds for labels whose class/type name contains a text.
+// ofClass holds for labels whose class/type name contains text.
 func ofClass(text string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return strings.Contains(string(c.ClassName), text) }
 }
@@ -251,8 +251,8 @@ func withID(id string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return c.TTBID.String() == id }
 }
 
-// fold returns a name in upper case, without accents, apostrophes or periods. It replaces an ampersand
-// with AND and other punctuation with a space.
+// fold returns a name in upper case, without accents, apostrophes or periods. It replaces an
+// ampersand with AND and other punctuation with a space.
 func fold(name string) string {
 	var b strings.Builder
 	for _, r := range norm.NFD.String(strings.ReplaceAll(strings.ToUpper(name), "&", " AND ")) {

@@ -38,8 +38,8 @@ func (f *FairLock) Lock(ctx context.Context) error {
 // Unlock releases the lock to the next waiter.
 func (f *FairLock) Unlock() { f.lock.Unlock() }
 
-// Contended reports whether another process or goroutine is waiting for the lock. It costs two system
-// calls. On platforms without file locks, it detects only waiters that share this FairLock.
+// Contended reports whether another process or goroutine is waiting for the lock. It costs two
+// system calls. On platforms without file locks, it detects only waiters that share this FairLock.
 func (f *FairLock) Contended() bool {
 	free, err := f.queue.TryLock()
 	if free {

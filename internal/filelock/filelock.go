@@ -22,7 +22,7 @@ type Lock struct {
 	private atomic.Bool   // the file can't be locked; held excludes only goroutines that share the Lock
 }
 
-// OpenLock opens a lock file. A missing one is created, readable by its owner only.
+// OpenLock opens a lock file. It creates a missing file, readable only by its owner.
 func OpenLock(path string) (*Lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -100,8 +100,8 @@ func (l *Lock) Unlock() {
 	<-l.held
 }
 
-// Shared reports whether the lock excludes other processes. It may turn false on first use: not
-// every file system can lock files.
+// Shared reports whether the lock excludes other processes. It may become false on first
+// use, because not every file system can lock files.
 func (l *Lock) Shared() bool { return canLockFiles && !l.private.Load() }
 
 // Close closes the file. The lock must be free, without waiters.

@@ -85,8 +85,8 @@ func TestMutualExclusion(t *testing.T) {
 	}
 }
 
-// TestContended checks that the holder detects waiters that share its FairLock and waiters that have
-// opened their own.
+// TestContended checks that the holder detects waiters that share its FairLock and waiters that
+// have opened their own.
 func TestContended(t *testing.T) {
 	dir := t.TempDir()
 	a := mustOpen(t, dir)

@@ -125,13 +125,13 @@ func mayImport(from, to string, test bool) bool {
 	return strings.HasPrefix(to, "store/") && (from == "store" || slices.Contains(allowed, "store"))
 }
 
-// known reports whether a package is listed, or is in a folder that needs no listing.
+// known reports whether a package is listed, or is in a folder that doesn't need to be listed.
 func known(name string) bool {
 	_, listed := table[name]
 	return listed || strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "internal/")
 }
 
-// importing is one import of one file.
+// importing is one import in one file.
 type importing struct {
 	file, from, path string
 	test             bool

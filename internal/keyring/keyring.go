@@ -163,8 +163,8 @@ func addFirst(path string, rename func(from, to string) error) (ID, error) {
 }
 
 // write writes a temporary file, syncs it, and calls place to give it its final name. The file is
-// readable only by its owner, unless prepare changes the mode before the content is written. prepare
-// may be nil.
+// readable only by its owner, unless prepare changes the mode before the content is written.
+// prepare may be nil.
 func write(path, content string, place func(from, to string) error, prepare func(*os.File) error) error {
 	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, ".key-*") // mode 0600
@@ -195,8 +195,8 @@ func syncDir(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// LoadOrCreate loads a key file and creates a missing one. Processes that start together agree on
-// one key.
+// LoadOrCreate loads a key file, and creates it if it is missing. Processes that start together
+// agree on one key.
 func LoadOrCreate(path string) (*Keyring, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := Create(path); err != nil && !errors.Is(err, fs.ErrExist) {

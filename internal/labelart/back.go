@@ -66,8 +66,8 @@ func (p *page) legalStrip(b box) {
 	p.legal(b.inset(b.side()*0.12, b.side()*0.1))
 }
 
-// legal draws the statements and the barcode in a box, with the barcode at the position in the
-// record.
+// legal draws the statements and the barcode in a box, with the barcode at the position that
+// the record gives.
 func (p *page) legal(b box) {
 	if p.barcode == nil {
 		p.statements(b)

@@ -2,7 +2,7 @@ package labelart
 
 import "math"
 
-// point is a position in the drawing, in pixels from its top left corner.
+// point is a position in the drawing, in pixels from its top-left corner.
 type point struct{ x, y float64 }
 
 // box is an axis-aligned rectangle.
@@ -119,8 +119,8 @@ func hollow(b box, thickness float64) outline {
 	return append(rectangle(b), hole...)
 }
 
-// roundness is the distance of a quarter circle's control points from its end points, as a share of
-// the radius.
+// roundness is the distance of a quarter circle's control points from its end points, as a fraction
+// of the radius.
 const roundness = 0.5522847498
 
 func circle(c point, r float64) outline { return ellipse(c, r, r) }
@@ -157,13 +157,13 @@ func star(c point, n int, outer, inner, turn float64) outline {
 }
 
 // polar returns the point at a distance and angle from c. An angle of zero points up, and angles
-// grow clockwise.
+// increase clockwise.
 func polar(c point, r, angle float64) point {
 	return point{c.x + r*math.Sin(angle), c.y - r*math.Cos(angle)}
 }
 
 // leaf returns a leaf from one point to another. breadth is the distance of its control points from
-// the axis, as a share of its length.
+// the axis, as a fraction of its length.
 func leaf(from, to point, breadth float64) outline {
 	dx, dy := to.x-from.x, to.y-from.y
 	nx, ny := -dy*breadth, dx*breadth

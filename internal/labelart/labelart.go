@@ -21,7 +21,7 @@ import (
 // MaxSide is the maximum length of a side in pixels.
 const MaxSide = 4096
 
-// Format is a file format of images, named by its file extension.
+// Format is an image file format, named by its file extension.
 type Format string
 
 // Supported formats.

@@ -1,7 +1,7 @@
 // Package loadtest sends the requests of many callers to several processes, records the responses,
-// and compares the ledger with them. It computes the expected charges only from the responses, never
-// from ledger rows or quota headers. The one exception is a killed process: its metrics show which of
-// its 503s may have been charged (Ending.Clear).
+// and compares the ledger with them. It computes the expected charges only from the responses,
+// never from ledger rows or quota headers. The one exception is a killed process: its metrics show
+// which of its 503s may have been charged (Ending.Clear).
 //
 // The package is for tests of process and database failures. They check that the charges are exact,
 // not that every request succeeds.

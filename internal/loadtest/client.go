@@ -40,12 +40,12 @@ type Exchange struct {
 	Units    int       // units of the request's meter in the response
 	Burst    bool      // rejected by the rate limit: the request did not count
 	Failure  Failure
-	Problem  string // defect of the response, if any
+	Problem  string // defect in the response, if any
 }
 
 // newTransport returns a transport that sends every request once, over a new connection. With
-// keep-alive, the transport would resend a request when its connection breaks, although the original
-// may have been charged.
+// keep-alive, the transport would resend a request when its connection breaks, although the
+// original may have been charged.
 func newTransport() http.RoundTripper { return &http.Transport{DisableKeepAlives: true} }
 
 // exchange sends the request to the process at a base URL and records the response.
@@ -123,7 +123,7 @@ func (q Request) units(body []byte) (int, error) {
 }
 
 // refusal checks a 429 or 503 response and reports whether it is from the rate limit. A 503 or a
-// rate limit error must have a Retry-After header. A quota error must have an upgrade URL, unless
+// rate-limit error must have a Retry-After header. A quota error must have an upgrade URL, unless
 // the account has the largest tier.
 func refusal(resp *http.Response, body []byte, tier cola.Tier) (burst bool, err error) {
 	var answer struct {

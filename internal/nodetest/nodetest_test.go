@@ -58,7 +58,7 @@ func TestInstallOnce(t *testing.T) {
 	}
 }
 
-// TestInstallFailure checks that a failed installation is not mistaken for a complete one later.
+// TestInstallFailure checks that a failed installation is not later mistaken for a complete one.
 func TestInstallFailure(t *testing.T) {
 	mustFakeNPM(t, "mkdir node_modules; echo no network >&2; exit 7")
 	o := mustOptions(t)

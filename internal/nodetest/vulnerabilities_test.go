@@ -73,8 +73,8 @@ func scan(t *testing.T, database string, args ...string) (out, summary string, e
 	return string(printed), string(written), exit
 }
 
-// scanner returns the govulncheck that the Makefile pins, or an older one if that cannot be
-// installed.
+// scanner returns the version of govulncheck that the Makefile pins, or an older one if the pinned
+// version can't be installed.
 func scanner(t *testing.T) string {
 	t.Helper()
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -83,7 +83,7 @@ func scanner(t *testing.T) string {
 	}
 	pinned := regexp.MustCompile(`GOVULNCHECK := (\S+)`).FindSubmatch(makefile)
 	if pinned == nil {
-		t.Fatal("the Makefile pins no govulncheck")
+		t.Fatal("the Makefile does not pin govulncheck")
 	}
 	for _, tool := range []string{string(pinned[1]), "golang.org/x/vuln/cmd/govulncheck@v1.1.4"} {
 		cmd := Command(context.Background(), "go", "install", tool)

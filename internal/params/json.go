@@ -16,8 +16,8 @@ const idParameter = "ttb_id"
 // maxElements limits the number of invalid elements reported per array.
 const maxElements = 5
 
-// Values converts the members of a JSON object to text values, so that JSON and query strings get the
-// same messages. It accepts commonly confused JSON types if no information is lost: a number
+// Values converts the members of a JSON object to text values, so that JSON and query strings get
+// the same messages. It accepts commonly confused JSON types if no information is lost: a number
 // for a string, a string for a number or boolean, one value for an array, and null for an absent
 // value unless the struct embeds cola.Nulled.
 func (r *Reader[P]) Values(members []strictjson.Member) (values []Value, problems cola.Problems) {
@@ -167,7 +167,7 @@ func digits(number json.RawMessage) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// ttbIDOf returns the TTB ID of a number with fourteen digits, or with thirteen if the ID has a
+// ttbIDOf returns the TTB ID for a number with fourteen digits, or with thirteen if the ID has a
 // leading zero (years before 2010). It returns "" for any other number.
 func ttbIDOf(number string) string {
 	if len(number) == 13 {

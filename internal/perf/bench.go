@@ -34,7 +34,7 @@ func (b *bench) run(ctx context.Context, steps ...func(context.Context) error) e
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			if b.server != nil {
-				_ = b.server.Stop() // the step's error matters
+				_ = b.server.Stop() // the step's error matters more
 			}
 			return err
 		}

@@ -115,13 +115,14 @@ func removeIfAbandoned(path string) {
 	if free, err := tryLock(lock); err != nil || !free {
 		return
 	}
-	// Remove the data first: without its lock, the folder would no longer be recognized as abandoned.
+	// Remove the data first: without its lock, the folder would no longer be recognized as
+	// abandoned.
 	if os.RemoveAll(filepath.Join(path, "data")) == nil {
 		_ = os.RemoveAll(path)
 	}
 }
 
-// unreachable returns an error that names the folder that the server's user can't enter.
+// unreachable returns an error naming the folder that the server's user can't enter.
 func unreachable(name, folder string) error {
 	return fmt.Errorf("the servers run as user %s, which can't access folder %s; "+
 		"choose another with TMPDIR or Options.Dir", name, folder)

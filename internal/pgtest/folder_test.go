@@ -67,7 +67,7 @@ func runVictim() {
 }
 
 // TestKilledOwner kills a process that owns a server. The server must end too, and the
-// next start removes its folder.
+// next start must remove its folder.
 func TestKilledOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("requires Linux")

@@ -41,8 +41,8 @@ func (l *serverLog) keep() {
 // tail returns up to limit bytes from the end of the log, in whole lines.
 func (l *serverLog) tail(limit int64) string { return l.since(0, limit) }
 
-// since returns up to limit bytes from the end of the log, in whole lines. It ignores the first skip
-// bytes.
+// since returns up to limit bytes from the end of the log, in whole lines. It ignores the first
+// skip bytes.
 func (l *serverLog) since(skip, limit int64) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -35,15 +35,15 @@ var errTimeout = fmt.Errorf("timed out after %s", timeout)
 
 // Options configures a server. The zero value suits most tests.
 type Options struct {
-	// Durable turns on fsync, synchronous_commit and full_page_writes. Without it, a server is faster,
-	// but a crash may lose committed data.
+	// Durable turns on fsync, synchronous_commit and full_page_writes. Without it, a server is
+	// faster, but a crash may lose committed data.
 	Durable bool
 	// Settings are additional postgresql.conf settings. They override those of this package.
 	// cluster_name sets the server's name (see Name). The port cannot be set.
 	Settings map[string]string
-	// Dir is the folder for the data and the log. Start creates it if necessary; it must not contain
-	// data. Close leaves it in place. If Dir is empty, Start uses a temporary folder, which Close
-	// removes.
+	// Dir is the folder for the data and the log. Start creates it if necessary; it must not
+	// contain data. Close leaves it in place. If Dir is empty, Start uses a temporary folder, which
+	// Close removes.
 	Dir string
 }
 

@@ -128,8 +128,8 @@ func TestCutConnections(t *testing.T) {
 	mustText(t, s.URL("postgres"), `SELECT 'let in again'`)
 }
 
-// TestRestart stops a durable server in every mode. No committed data may be lost, and connections
-// must be refused rather than held while the server is stopped.
+// TestRestart stops a durable server in every mode. No committed data may be lost, and while
+// the server is stopped, connections must be refused rather than hang.
 func TestRestart(t *testing.T) {
 	s := mustStart(t,
 		Options{Durable: true, Settings: map[string]string{"work_mem": "7MB", "cluster_name": `it's\a "name"`}})

@@ -154,7 +154,7 @@ func (s *Server) run(ctx context.Context) error {
 func (s *Server) waitReady(ctx context.Context, p *process, logged int64) error {
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // an ended server will not respond
+	go func() { // stop waiting for a response when the process ends
 		defer cancel()
 		select {
 		case <-p.done:

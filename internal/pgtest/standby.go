@@ -89,8 +89,8 @@ func (s *Server) waitFor(ctx context.Context, query string, arguments ...any) er
 }
 
 // Promote makes a standby the primary and waits until it accepts writes. It does not touch the old
-// primary, which the caller must stop first. The new primary waits for no standby until
-// SetSynchronous is called.
+// primary, which the caller must stop first. The new primary doesn't wait for standbys
+// until SetSynchronous is called.
 func (s *Server) Promote(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
@@ -105,7 +105,7 @@ func (s *Server) Promote(ctx context.Context) error {
 }
 
 // SetSynchronous sets synchronous_standby_names. After it returns, commits wait for those standbys,
-// or for no standby if names is empty. The standbys must be streaming; SetSynchronous waits until
+// or for none if names is empty. The standbys must be streaming; SetSynchronous waits until
 // one of them is synchronous. The server must be durable, because otherwise its commits do not
 // wait.
 func (s *Server) SetSynchronous(ctx context.Context, names string) error {

@@ -17,8 +17,8 @@ import (
 func mustStandby(t *testing.T) (primary, standby *Server) {
 	t.Helper()
 	primary = mustStart(t, Options{Durable: true, Settings: map[string]string{"max_connections": "310"}})
-	// The base backup copies this setting. If it were not cleared, the promoted server would wait for
-	// itself.
+	// The base backup copies this setting. If it were not cleared, the promoted server would wait
+	// for itself.
 	mustExecute(t, primary, `ALTER SYSTEM SET synchronous_standby_names = 'standby1'`)
 	standby, err := primary.StartStandby(t.Context(), Options{Durable: true})
 	mustDo(t, err)
@@ -30,8 +30,8 @@ func mustStandby(t *testing.T) (primary, standby *Server) {
 	return primary, standby
 }
 
-// TestPromote promotes a synchronous standby after the loss of its primary. Every committed row must
-// exist afterwards.
+// TestPromote promotes a synchronous standby after the loss of its primary. Every committed row
+// must exist afterwards.
 func TestPromote(t *testing.T) {
 	primary, standby := mustStandby(t)
 	if standby.Name() != "standby1" {

@@ -58,7 +58,7 @@ type Options struct {
 	Address     string   // host and port; default: a free port on the loopback interface
 	Dir         string   // data directory; default: a temporary one, deleted after the test
 	DatabaseURL string   // empty uses the embedded database in Dir
-	NoKeyFile   bool     // start on DatabaseURL without the key file that is otherwise created in Dir
+	NoKeyFile   bool     // with DatabaseURL, start without the key file that is otherwise created in Dir
 	Flags       []string // additional flags of serve
 	Env         []string // NAME=value, added to the environment of this process
 }

@@ -22,9 +22,9 @@ type Limiter[K comparable] struct {
 	buckets *lru.Cache[K, *rate.Limiter]
 }
 
-// New returns a Limiter with buckets that hold burst tokens and regain one per interval. It stores the
-// buckets of at most the given number of keys. An evicted key, the least recently used one, starts
-// over with a full bucket. All arguments must be positive.
+// New returns a Limiter with buckets that hold burst tokens and regain one per interval. It stores
+// the buckets of at most the given number of keys. An evicted key, the least recently used one,
+// starts over with a full bucket. All arguments must be positive.
 func New[K comparable](burst int, every time.Duration, keys int, now cola.Clock) *Limiter[K] {
 	buckets, err := lru.New[K, *rate.Limiter](keys)
 	if err != nil {

@@ -43,7 +43,7 @@ func (r *Registry) LeaveOut(t testing.TB, account cola.AccountID, successes, fai
 	}
 }
 
-// Charge adds to a caller's usage, whatever the quota.
+// Charge adds to a caller's usage, regardless of the quota.
 func (r *Registry) Charge(t testing.TB, c cola.Caller, units map[cola.Meter]int) {
 	t.Helper()
 	entry := store.Entry{Account: c.Account}

@@ -10,8 +10,9 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 )
 
-// Location starts an S3 server that runs until the test ends, sets the credentials in the environment,
-// and returns the URL of an empty bucket. Keys of objects stored through the URL start with prefix.
+// Location starts an S3 server that runs until the test ends, sets the credentials in the
+// environment, and returns the URL of an empty bucket. Keys of objects stored through the URL start
+// with prefix.
 func Location(t *testing.T, prefix string) string {
 	t.Helper()
 	backend := s3mem.New()

@@ -59,7 +59,7 @@ func (s *Set) Close(types ...reflect.Type) {
 	}
 }
 
-// OrNull reports whether a field is an object or null. It has its own tag because huma supports
+// OrNull reports whether a field is an object or null. The tag exists because huma supports
 // null only for scalars.
 func OrNull(tag reflect.StructTag) bool { return tag.Get("ornull") == "true" }
 

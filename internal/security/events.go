@@ -2,8 +2,8 @@
 // counts them and logs them with event=security. Events contain no secrets, tokens or email
 // addresses.
 //
-// Failed credentials are summarized in one log line a minute, so that a flood does not fill the log,
-// and limited by client address. Because addresses are shared, the limit applies only to
+// Failed credentials are summarized in one log line a minute, so that a flood does not fill the
+// log, and limited by client address. Because addresses are shared, the limit applies only to
 // credentials that are already known to be invalid.
 package security
 

@@ -75,7 +75,7 @@ func FuzzBounded(f *testing.F) {
 			return
 		}
 		if hasDuplicates(bytes.TrimSpace(b)) {
-			return // the decoder drops them
+			return // the decoder drops duplicates
 		}
 		depth, values := size(v)
 		if err := Bounded(b, depth, 10_000); err != nil {

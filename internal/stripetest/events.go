@@ -69,7 +69,7 @@ func (s *Server) emit(kind string, object map[string]any) {
 	s.mu.Lock()
 	e := Event{ID: s.id("evt"), Type: kind}
 	body, err := json.Marshal(map[string]any{
-		"id": e.ID, "object": "event", "type": kind, "created": s.Now().Unix(), "api_version": "2020-08-27", // an old one
+		"id": e.ID, "object": "event", "type": kind, "created": s.Now().Unix(), "api_version": "2020-08-27", // an old API version
 		"data": map[string]any{"object": object},
 	})
 	if err != nil {

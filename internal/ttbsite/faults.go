@@ -45,8 +45,8 @@ func (s *Site) fault(number int) Fault {
 	return None
 }
 
-// response returns the response to a request with a fault; ok is false if the fault does not replace
-// the normal response.
+// response returns the response to a request with a fault; ok is false if the fault does not
+// replace the normal response.
 func (f Fault) response(o Faults) (r response, ok bool) {
 	wait := strconv.Itoa(int((o.RetryAfter + time.Second - 1) / time.Second))
 	switch f {

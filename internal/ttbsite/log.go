@@ -77,12 +77,13 @@ func (s *Site) Log() []Request {
 type Tally struct {
 	Requests int // all
 	Failed   int // because of faults
-	// Minimum is the number of necessary requests: one for each distinct window, page and image that
-	// was served or is absent, and one to open a session for every 1,000 of them.
+	// Minimum is the number of necessary requests: one for each distinct window, page and image
+	// that was served or is absent, and one to open a session for every 1,000 of them.
 	Minimum int
 }
 
-// Extra returns the number of unnecessary requests, not counting those that failed because of faults.
+// Extra returns the number of unnecessary requests, not counting those that failed because of
+// faults.
 func (t Tally) Extra() int { return t.Requests - t.Failed - t.Minimum }
 
 // Tally returns the tally of the requests so far.

@@ -16,8 +16,8 @@ import (
 // realPages contains the paths of a real label's pages.
 type realPages struct{ form, detail string }
 
-// realLabels returns the labels with pages in a folder of real data. It spreads their completion dates
-// over the given days.
+// realLabels returns the labels with pages in a folder of real data. It spreads their completion
+// dates over the given days.
 func realLabels(folder string, days []cola.Date) (labels []*Label, err error) {
 	rows, err := readExport(filepath.Join(folder, "ttb", "cola_export.csv"))
 	if err != nil {

@@ -53,8 +53,8 @@ func (s *Site) session(r *http.Request, entry *Request) *session {
 	return sess
 }
 
-// unexpired returns the fault of a request that succeeds without a session: an expired session is not
-// a fault.
+// unexpired returns the fault of a request that doesn't need a session, for which an expired
+// session is not a fault.
 func unexpired(f Fault) Fault {
 	if f == Expired {
 		return None
@@ -143,7 +143,7 @@ func number(code string) int {
 }
 
 // export lists the results of the latest search as CSV. Like the real site, it encloses IDs in
-// apostrophes and quotes no values, so commas and line breaks in names corrupt the row.
+// apostrophes but doesn't quote values, so commas and line breaks in names corrupt the row.
 func (s *Site) export(sess *session, entry *Request) response {
 	if sess == nil || sess.results == nil {
 		return render("session", nil)

@@ -2,9 +2,9 @@
 //
 // It behaves like the real site in every way that matters to a client: searches, exports and images
 // depend on a session, exports have at most 1,000 rows, pages have the real layout, and the TLS
-// server doesn't send its intermediate certificate. Its labels are generated. With the optional data
-// folder, it also serves real labels with their real pages and images. It can fail in the same ways
-// as the real site, and it logs requests.
+// server doesn't send its intermediate certificate. Its labels are generated. With the optional
+// data folder, it also serves real labels with their real pages and images. It can fail in the same
+// ways as the real site, and it logs requests.
 package ttbsite
 
 import (
@@ -27,17 +27,17 @@ const Path = "/colasonline/"
 type Options struct {
 	Seed   uint64
 	Labels int // number of generated labels
-	// First and Last are the range of completion dates; by default January 5 to 23, 2026. Labels are
-	// spread over the weekdays in it.
+	// First and Last are the range of completion dates; by default January 5 to 23, 2026. Labels
+	// are spread over the weekdays in it.
 	First, Last cola.Date
-	// Busy is the number of generated labels on the busiest day, in the middle of the range. If it is
-	// 0, no day is busier than the others.
+	// Busy is the number of generated labels on the busiest day, in the middle of the range. If it
+	// is 0, no day is busier than the others.
 	Busy int
 	// Ambiguous is the number of generated labels with a comma in their names. The export doesn't
 	// quote values, so their rows are ambiguous.
 	Ambiguous int
-	// Data is the folder of real data (shareddata.Folder), or empty. The site adds the labels in it,
-	// with completion dates in the range.
+	// Data is the folder of real data (shareddata.Folder), or empty. The site adds the labels in
+	// it, with completion dates in the range.
 	Data string
 
 	Limit          int  // maximum rows of an export; 0 for 1,000
@@ -51,10 +51,11 @@ type Faults struct {
 	RetryAfter  time.Duration // Retry-After of Unavailable and TooMany, rounded up to seconds
 	Slow        time.Duration // delay of a Slow response
 	ExpireAfter int           // number of requests after which a session expires; 0 for never
-	BlockAt     int           // number of the first request to block; blocks all until Unblock; 0 for never
+	BlockAt     int           // number of the first blocked request; all are blocked until Unblock; 0 for never
 }
 
-// Site is an imitation of the registry's website. It is an http.Handler and safe for concurrent use.
+// Site is an imitation of the registry's website. It is an http.Handler and safe for concurrent
+// use.
 type Site struct {
 	options Options
 
@@ -77,8 +78,8 @@ type session struct {
 	label    *Label   // label that was opened last
 }
 
-// New returns a site with generated labels and, if Data is set, real ones. It returns an error if the
-// range of completion dates has no weekday or the real data can't be read.
+// New returns a site with generated labels and, if Data is set, real ones. It returns an error if
+// the range of completion dates has no weekday or the real data can't be read.
 func New(o Options) (*Site, error) {
 	o.First, o.Last = cmp.Or(o.First, cola.NewDate(2026, 1, 5)), cmp.Or(o.Last, cola.NewDate(2026, 1, 23))
 	o.Limit = cmp.Or(o.Limit, 1000)

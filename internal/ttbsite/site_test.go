@@ -180,8 +180,8 @@ func TestNumericClasses(t *testing.T) {
 	}
 }
 
-// TestPages checks that ttbpage parses the form and the detail page of every label, and that an image
-// request returns an image of the label whose form was opened last.
+// TestPages checks that ttbpage parses the form and the detail page of every label, and that an
+// image request returns an image of the label whose form was opened last.
 func TestPages(t *testing.T) {
 	s := mustNew(t, Options{Seed: 2, Labels: 200})
 	b := newBrowser(t, s)

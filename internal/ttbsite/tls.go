@@ -19,9 +19,9 @@ import (
 	"time"
 )
 
-// Certificates configures the certificates of a TLS server. The zero value is like the real site: the
-// certificate is valid, but the server does not send the intermediate that issued it. Clients must
-// download that issuer from the URL in the certificate.
+// Certificates configures the certificates of a TLS server. The zero value is like the real site:
+// the certificate is valid, but the server does not send the intermediate that issued it. Clients
+// must download that issuer from the URL in the certificate.
 type Certificates struct {
 	Host        string // host in the certificate; default 127.0.0.1, the server's address
 	Expired     bool
@@ -43,7 +43,7 @@ type TLSServer struct {
 	issuer *httptest.Server
 }
 
-// Close stops the server and the one that serves the issuer.
+// Close stops the server and the one that serves the issuer's certificate.
 func (t *TLSServer) Close() {
 	t.Server.Close()
 	t.issuer.Close()

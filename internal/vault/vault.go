@@ -52,7 +52,7 @@ type Options struct {
 	Keys *keyring.Keyring
 
 	// Reload reads the key file again. It is called for data sealed under an unknown key, so that a
-	// process finds keys added after its start. If nil, the keys never change.
+	// process finds keys added after it started. If nil, the keys never change.
 	Reload func() (*keyring.Keyring, error)
 	Now    func() time.Time // default time.Now
 	Log    *slog.Logger     // for errors from Reload, but not the same one twice in a row; default slog.Default()

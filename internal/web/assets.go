@@ -24,8 +24,8 @@ var BaseStyle string
 //go:embed newsreader.woff2
 var serif []byte
 
-// Assets are the files that pages load: style sheets, scripts, fonts and icons. Their URLs contain a
-// hash of their content, so that browsers can cache them permanently.
+// Assets are the files that pages load: style sheets, scripts, fonts and icons. Their URLs contain
+// a hash of their content, so that browsers can cache them permanently.
 type Assets struct {
 	path    string
 	files   map[string][]byte // by name
@@ -73,8 +73,8 @@ func (a *Assets) URL(name string) string { return a.path + a.version + "/" + nam
 // Pattern returns the route of all assets.
 func (a *Assets) Pattern() string { return a.path + "{version}/{name}" }
 
-// Handler serves the current file of an asset, whatever the version in the URL, so that pages still open
-// from a previous version keep working.
+// Handler serves the current file of an asset, whatever the version in the URL, so that pages
+// loaded from a previous version keep working.
 func (a *Assets) Handler(notFound http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		name := chi.URLParam(r, "name")

@@ -59,8 +59,8 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// FuzzClient checks that a client can't change its address through X-Forwarded-For, directly or behind
-// a trusted proxy that appends its peer.
+// FuzzClient checks that a client can't change its address through X-Forwarded-For, directly or
+// behind a trusted proxy that appends its peer.
 func FuzzClient(f *testing.F) {
 	for _, seed := range []string{"", "10.0.0.1", "1.2.3.4, ", ",,", "unknown", "[::1]:8", "::ffff:10.0.0.1%x"} {
 		f.Add(seed)

@@ -124,7 +124,7 @@ func (m *metrics) finishRequest(route string, o outcome, took time.Duration, byt
 	r.bytes.Add(float64(bytes))
 }
 
-// counter returns the counter of an outcome. There are few outcomes, because methods and statuses
+// counter returns the counter for an outcome. There are few outcomes, because methods and statuses
 // come from fixed lists.
 func (r *routeMetrics) counter(o outcome) prometheus.Counter {
 	if c, ok := (*r.counters.Load())[o]; ok {

@@ -2,10 +2,11 @@ package web
 
 import "strings"
 
-// DefaultSiteName is the name of the service in headers and titles unless the operator sets another.
+// DefaultSiteName is the name of the service in headers and titles unless the operator sets
+// another.
 const DefaultSiteName = "Label approval registry"
 
-// Operator runs the service. Pages and emails name it.
+// Operator is the company or person that runs the service, as named on pages and in emails.
 type Operator struct {
 	Name    string // company or person; may be empty
 	Contact string // email address or http(s) URL; may be empty

@@ -1,5 +1,6 @@
-// Package web contains code shared by all HTTP APIs: request IDs, log lines, metrics, panic recovery,
-// and the formats of errors and quota headers. It does not depend on particular routes or operations.
+// Package web contains code shared by all HTTP APIs: request IDs, log lines, metrics, panic
+// recovery, and the formats of errors and quota headers. It does not depend on particular routes or
+// operations.
 package web
 
 import (
@@ -41,7 +42,7 @@ type Event struct {
 	Answer any   // the body of an error response, marshaled only if needed
 
 	resource        auth.Resource // for challenges
-	bodyRead        bool          // completely
+	bodyRead        bool          // to the end
 	restoreDeadline func()        // undoes ShortenBodyTimeout; may be nil
 	bodyTruncated   bool          // timed out or ended early
 }

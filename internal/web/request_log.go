@@ -12,17 +12,17 @@ import (
 // calls describe only if it records the request. registry.Service has a method of this type.
 type LogRequest func(account cola.AccountID, failed bool, describe func() cola.LoggedRequest)
 
-// Maximum lengths of the texts in a request log, in bytes.
+// Maximum lengths of the strings in a request log, in bytes.
 const (
 	maxLoggedTarget = 500
 	maxLoggedInput  = 2_000
 	maxLoggedAnswer = 4_000
-	// maxScrubbed is the maximum length of a text that is searched for credentials. Longer texts
-	// are truncated first.
+	// maxScrubbed is the maximum length of a string that is searched for credentials. Longer
+	// strings are truncated first.
 	maxScrubbed = 16_000
 )
 
-// Call is what the request log shows instead of the HTTP method, path and query.
+// Call replaces the HTTP method, path and query in the request log.
 type Call struct {
 	Method string
 	Target string
@@ -36,7 +36,7 @@ func (rec *Recorder) logRequest(r *http.Request, status int, took time.Duration)
 		return
 	}
 	if status == 0 {
-		status = http.StatusOK // net/http responds to handlers that write nothing
+		status = http.StatusOK // net/http sends it if the handler writes nothing
 	}
 	if e.Code != "" && status < http.StatusBadRequest {
 		status = StatusOf(e.Code) // an error in an MCP result
@@ -66,8 +66,7 @@ func (rec *Recorder) logRequest(r *http.Request, status int, took time.Duration)
 	})
 }
 
-// shorten truncates a text to a number of bytes, and replaces characters that a database can't
-// store.
+// shorten truncates text to a number of bytes, and replaces characters that a database can't store.
 func shorten(text string, limit int) string {
 	text = storable(text)
 	if len(text) <= limit {

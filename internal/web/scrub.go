@@ -20,11 +20,11 @@ const removed = "REMOVED"
 var credential = regexp.MustCompile(`(?i)(?:lar(?:_|%(?:25)*5f)[0-9a-z]{36}|\blar(?:_|%(?:25)*5f)[0-9a-z]{5,}` +
 	`|\beyJ[\w-]{10,}(?:\.[\w-]*){1,4}|whsec_[\w+/=-]+|\bbearer[ +]+[\w.~+/=-]{16,}|://[^/@\s"?#]+@)`)
 
-// credentialMarks are substrings. Every match of credential contains at least one, in upper or
-// lower case.
+// credentialMarks lists substrings. Every match of credential contains at least one of them, in
+// upper or lower case.
 var credentialMarks = []string{"lar", "eyj", "whsec_", "bearer", "://"}
 
-// mayHoldCredential reports whether a text can match credential. It is much faster than matching.
+// mayHoldCredential reports whether text can match credential. It is much faster than matching.
 func mayHoldCredential(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(credentialMarks, func(mark string) bool { return strings.Contains(text, mark) })
@@ -44,7 +44,7 @@ func isSecretName(name string) bool {
 var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
 
 // credentials lists the credentials of a request. Its methods remove them, and everything that
-// looks like a credential, from texts.
+// looks like a credential, from text.
 type credentials []string
 
 // credentialsOf returns the credentials in the headers of a request.
@@ -59,7 +59,7 @@ func credentialsOf(h http.Header) (found credentials) {
 	return found
 }
 
-// scrub removes credentials from a text.
+// scrub removes credentials from text.
 func (c credentials) scrub(text string) string {
 	if len(text) > maxScrubbed {
 		text = text[:maxScrubbed]
@@ -117,7 +117,7 @@ func (c credentials) scrubQuery(query string) string {
 	return string(b[:len(b)-1])
 }
 
-// readableEscape is like url.QueryEscape, but keeps some characters that need no escaping in a
+// readableEscape is like url.QueryEscape, but keeps some characters that don't need escaping in a
 // query.
 func readableEscape(text string) string {
 	escaped := url.QueryEscape(text)

@@ -27,7 +27,7 @@ func spellings(secret string) []string {
 	}
 }
 
-// leaks reports whether a text contains a secret, escaped up to twice, or most of one.
+// leaks reports whether text contains a secret, escaped up to twice, or most of one.
 func leaks(text, secret string) bool {
 	for range 3 {
 		for _, part := range []string{secret[:len(secret)-6], secret[6:]} {

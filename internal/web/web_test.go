@@ -243,7 +243,8 @@ func TestRequestLog(t *testing.T) {
 	}
 }
 
-// TestForwarded checks that a request that one Recorder forwards to another is logged and measured once.
+// TestForwarded checks that a request that one Recorder forwards to another is logged and measured
+// once.
 func TestForwarded(t *testing.T) {
 	var out strings.Builder
 	registry := prometheus.NewRegistry()

@@ -39,8 +39,8 @@ import (
 )
 
 const (
-	// callTimeout limits a request to Stripe. Stripe waits 20 seconds for the response to an event, and
-	// a sync takes one or two requests.
+	// callTimeout limits a request to Stripe. Stripe waits 20 seconds for the response to an event,
+	// and a sync takes one or two requests.
 	callTimeout = 6 * time.Second
 	// catalogAge is how long prices are cached.
 	catalogAge = 5 * time.Minute

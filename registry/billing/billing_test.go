@@ -172,8 +172,8 @@ func (w *world) hasTier(want cola.Tier) {
 	}
 }
 
-// TestEventOrder sends the events of a subscription's life in random order, each several times, from
-// several senders at once. Whatever arrives last, the tier must match the state in Stripe.
+// TestEventOrder sends the events of a subscription's life in random order, each several times,
+// from several senders at once. Whatever arrives last, the tier must match the state in Stripe.
 func TestEventOrder(t *testing.T) {
 	onBackends(t, func(t *testing.T, w *world) {
 		customer := w.customer()

@@ -160,8 +160,8 @@ func (b *Billing) expireSessions(ctx context.Context, customer, keep string) (la
 	return latest, kept, nil
 }
 
-// changeFlow returns the page of the customer portal that changes a subscription to a tier, or nil for
-// the portal's first page. The customer must pay open invoices there before changing the plan.
+// changeFlow returns the page of the customer portal that changes a subscription to a tier, or nil
+// for the portal's first page. The customer must pay open invoices there before changing the plan.
 func (b *Billing) changeFlow(
 	record store.Subscription, item string, t cola.Tier, price string,
 ) *stripe.BillingPortalSessionCreateFlowDataParams {
@@ -213,8 +213,8 @@ func (b *Billing) openPortal(ctx context.Context, record store.Subscription,
 }
 
 // Portal returns the address of the customer portal for an account, where its holder changes the
-// payment method, downloads invoices, or cancels. It fails with store.ErrNotFound if the account has
-// no customer.
+// payment method, downloads invoices, or cancels. It fails with store.ErrNotFound if the account
+// has no customer.
 func (b *Billing) Portal(ctx context.Context, account cola.AccountID) (string, error) {
 	record, err := b.store.SubscriptionOf(ctx, account)
 	if err != nil {
@@ -223,7 +223,8 @@ func (b *Billing) Portal(ctx context.Context, account cola.AccountID) (string, e
 	return b.openPortal(ctx, record, nil, b.returnURL(""))
 }
 
-// Refresh syncs an account, unless it was synced within the last two seconds, and returns its record.
+// Refresh syncs an account, unless it was synced within the last two seconds, and returns its
+// record.
 func (b *Billing) Refresh(ctx context.Context, account cola.AccountID) (store.Subscription, error) {
 	record, err := b.store.SubscriptionOf(ctx, account)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// PrepareDeletion expires an account's open Checkout pages, and then syncs its subscription, so that
-// the record includes any payments made on them.
+// PrepareDeletion expires an account's open Checkout pages, and then syncs its subscription, so
+// that the record includes any payments made on them.
 func (b *Billing) PrepareDeletion(ctx context.Context, account cola.AccountID) error {
 	record, err := b.store.SubscriptionOf(ctx, account)
 	if err == nil {

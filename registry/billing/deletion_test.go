@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/stripetest"
 )
 
-// TestPrepareDeletion pays on an open Checkout page before and after a deletion is prepared. The record
-// includes the first payment although no event arrived; the second is impossible.
+// TestPrepareDeletion pays on an open Checkout page before and after a deletion is prepared. The
+// record includes the first payment although no event arrived; the second is impossible.
 func TestPrepareDeletion(t *testing.T) {
 	w := onSQLite(t)
 	prepare := func() {

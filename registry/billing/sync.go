@@ -14,15 +14,15 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// maxAttempts limits how often a sync starts over because of concurrent ones in other processes.
-// Within a process, syncs of a customer wait for each other.
+// maxAttempts limits how many times a sync is tried if concurrent ones in other processes
+// interfere. Within a process, syncs of a customer wait for each other.
 const maxAttempts = 20
 
 // syncLocks is the number of locks for syncs; each customer uses one of them.
 const syncLocks = 64
 
-// lock waits until no other sync of an account runs in this process. Stripe sends about ten events at
-// once for a new subscription.
+// lock waits until no other sync of an account runs in this process. Stripe sends about ten events
+// at once for a new subscription.
 func (b *Billing) lock(ctx context.Context, account cola.AccountID) (unlock func(), err error) {
 	held := b.locks[uint64(account)%syncLocks]
 	select {
@@ -158,8 +158,8 @@ func (b *Billing) choose(record store.Subscription, all []found, created []int64
 	return best
 }
 
-// stateOf returns the state of a subscription. ok is false if it doesn't count: its first payment is
-// missing, or none of its products belongs to a tier.
+// stateOf returns the state of a subscription. ok is false if it doesn't count: its first payment
+// is missing, or none of its products belongs to a tier.
 func (c catalog) stateOf(sub *stripe.Subscription) (s found, ok bool) {
 	switch sub.Status {
 	case stripe.SubscriptionStatusIncomplete, stripe.SubscriptionStatusIncompleteExpired:
@@ -211,8 +211,8 @@ func (b *Billing) grant(s store.SubscriptionState, previous cola.Tier) cola.Tier
 	return previous
 }
 
-// explainMissing returns errCustomerDeleted if a request failed because its customer was deleted. It
-// asks Stripe, because all customers seem to be missing if the API key is for the wrong mode.
+// explainMissing returns errCustomerDeleted if a request failed because its customer was deleted.
+// It asks Stripe, because all customers seem to be missing if the API key is for the wrong mode.
 func (b *Billing) explainMissing(ctx context.Context, customer string, err error) error {
 	if e, ok := errors.AsType[*stripe.Error](err); !ok || e.Code != stripe.ErrorCodeResourceMissing {
 		return err

@@ -37,8 +37,8 @@ const (
 )
 
 // Webhook returns the handler of WebhookPath. It responds with 200 to events that need no further
-// attempt, with 400 to requests that Stripe didn't sign, and with 500 to events that Stripe must send
-// again.
+// attempt, with 400 to requests that Stripe didn't sign, and with 500 to events that Stripe must
+// send again.
 func (b *Billing) Webhook() http.Handler {
 	recorder := web.NewRecorder(b.log, b.opts.Metrics, []string{WebhookPath}, func(*http.Request) string { return WebhookPath })
 	return web.RequestID(recorder.Record(web.Recover(http.HandlerFunc(b.serveEvent))))

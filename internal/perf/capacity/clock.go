@@ -63,7 +63,7 @@ type cores struct {
 	used        time.Duration
 }
 
-// work is a use of a core.
+// work is a task that occupies one core.
 type work struct {
 	takes time.Duration
 	done  func()

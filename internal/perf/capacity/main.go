@@ -35,7 +35,7 @@ func main() {
 	flag.IntVar(&d.clients, "clients", 256, "number of concurrent clients")
 	flag.DurationVar(&c.request, "request", c.request, "CPU time of a process per request, without the ledger")
 	flag.DurationVar(&c.roundTrip, "round-trip", c.roundTrip, "round-trip time between process and database")
-	flag.DurationVar(&c.commit, "commit", c.commit, "time until the disk and a synchronous standby have a commit")
+	flag.DurationVar(&c.commit, "commit", c.commit, "time until a commit is on disk and on a synchronous standby")
 	duration := flag.Duration("duration", 5*time.Second, "simulated time")
 	flag.Parse()
 	p := predict(c, d, *duration)

@@ -20,7 +20,7 @@ type costs struct {
 	databaseCharge time.Duration // additional CPU time of the database per charge
 
 	roundTrip time.Duration // between process and database; a batch takes two
-	commit    time.Duration // until the disk, and a synchronous standby, have the commit
+	commit    time.Duration // until the commit is on disk and on any synchronous standby
 }
 
 // deployment is a system to simulate.
@@ -41,7 +41,7 @@ type prediction struct {
 }
 
 // simulation is a discrete-event simulation of charged requests. Every process has a ledger worker
-// for each database, which commits all waiting charges in one batch, and then the next batch.
+// for each database, which commits all waiting charges in one batch, then starts the next.
 // Batches don't wait for each other's locks, so accounts must outnumber the requests in progress.
 type simulation struct {
 	clock
@@ -69,7 +69,7 @@ type worker struct {
 	busy    bool
 }
 
-// predict simulates a deployment for a time, after a warm-up of a tenth of that time.
+// predict simulates a deployment for a duration, after a warm-up of a tenth of it.
 func predict(c costs, d deployment, duration time.Duration) prediction {
 	s := newSimulation(c, d)
 	for range d.clients {
@@ -143,7 +143,7 @@ func (s *simulation) process() {
 	})
 }
 
-// commitNext commits the waiting charges of a worker in one batch, unless it is busy.
+// commitNext commits the waiting charges of a worker in one batch, unless the worker is busy.
 func (s *simulation) commitNext(w *worker) {
 	n := min(len(w.waiting), maxBatch)
 	if w.busy || n == 0 {

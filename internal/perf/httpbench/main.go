@@ -61,7 +61,7 @@ func main() {
 	flag.StringVar(&o.baseline, "baseline", "", "another build of colaregistry with the same schema, to compare with in the same run")
 	flag.StringVar(&o.profiles, "profiles", "", "folder for CPU and allocation profiles of each step and server")
 	flag.Float64Var(&o.overload, "overload", 2, "multiple of the sustained rate for the last step; 0 skips it")
-	flag.DurationVar(&o.stalls, "stalls", 0, "instead of running the steps, look for slow requests on the first database for this long, with imports during the load")
+	flag.DurationVar(&o.stalls, "stalls", 0, "instead of running the steps, look for slow requests on the first database for this long, while importing labels")
 	flag.IntVar(&o.rate, "rate", 400, "requests per second, with -stalls")
 	flag.Parse()
 	o.databases = strings.Split(*databases, ",")
@@ -128,7 +128,7 @@ func warmUp(ctx context.Context, targets []*target) error {
 	return nil
 }
 
-// step measures all servers with a number of clients, and prints a row for each.
+// step measures all servers with the given number of clients, and prints a row for each.
 func step(ctx context.Context, o options, targets []*target, clients int) error {
 	for _, t := range targets {
 		t.result = result{}

@@ -35,7 +35,7 @@ func overload(ctx context.Context, o options, targets []*target) error {
 	return ctx.Err()
 }
 
-// overloaded is what overload has measured so far.
+// overloaded contains overload's measurements of a server so far.
 type overloaded struct {
 	measure.OpenLoop
 	sustained     int           // responses of the closed loop

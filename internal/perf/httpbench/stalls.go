@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	slow           = 200 * time.Millisecond // duration of a stall
+	slow           = 200 * time.Millisecond // minimum duration of a stall
 	stallClients   = 64                     // connections for each server
 	importInterval = 12 * time.Second
 	importLabels   = 2_000
 	probeInterval  = 20 * time.Millisecond
 )
 
-// event is something that took time: a request, or a possible cause of slow ones.
+// event is something that took time: a request, or a possible cause of slow requests.
 type event struct {
 	what  string
 	start time.Time
@@ -160,10 +160,11 @@ func every(ctx context.Context, interval time.Duration, do func(), what string, 
 	}
 }
 
-// workLine matches the log lines of background work: its time of day, kind and duration.
+// workLine matches the log lines of background work. It captures the time, message, duration and
+// wait.
 var workLine = regexp.MustCompile(`^time=(\S+) level=DEBUG msg=("index segments compacted"|"slow commit"|checkpoint).* took=(\S+)(?: waited=(\S+))?`)
 
-// loggedWork names the background work by the message of its log line.
+// loggedWork maps log messages to the names of the background work.
 var loggedWork = map[string]string{
 	`"index segments compacted"`: compaction, `"slow commit"`: slowCommit, "checkpoint": checkpoint,
 }
@@ -204,8 +205,8 @@ func printLatencies(name string, events []event) {
 		measure.Milliseconds(l.At(0.999)), measure.Milliseconds(l.At(1)))
 }
 
-// printStalls groups slow requests that overlap, and prints the longest of each group with the causes
-// that overlap it and took at least a quarter of its time.
+// printStalls groups slow requests that overlap, and prints the longest of each group with the
+// causes that overlap it and took at least a quarter of its time.
 func printStalls(requests, causes []event) {
 	requests = slices.DeleteFunc(slices.Clone(requests), func(e event) bool { return e.took < slow })
 	slices.SortFunc(requests, func(a, b event) int { return a.start.Compare(b.start) })

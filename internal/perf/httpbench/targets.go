@@ -32,16 +32,16 @@ type target struct {
 	server   *measure.Server // nil until it runs
 	admin    string          // address of the admin listener, or empty
 	keys     []string
-	postgres *pgtest.Server // or nil
-	conn     *pgx.Conn      // to the database on it
-	flags    []string       // of every command, to select the database
+	postgres *pgtest.Server // nil without PostgreSQL
+	conn     *pgx.Conn      // to the PostgreSQL database, or nil
+	flags    []string       // for every command, to select the database
 	dir      string         // data directory
-	log      string         // file
+	log      string         // path of the log file
 	material loadtest.Material
 	result   result
 }
 
-// result is what a step has measured so far.
+// result contains a step's measurements so far.
 type result struct {
 	measure.Searches
 	took, cpu, databaseCPU time.Duration // databaseCPU: of PostgreSQL's processes

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// OpenLoop contains the results of SearchAt. Latencies count from the time at which a request was
-// due.
+// OpenLoop contains the results of SearchAt. Latencies are measured from the time at which a
+// request was due.
 type OpenLoop struct {
 	Accepted Searches // status 200
 	Rejected Searches // any other status
@@ -19,9 +19,9 @@ type OpenLoop struct {
 
 // SearchAt sends the mix of searches at a constant rate, in requests per second, for a duration or
 // until the context ends, whether or not the server keeps up. It first opens the given number of
-// connections, each of which carries one request at a time. If all are busy, requests are sent late
-// but count from when they were due, so that a slow server does not appear faster because it delays
-// the requests.
+// connections, each of which carries one request at a time. If all are busy, requests are sent
+// late, but their latencies still start when they were due. Otherwise, a slow server would appear
+// faster by delaying requests.
 func SearchAt(
 	ctx context.Context, address string, keys []string, rate float64, connections int, d time.Duration,
 ) (OpenLoop, error) {
