@@ -105,8 +105,8 @@ const imageTimeout = 20 * time.Second
 // ImageContent returns the content of a file for a display width in pixels: the narrowest rendition
 // that is at least as wide, or the image itself if it is no wider than that rendition. Zero means
 // the image itself. It fails with CodeUnavailable if the image store is missing or doesn't respond
-// in time, and with CodeNotFound if the file is in a format that browsers don't show and can't be
-// converted.
+// in time, and with CodeNotFound if the file is in a format that browsers can't display and can't
+// be converted.
 func (s *Service) ImageContent(ctx context.Context, f ImageFile, width int) ([]byte, error) {
 	if s.images == nil {
 		return nil, cola.Unavailable() // the image folder couldn't be opened; see the log

@@ -196,7 +196,7 @@ func (x *nameIndex) docsOf(value uint32) postings.List {
 }
 
 // Permittees returns one page of the permittees that match: those with the most labels first, then
-// by permit number. A non-empty name or type that folds to the empty string matches no permittee.
+// by permit number. A non-empty name or type that folds to the empty string matches no permittees.
 func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 	ps := v.permittees
 	page := PermitteePage{Rows: []cola.PermitteeSummary{}}

@@ -1,5 +1,5 @@
-// Package site serves the public pages of the service: the landing page, the guides in docs/ and the
-// API reference.
+// Package site serves the public pages of the service: the landing page, the guides in docs/ and
+// the API reference.
 //
 // Pages are the same for everyone, and browsers and proxies may cache all but the landing page.
 // They are rendered at startup. Those with example calls are rendered again when the records in the
