@@ -14,8 +14,8 @@ import (
 )
 
 // LabelOfImage returns the ID of the label that an image belongs to, without reading the database.
-// It fails with CodeNotFound if imageID is not a TTB ID, a hyphen and a number, or if
-// the index is built and doesn't have the label.
+// It fails with CodeNotFound if imageID is not a TTB ID, a hyphen and a number, or if the index is
+// built and does not have the label.
 func (s *Service) LabelOfImage(imageID string) (cola.TTBID, error) {
 	number, suffix, _ := strings.Cut(imageID, "-")
 	id, ok := cola.ParseTTBID(number)

@@ -79,7 +79,7 @@ var textFields = [textColumns]textField{
 			return vocabulary.PlaceOf(string(r.Summary.OriginName), r.OriginID, r.DomesticOrImported)
 		},
 		anyOf: func(q *cola.Query) []string { return q.OriginNames },
-		// The only query value that covers many origins. Most labels have one of them.
+		// American is the only query value that covers many origins. Most labels have one of them.
 		group: vocabulary.OriginNames("american"),
 	},
 	colStatus: {

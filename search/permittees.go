@@ -23,7 +23,7 @@ type PermitteePage struct {
 type permittees struct {
 	records   []*permittee
 	stats     []permitteeStats
-	byNumber  []uint32 // all by permit number
+	byNumber  []uint32 // all, sorted by permit number
 	ranked    []uint32 // known ones in list order: most labels first, then by permit number
 	states    []string // distinct states in upper case
 	types     []string // distinct types, folded

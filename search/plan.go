@@ -22,7 +22,7 @@ type query struct {
 	names    []text.Phrase       // ways to read the requested part of the brand name
 	brand    string              // key of the requested brand; empty if only part of its name is requested
 	similar  []*similar.Query    // ways to read the name that the brand must be similar to; nil for none
-	category string              // resolved
+	category string              // with aliases resolved
 
 	appellations []string // the requested appellation and those inside it
 }
@@ -367,7 +367,7 @@ func (p *plan) addKnownDate(q *query, _ int) {
 	}
 }
 
-// release returns the memory of the conditions.
+// release makes the conditions' bitmaps available for reuse.
 func (p *plan) release() {
 	for _, c := range p.conditions {
 		p.scratch.Release(c.Bitmap())

@@ -19,8 +19,8 @@ func (c *groupCounter) rank(t *groupTally, counts []uint32, limit int) []uint32 
 	return r.first
 }
 
-// leastCount returns a count that at least limit groups reach, or 1. Only a few more than limit
-// reach it, so sorting them is cheap.
+// leastCount returns a count that at least limit groups reach, or 1. Usually only a few more than
+// limit reach it, so sorting them is cheap.
 func leastCount(counts []uint32, limit int) uint32 {
 	const most = 4096
 	var groups [most + 1]int // by count; the last element also includes all higher counts

@@ -165,7 +165,7 @@ func (x *index) terms(query string) (terms []term) {
 	return terms
 }
 
-// wordsFrom returns words of the documentation that begin with a text.
+// wordsFrom returns up to 20 words of the documentation that begin with a text.
 func (x *index) wordsFrom(text string) (words []string) {
 	rows, err := x.db.Query("SELECT term FROM words WHERE term >= ?1 AND term < ?1 || char(0x10FFFF) LIMIT 20", text)
 	must(err)

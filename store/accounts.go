@@ -129,7 +129,7 @@ type Key struct {
 	KeyAccess
 }
 
-// KeyAccess is what a key permits, in addition to reading.
+// KeyAccess is what a key permits, in addition to reading, and from which networks.
 type KeyAccess struct {
 	Scopes   []cola.Scope
 	Networks cola.Networks
