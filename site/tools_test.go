@@ -10,8 +10,8 @@ import (
 )
 
 // TestTools checks that the tool pages contain every tool with its arguments, cost, example call,
-// result and errors, that former links to /docs/tools find the tool, and that there are no notes
-// for contributors.
+// result and errors, that former links to /docs/tools still lead to the tool, and that there are no
+// notes for contributors.
 func TestTools(t *testing.T) {
 	s := newTestServer()
 	pages, n := mustParseAll(t, s), 0
