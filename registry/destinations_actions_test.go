@@ -213,7 +213,7 @@ func reaches(from, to reflect.Type) bool {
 	return false
 }
 
-// TestRedactedDestinations checks every operation that returns destinations or deliveries: an app
+// TestRedactedDestinations checks every operation that returns destinations or deliveries: a key
 // without the write scope is rejected or sees only redacted addresses. Add new operations here.
 func TestRedactedDestinations(t *testing.T) {
 	w := mustWorld(t, 0)

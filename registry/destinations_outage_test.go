@@ -91,7 +91,7 @@ func (f flaky) DeliveryOf(ctx context.Context, a cola.AccountID, id int64) (cola
 // maxDailyConfirmations is the daily limit on confirmation emails to one address.
 const maxDailyConfirmations = 3
 
-// TestDestinationOutage checks that errors with an unknown outcome say what to do next.
+// TestDestinationOutage checks that, if the outcome is unknown, the error says what to do next.
 func TestDestinationOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
@@ -136,8 +136,8 @@ func TestDestinationOutage(t *testing.T) {
 	}
 }
 
-// TestConfirmationOutage checks that an error with an unknown outcome says how to find out whether
-// a confirmation was sent, and that unsent confirmations do not count toward a limit.
+// TestConfirmationOutage checks that, if the outcome is unknown, the error says how to find out
+// whether a confirmation was sent, and that unsent confirmations do not count toward a limit.
 func TestConfirmationOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "half@example.com", cola.TierPro)

@@ -119,7 +119,7 @@ func hashFeedToken(token string) store.FeedHash { return sha256.Sum256([]byte(to
 // Feed returns the feed for a token, with at most cola.MaxMessageLabels labels in total. Anyone
 // with the token may read it, free of charge. It fails with CodeNotFound if the token is unknown or
 // the account is suspended, and with CodeQuotaExceeded if the feed is read too often or the
-// client's address sent too many wrong tokens.
+// client's IP address sent too many wrong tokens.
 func (s *Service) Feed(ctx context.Context, token string) (Feed, error) {
 	if !looksLikeToken(token) {
 		return Feed{}, s.events.Failed(ctx, security.Feed, feedNotFound())

@@ -49,8 +49,8 @@ func (w *world) mustMakeFeed(t *testing.T, c cola.Caller, search string) string 
 	return match[1]
 }
 
-// TestFeed checks that a feed lists runs with matches, newest first, for anyone with its address,
-// until the address is replaced or deleted.
+// TestFeed checks that a feed lists runs with matches, newest first, to anyone with its URL, until
+// the URL is replaced or the feed deleted.
 func TestFeed(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "feed@example.com", cola.TierPro)

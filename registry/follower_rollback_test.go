@@ -175,7 +175,7 @@ type observed struct {
 	stop   func() // saves the snapshot
 }
 
-// observe follows a store until the test ends and waits until the service is ready.
+// observe starts a follower that runs until the test ends, and waits until the service is ready.
 func observe(t *testing.T, s *switching, snapshot string) *observed {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)

@@ -14,8 +14,8 @@ import (
 )
 
 // LabelOfImage returns the ID of the label that an image belongs to, without reading the database.
-// It fails with CodeNotFound if imageID is not a TTB ID, a hyphen and a number, or if
-// the index is built and doesn't have the label.
+// It fails with CodeNotFound if imageID is not a TTB ID, a hyphen and a number, or if the index is
+// built and does not have the label.
 func (s *Service) LabelOfImage(imageID string) (cola.TTBID, error) {
 	number, suffix, _ := strings.Cut(imageID, "-")
 	id, ok := cola.ParseTTBID(number)
@@ -105,8 +105,8 @@ const imageTimeout = 20 * time.Second
 // ImageContent returns the content of a file for a display width in pixels: the narrowest rendition
 // that is at least as wide, or the image itself if it is no wider than that rendition. Zero means
 // the image itself. It fails with CodeUnavailable if the image store is missing or doesn't respond
-// in time, and with CodeNotFound if the file is in a format that browsers don't show and can't be
-// converted.
+// in time, and with CodeNotFound if the file is in a format that browsers can't display and can't
+// be converted.
 func (s *Service) ImageContent(ctx context.Context, f ImageFile, width int) ([]byte, error) {
 	if s.images == nil {
 		return nil, cola.Unavailable() // the image folder couldn't be opened; see the log

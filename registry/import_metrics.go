@@ -11,7 +11,7 @@ import (
 // metrics.
 const collectTimeout = time.Second
 
-// importCollector exports metrics of the latest imports by any process. It reads them only when
+// importCollector exports metrics about the latest imports by any process. It reads them only when
 // scraped. If the store can't be read in time, there are no samples.
 type importCollector struct {
 	service                     *Service

@@ -62,7 +62,7 @@ type NewKey struct {
 // ReadOnly is the access of a key without scopes.
 const ReadOnly = "read"
 
-// KeyScopes lists the options for the access of a key. Every key can read.
+// KeyScopes lists the options for a key's access. Every key can read.
 func KeyScopes() []string { return []string{string(cola.ScopeWriteSavedSearches), ReadOnly} }
 
 // KeyParams are the parameters of a new or changed key.
@@ -74,8 +74,8 @@ type KeyParams struct {
 	Expires  cola.Date // last valid day (UTC); zero if the key never expires; only for a new key
 }
 
-// Normalize returns the name, the access and the expiry of a new key. It fails with a validation error
-// that lists all problems.
+// Normalize returns the name, access and expiry of a new key. It fails with a validation error that
+// lists all problems.
 func (p KeyParams) Normalize(now time.Time) (key store.Key, err error) {
 	if p.Scope == "" {
 		p.Scope = KeyScopes()[0]
@@ -97,7 +97,7 @@ func (p KeyParams) Normalize(now time.Time) (key store.Key, err error) {
 	return key, problems.Err()
 }
 
-// normalizeChange returns the name and the access of a key, and all problems with them.
+// normalizeChange returns the name and access of a key, and all problems with them.
 func (p KeyParams) normalizeChange() (key store.Key, problems cola.Problems) {
 	problems.Merge(p.Problems)
 	key.Name = problems.Legible("name", p.Name, maxKeyName, "Enter a name of 1 to 100 characters.")
@@ -164,8 +164,8 @@ func keyOf(k store.Key) Key {
 
 // CreateKey creates an API key for the caller's account and returns it with its secret, which is
 // not stored. It fails with a validation error, or with CodeKeyLimit if the account has MaxKeys
-// valid keys or has created too many in the last 24 hours. After CodeUnavailable a key may exist
-// whose secret is lost.
+// valid keys or has created too many in the last 24 hours. After CodeUnavailable the key may exist,
+// but its secret is lost.
 func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (NewKey, cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -187,10 +187,10 @@ func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (Ne
 	return created, state, err
 }
 
-// ChangeKey changes the name and access of one of the caller's keys, starting with the next request.
-// The key itself stays the same. It fails with a validation error, with CodeNotFound if the key is
-// missing or belongs to another account, and with CodeNotActive for an invalid key. After
-// CodeUnavailable the outcome may be unknown.
+// ChangeKey changes the name and access of one of the caller's keys, effective from the next
+// request. The key itself stays the same. It fails with a validation error, with CodeNotFound if
+// the key is missing or belongs to another account, and with CodeNotActive for an invalid key.
+// After CodeUnavailable the outcome may be unknown.
 func (s *Service) ChangeKey(ctx context.Context, c cola.Caller, id int64, p KeyParams) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -274,7 +274,7 @@ func keyLimitError() error {
 	return refusal
 }
 
-// RevokeKey revokes a key of the caller's account, starting with the next request. Revoking twice
+// RevokeKey revokes a key of the caller's account, effective from the next request. Revoking twice
 // is not an error. It fails with CodeNotFound if the key is missing or belongs to another account.
 // After CodeUnavailable the outcome may be unknown.
 func (s *Service) RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {

@@ -301,7 +301,7 @@ func TestRejectedRotations(t *testing.T) {
 }
 
 // TestRepeatedRotation checks that a key can be rotated again during its overlap, for example after
-// its first successor is lost, and that each successor expires at the same time.
+// its first successor is lost, and that all its successors expire at the same time.
 func TestRepeatedRotation(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "again@example.com", cola.TierFree)

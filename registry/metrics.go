@@ -68,7 +68,7 @@ const (
 	permitteeSearch                     // a list of permittees
 	permitteeDetails                    // one permittee with its recent labels
 	facetCounts                         // facets of a search
-	labelCounts                         // labels by one or two dimensions
+	labelCounts                         // label counts by one or two dimensions
 	suggestions                         // completions of a value
 	similarBrands                       // a list of brands with similar names
 	numClasses

@@ -49,7 +49,7 @@ func (n *Note) didYouMean(near string, p *cola.SearchParams, change func(*cola.S
 	}
 }
 
-// correct suggests p with a changed text or brand name, in which near replaces a misspelling. The
+// correct suggests p with a corrected text or brand name, in which near replaces a misspelling. The
 // suggestion says how many labels the changed search finds, unless other words or filters exclude
 // them all. q is the query of p.
 func (n *Note) correct(
@@ -138,8 +138,8 @@ func givenFilters(q *cola.ColaSearch) (groups [][]*cola.Filter) {
 	return groups
 }
 
-// removals returns a note on each filter whose removal would let labels match, most labels first.
-// It never suggests removing the keywords, or the only filter.
+// removals returns a note on each filter whose removal would produce matches, most labels first. It
+// never suggests removing the keywords, or the only filter.
 func removals(view *search.View, p *cola.SearchParams, q *cola.ColaSearch) (notes []Note) {
 	groups := givenFilters(q)
 	if len(groups) == 1 {

@@ -125,7 +125,7 @@ func TestSearchNotes(t *testing.T) {
 	}
 }
 
-// TestSuggestedSearches checks that the search that a note suggests finds labels.
+// TestSuggestedSearches checks that the searches suggested by notes find labels.
 func TestSuggestedSearches(t *testing.T) {
 	w := mustWorld(t, 100)
 	c := w.mustCaller(t, "advice@example.com", cola.TierPro)

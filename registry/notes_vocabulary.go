@@ -43,8 +43,8 @@ func unknownValue(
 	return fmt.Sprintf("No label has the %s %s.", noun, cola.Quoted(value)), near
 }
 
-// originWords returns the origin words that match at least one label, preceded by the names of origins as
-// labels spell them.
+// originWords returns the origin words that match at least one label, preceded by the names of
+// origins as labels spell them.
 func (w Vocabulary) originWords() []string {
 	words := slices.DeleteFunc(vocabulary.OriginWords(), func(word string) bool { return !w.HasOrigin(word) })
 	return slices.Concat(w.Origins(), words)

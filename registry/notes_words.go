@@ -93,7 +93,7 @@ const maxWordNotes = 5
 
 // wordNotes returns a note on each word or prefix of the text that no label has, and on each word
 // of the brand name that no brand has. Each suggests the most similar known word. A text or brand
-// name without any word gets a single note instead.
+// name without any words gets a single note instead.
 func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
 	add := func(finding, word, near, star string, query func(text string) cola.Query, field func(*cola.SearchParams) *string) {
 		n := newNote(fmt.Sprintf("%s %s.", finding, cola.Quoted(word)))
@@ -145,7 +145,7 @@ var (
 
 // operatorNote returns a note if a text seems to contain operators, which searches don't support,
 // and "" otherwise. AND needs no note, because every word must occur anyway. In an all-caps text
-// that labels match, NOT and OR are part of a name, such as TRICK OR TREAT.
+// that matches labels, NOT and OR are part of a name, such as TRICK OR TREAT.
 func operatorNote(text string, total int) string {
 	const every = "Search operators aren't supported; every word must match. "
 	words := strings.Fields(quotation.ReplaceAllString(text, " quoted "))

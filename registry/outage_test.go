@@ -19,7 +19,7 @@ import (
 type silent struct {
 	Store
 	store.Ledger
-	reads *atomic.Int64 // of the last imports
+	reads *atomic.Int64 // reads of the latest imports
 }
 
 func (silent) Cola(ctx context.Context, _ cola.TTBID) (cola.Cola, error) {
@@ -115,7 +115,7 @@ func TestUnresponsiveStore(t *testing.T) {
 	}
 }
 
-// TestImportsUnresponsiveStore checks that concurrent callers share one read of the last imports,
+// TestImportsUnresponsiveStore checks that concurrent callers share one read of the latest imports,
 // that each stops waiting when its context ends (after one second for a metrics collection), and
 // that a failure is cached for importsInterval.
 func TestImportsUnresponsiveStore(t *testing.T) {

@@ -133,8 +133,8 @@ func (s *Service) FormulaProcessingTimes(
 	})
 }
 
-// RegistrationProcessingTimes returns how long original permits take, newest month first. It is
-// free.
+// RegistrationProcessingTimes returns how long applications for original permits take, newest month
+// first. It is free.
 func (s *Service) RegistrationProcessingTimes(
 	ctx context.Context, c cola.Caller, p cola.RegistrationProcessingTimeParams,
 ) (List[cola.RegistrationProcessingTime], cola.QuotaState, error) {
@@ -182,8 +182,8 @@ func (s *Service) ProductionReports(
 	return list, state, nil
 }
 
-// otherValues returns a note on each filter whose removal would let rows match. The note lists the
-// values in those rows.
+// otherValues returns a note on each filter whose removal would produce matching rows. The note
+// lists the values in those rows.
 func otherValues(rows []cola.ProductionReport, q cola.ProductionReportSearch) (notes []string) {
 	for _, f := range []struct {
 		name  string

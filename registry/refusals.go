@@ -18,7 +18,7 @@ const (
 	flushInterval = 2 * time.Second
 	// maxPendingRefusals limits the pending keys; further ones are dropped.
 	maxPendingRefusals = 10_000
-	// flushBatchSize limits the rows of a transaction, so that the ledger does not wait long for
+	// flushBatchSize limits the rows in a transaction, so that the ledger does not wait long for
 	// it.
 	flushBatchSize = 50
 )

@@ -174,7 +174,7 @@ func (s *Service) RequestLog(ctx context.Context, c cola.Caller,
 		})
 }
 
-// readRequests reads the rows of a page, and one more to find out whether there are others.
+// readRequests reads the rows of a page, and one more to find out whether more follow.
 func (s *Service) readRequests(ctx context.Context, account cola.AccountID, which store.RequestFilter,
 	names credentialNames, page *RequestLogPage) error {
 	rows, err := s.store.Requests(ctx, account, which, requestsPerPage+1)

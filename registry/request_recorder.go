@@ -97,7 +97,7 @@ func (r *requestRecorder) record(account cola.AccountID, failed bool, describe f
 	r.add(request)
 }
 
-// dropFull counts a request as left out if the queue is full, and reports whether it was.
+// dropFull reports whether the queue is full. If so, it counts the request as left out.
 func (r *requestRecorder) dropFull(account cola.AccountID, at time.Time, failed bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -125,7 +125,7 @@ func TestMatchCharge(t *testing.T) {
 }
 
 // TestRunsNotFound checks that runs that do not exist or belong to another account return "not
-// found" and cost one request.
+// found".
 func TestRunsNotFound(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "runs@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)

@@ -16,8 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/quota"
 )
 
-// Samples are the results that the landing page shows to visitors without an account. They are the same
-// for everyone.
+// Samples are the results that the landing page shows to visitors without an account. They are the
+// same for everyone.
 type Samples struct {
 	Calls    SampleCalls   // zero if no brand can be searched for
 	Colas    ColaPage      // result of Calls.Search
@@ -54,8 +54,8 @@ func sampleCalls(text, name string) SampleCalls {
 	}
 }
 
-// preferredCalls returns the calls that are used if they find labels. They show more than those for an
-// arbitrary brand: a common word, and a name that is similar to a brand but isn't one itself.
+// preferredCalls returns the calls that are used if they find labels. They show more than those for
+// an arbitrary brand: a common word, and a name that is similar to a brand but isn't one itself.
 func preferredCalls() SampleCalls {
 	calls := sampleCalls("oak", "Ravin and Oak")
 	calls.Search.ProductType, calls.Search.DateRange = []string{"wine"}, ""
@@ -188,8 +188,8 @@ func (s *Service) call(ctx context.Context, m *Samples, calls SampleCalls) (err 
 	return err
 }
 
-// callForBrand makes the sample calls for the largest brand whose name another brand nearly matches,
-// or else for the largest brand. If there are no brands, it clears the calls and results.
+// callForBrand makes the sample calls for the largest brand whose name another brand nearly
+// matches, or else for the largest brand. If there are no brands, it clears the calls and results.
 func (s *Service) callForBrand(ctx context.Context, m *Samples) error {
 	brands, err := s.sampleBrands(ctx)
 	if err != nil || len(brands) == 0 {

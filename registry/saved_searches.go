@@ -53,7 +53,7 @@ func (s *Service) SavedSearchNotes(f cola.SavedSearchFilters) []string {
 	return vocabularyOf(s.index.View()).SavedSearchNotes(f)
 }
 
-// idempotencyOf returns the key that identifies repetitions of a request.
+// idempotencyOf returns the key that identifies repeats of a request.
 func idempotencyOf(c cola.Caller, key string, search cola.SavedSearch) store.Once {
 	once := store.Once{Fingerprint: search.Fingerprint()}
 	switch {

@@ -246,8 +246,8 @@ func TestResumeAtLimit(t *testing.T) {
 	}
 }
 
-// TestChangeOutage checks that an error with an unknown outcome says that the request can be sent
-// again.
+// TestChangeOutage checks that the error says to send the same request again if the outcome is
+// unknown.
 func TestChangeOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)

@@ -21,7 +21,7 @@ type PreviewPage struct {
 // Reasons why a preview omits labels.
 const (
 	WithheldDailyLimit  = "daily_limit" // the account's previews have named cola.MaxDailyPreviewLabels labels that UTC day
-	WithheldUnavailable = "unavailable" // the store could not count them
+	WithheldUnavailable = "unavailable" // the store could not count them toward the limit
 )
 
 // PreviewLabels is PreviewSavedSearch with the first matching labels, up to the given number and

@@ -315,8 +315,8 @@ func TestActiveScheduleLimit(t *testing.T) {
 	w.mustSave(t, w.mustWriter(t, "another@example.com", cola.TierPro), alert("n"))
 }
 
-// TestSaveOutage checks that an error with an unknown outcome says how to find out whether the
-// search was saved without creating a second one.
+// TestSaveOutage checks that, if the outcome is unknown, the error says how to repeat the request
+// without saving a second search.
 func TestSaveOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)

@@ -193,8 +193,8 @@ func (s *Service) Refuse(ctx context.Context, c cola.Caller, refusal error) (col
 	return state, refusal
 }
 
-// Standing returns the caller's quota state, for a request that counts toward no limit, such as a
-// handshake. It checks the credential.
+// Standing returns the caller's quota state, for a request that doesn't count toward any limit,
+// such as a handshake. It checks the credential.
 func (s *Service) Standing(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	grant, err := s.ledger.Charge(ctx, quota.Request{Caller: c, Peek: true})
 	return grant.State, err
@@ -246,7 +246,8 @@ func (s *Service) precheck(c cola.Caller) (cola.QuotaState, error) {
 	return s.ledger.Precheck(quotaRequest(c, cola.MeterNone, 0))
 }
 
-// withTimeout runs database work with a time limit. A timeout counts as an unreachable database.
+// withTimeout runs database work with a time limit. A timeout is reported like an unreachable
+// database.
 func withTimeout(ctx context.Context, limit time.Duration, work func(ctx context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -157,8 +157,8 @@ func TestCountBreakdown(t *testing.T) {
 	}
 }
 
-// TestGroupsAreSearches checks that the search within a group finds as many labels as its count, for
-// every dimension that has such searches.
+// TestGroupsAreSearches checks that the search within a group finds as many labels as its count,
+// for every dimension that has such searches.
 func TestGroupsAreSearches(t *testing.T) {
 	w := mustWorld(t, 2_000)
 	c := w.mustCaller(t, "groups@example.com", cola.TierPro)

@@ -76,7 +76,7 @@ func (s *Service) changeSubscription(
 }
 
 // subscribedDestination returns the email destination for a token. It fails with CodeNotFound for
-// an unknown token, and with CodeQuotaExceeded if the token is used too often or the client's
+// an unknown token, and with CodeQuotaExceeded if the token is used too often or the client's IP
 // address sent too many wrong ones.
 func (s *Service) subscribedDestination(ctx context.Context, token string) (d store.Destination, err error) {
 	if !looksLikeToken(token) {

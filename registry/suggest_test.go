@@ -76,7 +76,7 @@ func TestSuggestCorrections(t *testing.T) {
 	w := mustWorld(t, 500)
 	c := w.mustCaller(t, "corrections@example.com", cola.TierFree)
 	for _, tt := range []struct {
-		field, q, like string // like completes to the same values, if there are any
+		field, q, like string // like has the same completions; empty if there are none
 	}{
 		{cola.SuggestOrigin, "french", "france"},
 		{cola.SuggestOrigin, "frnace", "france"},

@@ -63,8 +63,8 @@ func (p UsageSpan) steps(today cola.Date) (steps []UsageStep) {
 type UsageReport struct {
 	State cola.QuotaState // of this month
 	Now   time.Time       // when the report was made
-	// Since is the first day that Projected is based on: the first day of use this month, or the 1st
-	// if there was usage in an earlier month. It is 0 if there was no usage at all.
+	// Since is the first day that Projected is based on: the first day of use this month, or the
+	// 1st if there was usage in an earlier month. It is 0 if there was no usage at all.
 	Since     cola.Date
 	Projected cola.Used   // projection for the whole month
 	Days      []Usage     // of the month so far, from the 1st to today

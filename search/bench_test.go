@@ -50,7 +50,7 @@ func peak(f func()) (bytes uint64) {
 
 const mib = 1 << 20
 
-// built returns the index that all benchmarks share. It builds it on the first call.
+// built returns the index that all benchmarks share. The first call builds it.
 var built = sync.OnceValue(func() (b struct {
 	index  *Index
 	g      *synthetic

@@ -129,7 +129,7 @@ func TestElidedSpellings(t *testing.T) {
 	}
 }
 
-// TestManyBrands repeats the comparison with long posting lists.
+// TestManyBrands repeats TestBrands with long posting lists.
 func TestManyBrands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

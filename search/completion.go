@@ -79,7 +79,7 @@ func maySpell(value string) bool {
 func (c *completion) eachCandidate(keys *column.Dict, match int, yield func(k uint32)) {
 	visit, parts := yield, c.keys
 	var found []uint32
-	if c.head != "" { // the first key begins with it
+	if c.head != "" { // keys[0] begins with head
 		parts = append([]string{c.head}, c.keys[1:]...)
 	}
 	if len(parts) > 1 {

@@ -20,7 +20,7 @@ const (
 // Facets counts the labels that a search finds, by the values of every facet. A value's count is
 // the number of results of the search that cola.SearchParams.Choose returns for it, with the same
 // dates and with category aliases applied. Values with the most labels come first, except that
-// statuses have the order of vocabulary.Statuses and years are newest first.
+// statuses follow the order of vocabulary.Statuses and years are newest first.
 func (v *View) Facets(s cola.FacetSearch) []cola.Facet {
 	c := &facetCounter{view: v, params: s.Params, query: s.Query, byFacet: map[string]*facetQuery{}}
 	for _, q := range s.Queries {
@@ -123,7 +123,7 @@ func (b *facetQuery) allYears() map[int]int {
 	return b.years
 }
 
-// valuesOf returns the values from a fixed list that at least one label has or that are chosen.
+// valuesOf returns the values from a fixed list that are chosen or that at least one label has.
 func (c *facetCounter) valuesOf(facet string, all []string, count func(string) int) (values []cola.FacetValue) {
 	for _, value := range all {
 		v := cola.FacetValue{Value: value, Count: count(value), Chosen: c.params.Chosen(facet, value)}

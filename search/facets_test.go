@@ -32,7 +32,7 @@ func TestFacets(t *testing.T) {
 	})
 }
 
-// TestLargeFacets repeats the check with enough labels for every kind of posting list and both
+// TestLargeFacets repeats TestFacets with enough labels for every kind of posting list and both
 // counting methods.
 func TestLargeFacets(t *testing.T) {
 	if testing.Short() {

@@ -8,7 +8,7 @@ import (
 
 // The tables below describe the indexed fields of labels: how a field is read from a record and
 // which condition of a query filters on it. Table builders, compaction, indexes, snapshots and
-// plans loop over them, so a new filtered field is one row.
+// plans loop over them, so adding a filtered field takes one row.
 
 // snapshotMagic identifies the columns of a snapshot and the analysis of their text. Change it
 // whenever they change; older snapshots are then rejected and the index is rebuilt.
@@ -79,7 +79,7 @@ var textFields = [textColumns]textField{
 			return vocabulary.PlaceOf(string(r.Summary.OriginName), r.OriginID, r.DomesticOrImported)
 		},
 		anyOf: func(q *cola.Query) []string { return q.OriginNames },
-		// The only query value that covers many origins. Most labels have one of them.
+		// American is the only query value that covers many origins. Most labels have one of them.
 		group: vocabulary.OriginNames("american"),
 	},
 	colStatus: {
@@ -112,7 +112,7 @@ func brandPart(q *cola.Query) string {
 	return q.BrandName
 }
 
-// only returns the condition that a field has a value; nil for the empty string.
+// only returns the condition that a field has the given value; nil for the empty string.
 func only(value string) []string {
 	if value == "" {
 		return nil
@@ -120,7 +120,8 @@ func only(value string) []string {
 	return []string{value}
 }
 
-// unlessEmpty returns the condition that a field has one of the values, or nil.
+// unlessEmpty returns the condition that a field has one of the given values; nil if there are
+// none.
 func unlessEmpty(values []string) []string {
 	if len(values) == 0 {
 		return nil

@@ -34,8 +34,8 @@ func TestIndex(t *testing.T) {
 	})
 }
 
-// TestLargeIndex repeats the comparison with enough labels for every kind of posting list and more
-// than one block.
+// TestLargeIndex repeats TestIndex with enough labels for every kind of posting list and more than
+// one block.
 func TestLargeIndex(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -207,8 +207,8 @@ type resumption struct {
 	last   cola.ColaSummary
 }
 
-// checkResume resumes an earlier search where it stopped, although the index may have changed
-// since, and may keep this search to resume later.
+// checkResume resumes an earlier search where it stopped, even if the index has changed since, and
+// may keep s to resume later.
 func (h *harness) checkResume(s cola.ColaSearch, want []text.Phrase, rows []cola.ColaSummary) {
 	h.t.Helper()
 	if earlier := h.interrupted; earlier != nil {

@@ -18,8 +18,8 @@ type likeIndex struct {
 	sounded []uint32 // the word with each pronunciation
 }
 
-// candidates calls yield with the words that may be similar to w, some of them more than once. limit
-// returns the number of edits by which words of two lengths may differ.
+// candidates calls yield with the words that may be similar to w, some of them more than once.
+// limit returns the number of edits by which words of two lengths may differ.
 func (x *likeIndex) candidates(w *similar.Form, limit func(a, b int) int, yield func(word uint32)) {
 	for i, hash := range w.Sounds {
 		if hash == 0 || i > 0 && hash == w.Sounds[0] {

@@ -164,7 +164,7 @@ func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) 
 }
 
 // amongBrands returns the condition that the query's SimilarTo, BrandFirstSeen and
-// PermitteeFirstSeen set on a label.
+// PermitteeFirstSeen impose on a label.
 func (r *registry) amongBrands(q *cola.Query) func(s *cola.ColaSummary) bool {
 	if q.SimilarTo == "" && q.BrandFirstSeen == 0 && q.PermitteeFirstSeen == 0 {
 		return func(*cola.ColaSummary) bool { return true }

@@ -125,7 +125,7 @@ func TestUnknownWords(t *testing.T) {
 	}
 }
 
-// TestUnknownPrefixes checks which prefixes in a query match no word, and their corrections.
+// TestUnknownPrefixes checks which prefixes in a query match no word or ID, and their corrections.
 func TestUnknownPrefixes(t *testing.T) {
 	t.Parallel()
 	v := namedLabels(t, []string{"RAVENSWOOD", "RAVENNA", "RAVINE", "CHÂTEAU"}).view

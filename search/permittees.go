@@ -23,7 +23,7 @@ type PermitteePage struct {
 type permittees struct {
 	records   []*permittee
 	stats     []permitteeStats
-	byNumber  []uint32 // all by permit number
+	byNumber  []uint32 // all, sorted by permit number
 	ranked    []uint32 // known ones in list order: most labels first, then by permit number
 	states    []string // distinct states in upper case
 	types     []string // distinct types, folded
@@ -196,7 +196,7 @@ func (x *nameIndex) docsOf(value uint32) postings.List {
 }
 
 // Permittees returns one page of the permittees that match: those with the most labels first, then
-// by permit number. A non-empty name or type that folds to the empty string matches no permittee.
+// by permit number. A non-empty name or type that folds to the empty string matches no permittees.
 func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 	ps := v.permittees
 	page := PermitteePage{Rows: []cola.PermitteeSummary{}}

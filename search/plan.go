@@ -22,12 +22,12 @@ type query struct {
 	names    []text.Phrase       // ways to read the requested part of the brand name
 	brand    string              // key of the requested brand; empty if only part of its name is requested
 	similar  []*similar.Query    // ways to read the name that the brand must be similar to; nil for none
-	category string              // resolved
+	category string              // with aliases resolved
 
 	appellations []string // the requested appellation and those inside it
 }
 
-// resolveQuery resolves a query. ok is false if it matches no label because a non-empty part of it
+// resolveQuery resolves a query. ok is false if it matches no labels because a non-empty part of it
 // folds to the empty string or its non-empty text has no words. If the text is the barcode of some
 // label, the query is by barcode; see asText.
 func (v *View) resolveQuery(q *cola.Query) (r *query, ok bool) {
@@ -74,8 +74,8 @@ func (q *query) asText() *query {
 	return &text
 }
 
-// lookup returns each segment's live document with the text as its ID or, if no segment has one, the
-// live documents with the text as a barcode. It returns nil if neither exists.
+// lookup returns each segment's live document with the text as its ID or, if no segment has one,
+// the live documents with the text as a barcode. It returns nil if neither exists.
 func (v *View) lookup(text string) (found [][]uint32, barcode bool) {
 	found = make([][]uint32, len(v.segments))
 	if id, ok := cola.ParseTTBID(text); ok {
@@ -367,7 +367,7 @@ func (p *plan) addKnownDate(q *query, _ int) {
 	}
 }
 
-// release returns the memory of the conditions.
+// release makes the conditions' bitmaps available for reuse.
 func (p *plan) release() {
 	for _, c := range p.conditions {
 		p.scratch.Release(c.Bitmap())

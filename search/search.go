@@ -24,7 +24,7 @@ type Page struct {
 //  2. a barcode, if a label with it matches the filters;
 //  3. words, which must all occur in searched fields of the label.
 //
-// Non-empty text without letters or digits matches no label, nor does a non-empty part of a name
+// Non-empty text without letters or digits matches no labels, nor does a non-empty part of a name
 // that folds to the empty string.
 func (v *View) Search(s cola.ColaSearch) Page {
 	q, ok := v.resolveQuery(&s.Query)
@@ -214,11 +214,11 @@ func (v *View) positions(found [][]uint32, total int) []cola.Position {
 // resultMerger merges the documents found in several segments in a sort order.
 type resultMerger struct {
 	segments []segmentView
-	by       cola.Sort // the order
+	by       cola.Sort
 	heads    []mergeHead
 }
 
-// mergeHead is the position in one segment.
+// mergeHead is a merger's position in one segment.
 type mergeHead struct {
 	segment int
 	docs    []uint32
@@ -236,8 +236,8 @@ func newResultMerger(segments []segmentView, found [][]uint32, by cola.Sort) *re
 	return m
 }
 
-// skip skips n documents. With h segments left, it considers the next n/h documents of each
-// segment. Those of the segment where they end first are all among the next n, so it skips them.
+// skip skips n documents. With h segments left, it considers a run of n/h documents in each
+// segment. The run that ends first is entirely among the next n documents, so it skips that run.
 func (m *resultMerger) skip(n int) {
 	for n > 0 && len(m.heads) > 0 {
 		step := max(1, n/len(m.heads))

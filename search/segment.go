@@ -130,7 +130,7 @@ func searchedFields(t *table, names companyNames) []text.Field {
 		}}
 	}
 	recipients, permits := &t.text[colRecipient], &t.text[colPermit]
-	companies := column.NewInterner() // recipients under their own numbers, then the names of permittees
+	companies := column.NewInterner() // recipients with their existing numbers, then the names of permittees
 	for i := range recipients.Len() {
 		companies.ID(recipients.At(uint32(i)))
 	}

@@ -15,9 +15,10 @@ type GroupCounts struct {
 	AxisTotals []cola.OtherLabels
 }
 
-// CountGroups counts the matching labels by one or two dimensions. Periods are ordered newest first,
-// bands lowest first, and other values by number of labels, then alphabetically. Labels without a
-// period or band come last. cola.CountSearch describes which groups of two dimensions are returned.
+// CountGroups counts the matching labels by one or two dimensions. Periods are ordered newest
+// first, bands lowest first, and other values by number of labels, then alphabetically. Labels
+// without a period or band come last. cola.CountSearch describes which groups of two dimensions are
+// returned.
 func (v *View) CountGroups(s cola.CountSearch) GroupCounts {
 	return v.countGroups(&s, countLimits{cells: 1 << 20, sorted: 400_000, ranked: 200_000, groups: cola.MaxGroups})
 }

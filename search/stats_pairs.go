@@ -65,9 +65,9 @@ func (c *groupCounter) findFirst(counts []uint32) {
 
 // findLargest finds the pairs with the most labels. If the number of distinct pairs stays unknown,
 // it counts the pairs of the largest groups, and then the pairs of other groups that have at least
-// as many labels as the last pair found. Unless they fit in a table, both are limited, which bounds
-// the time if almost all pairs are small: a group beyond the limit may then have a pair larger than
-// the last ones found.
+// as many labels as the last pair found. In both steps, the groups are limited unless they fit in a
+// table, which bounds the time if almost all pairs are small. A group beyond the limit may then
+// have a pair larger than the last ones found.
 func (c *groupCounter) findLargest(counts []uint32) {
 	first, second := 0, 1
 	if c.reversed {

@@ -19,8 +19,8 @@ func (c *groupCounter) rank(t *groupTally, counts []uint32, limit int) []uint32 
 	return r.first
 }
 
-// leastCount returns a count that at least limit groups reach, or 1. Only a few more than limit
-// reach it, so sorting them is cheap.
+// leastCount returns a count that at least limit groups reach, or 1. Usually only a few more than
+// limit reach it, so sorting them is cheap.
 func leastCount(counts []uint32, limit int) uint32 {
 	const most = 4096
 	var groups [most + 1]int // by count; the last element also includes all higher counts
@@ -47,8 +47,8 @@ func largestWithin(groups, counts []uint32, limit int) (largest []uint32, left i
 	return groups, limit
 }
 
-// lowestCount returns the lowest count such that all groups with at least this count, but fewer than
-// below, have at most limit labels.
+// lowestCount returns the lowest count such that all groups with at least this count, but fewer
+// than below, have at most limit labels.
 func lowestCount(counts []uint32, below uint32, limit int) uint32 {
 	labels := make([]int, below) // by count
 	for _, n := range counts {

@@ -32,7 +32,7 @@ func TestCountGroups(t *testing.T) {
 	})
 }
 
-// TestCountManyGroups repeats the comparison with many groups and more than one block of labels.
+// TestCountManyGroups repeats TestCountGroups with many groups and more than one block of labels.
 func TestCountManyGroups(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

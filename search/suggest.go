@@ -12,7 +12,7 @@ import (
 
 // Suggest completes a value of a label field. A value matches if it, or a word in it, begins with
 // the text, after text.BrandKey normalizes both. An apostrophe may be typed as a space, and the
-// text may end within the word "and", which keys lack. Values that begin with the text come first,
+// text may end within the word "and", which keys omit. Values that begin with the text come first,
 // then those with the most labels. Counts are exact and include only live labels.
 func (v *View) Suggest(s cola.SuggestSearch) []cola.Suggestion {
 	switch s.Field {

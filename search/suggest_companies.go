@@ -28,8 +28,8 @@ func (v *View) topCompanies(c *completion, match, limit int) *ranking[namedValue
 		labels := int(ps.stats[i].labels)
 		return labels > 0 && (len(top.first) < limit || labels >= top.first[limit-1].Count)
 	}
-	// add adds a permittee under one of its names. If both match, it is added only under its company
-	// name.
+	// add adds a permittee under one of its names. If both match, it is added only under its
+	// company name.
 	add := func(i uint32, company, operating string, byCompany bool) {
 		p := ps.records[i]
 		ofCompany, ofOperating := c.match(company, string(p.CompanyName)), c.match(operating, string(p.OperatingName))

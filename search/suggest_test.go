@@ -32,7 +32,7 @@ func TestSuggest(t *testing.T) {
 	})
 }
 
-// TestLargeSuggest repeats the comparison with enough brands that most are never counted, and with
+// TestLargeSuggest repeats TestSuggest with enough brands that most are never counted, and with
 // enough companies for an index of names.
 func TestLargeSuggest(t *testing.T) {
 	if testing.Short() {

@@ -36,7 +36,7 @@ type table struct {
 // joinBarcode encodes a barcode with its type as one string.
 func joinBarcode(b cola.IndexBarcode) string { return b.Type + "\x00" + b.Value }
 
-// splitBarcode decodes what joinBarcode encoded.
+// splitBarcode decodes the result of joinBarcode.
 func splitBarcode(s string) (value, kind string) {
 	kind, value, _ = strings.Cut(s, "\x00")
 	return value, kind

@@ -232,8 +232,8 @@ func (v *View) NearestPrefix(prefix string) string {
 	return near
 }
 
-// KnowsClass reports whether any label has the given class/type. If not, nearest is a similar one, or
-// "".
+// KnowsClass reports whether any label has the given class/type. If not, nearest is a similar one,
+// or "".
 func (v *View) KnowsClass(name string) (known bool, nearest string) {
 	index := func(seg *segmentView) *valueIndex { return &seg.values[colClass] }
 	return v.knowsValue(index, foldValue, name, []string{name})
@@ -251,7 +251,8 @@ func (v *View) KnowsAppellation(name string) (known bool, nearest string) {
 	return v.knowsListed(listAppellation, name, v.appellations.Within(name))
 }
 
-// knowsListed is knowsValue for a column of lists. It returns the nearest value as a label spells it.
+// knowsListed is knowsValue for a column of lists. It returns the nearest value as a label spells
+// it.
 func (v *View) knowsListed(column int, name string, values []string) (known bool, nearest string) {
 	index, fold := func(seg *segmentView) *valueIndex { return &seg.listValues[column] }, listFields[column].fold
 	known, key := v.knowsValue(index, fold, name, values)
@@ -269,8 +270,8 @@ func (v *View) knowsListed(column int, name string, values []string) (known bool
 	return known, key
 }
 
-// knowsValue reports whether any label has one of the values in an index, compared after folding. If
-// not, it returns the value nearest to name.
+// knowsValue reports whether any label has one of the values in an index, compared after folding.
+// If not, it returns the value nearest to name.
 func (v *View) knowsValue(
 	indexOf func(*segmentView) *valueIndex, fold func(string) string, name string, values []string,
 ) (known bool, nearest string) {

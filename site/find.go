@@ -42,7 +42,8 @@ const (
 	maxExcerpt = 28  // words
 )
 
-// suggestedSearches are shown with an empty search, and when there are no results.
+// suggestedSearches returns the searches suggested for an empty query, and when there are no
+// results.
 func suggestedSearches() []string {
 	return []string{"rate limit", "pagination", "api key", "webhook signature", "429", "export CSV"}
 }

@@ -18,7 +18,8 @@ func (f found) paths() (paths []string) {
 	return paths
 }
 
-// TestFind checks that the documentation's guides, operations, parameters, objects and tools are found.
+// TestFind checks that the documentation's guides, operations, parameters, objects and tools are
+// found.
 func TestFind(t *testing.T) {
 	s := newTestServer()
 	for query, want := range map[string]string{
@@ -40,8 +41,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestQuestions checks what developers find first. A result in the top three suffices if several
-// pages answer a question.
+// TestQuestions checks the first result for questions that developers ask. If several pages answer
+// a question, a result in the top three suffices.
 func TestQuestions(t *testing.T) {
 	s := newTestServer()
 	const first, top = 1, 3
@@ -229,7 +230,7 @@ func TestSearchTargets(t *testing.T) {
 }
 
 // TestHostileSearch checks that queries can't add markup to the page, and that long or invalid ones
-// are cut or repaired.
+// are truncated or repaired.
 func TestHostileSearch(t *testing.T) {
 	h := newTestServer().routes()
 	for _, query := range []string{
@@ -264,8 +265,8 @@ func TestLongSearch(t *testing.T) {
 	}
 }
 
-// TestSearchLimit checks that a client can send only a limited number of searches at once, but can always open
-// the empty search.
+// TestSearchLimit checks that a client can send only a limited number of searches at once, but can
+// always open the empty search.
 func TestSearchLimit(t *testing.T) {
 	h := newServer(Options{
 		PublicURL: publicURL, Reference: newAPI().Reference, Service: samples{}, Now: func() time.Time { return time.Unix(0, 0) },
@@ -302,8 +303,8 @@ func TestInstantResults(t *testing.T) {
 	}
 }
 
-// TestWordBeginnings checks that beginnings of a word find its guide, even those longer than the word's
-// stem.
+// TestWordBeginnings checks that beginnings of a word find its guide, even those longer than the
+// word's stem.
 func TestWordBeginnings(t *testing.T) {
 	s := newTestServer()
 	for _, word := range []string{"pagination", "authentication"} {

@@ -22,8 +22,8 @@ type guide struct {
 	source []byte
 }
 
-// guideNames returns the guides about using the service; operatorGuideNames returns those about running
-// it. The other files in docs/ are for contributors, and are not served.
+// guideNames returns the guides about using the service; operatorGuideNames returns those about
+// running it. The other files in docs/ are for contributors, and are not served.
 func guideNames() []string {
 	return []string{
 		"QUICKSTART", "AUTHENTICATION", "API", "PAGINATION", "QUOTAS", "ERRORS", "SEARCH", "CATEGORIES", "ALERTS",
@@ -118,7 +118,8 @@ func (s *server) addGuides() {
 	}
 }
 
-// guideKeywords are the subjects of guides that their sections mention more often than their starts.
+// guideKeywords are additional search keywords of guides, by path. They rank a guide above its own
+// sections, which mention its subject more often.
 var guideKeywords = map[string]string{docsPath + "/assistants": "MCP", docsPath + "/authentication": "X-API-Key header"}
 
 // addGuide adds a guide as a page and as Markdown, and its sections to the search.

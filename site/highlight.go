@@ -18,8 +18,8 @@ import (
 var escapeText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\x00", "\uFFFD")
 
 // highlight returns source code with elements for its colored parts. Their tags are as short as
-// possible, and neighbors of the same color share one: Chroma's own formatter wraps every token, which
-// makes pages with long examples twice as large.
+// possible, and neighbors of the same color share one: Chroma's own formatter wraps every token,
+// which makes pages with long examples twice as large.
 func highlight(language, source string) template.HTML {
 	switch language {
 	case "":
@@ -156,7 +156,8 @@ func codeHTML(n ast.Node, source []byte) string {
 	return "<pre><code>" + string(highlight(string(language), string(code))) + "</code></pre>"
 }
 
-// renderSampleTabs renders samples like those of the reference, so that both remember the language.
+// renderSampleTabs renders samples like those of the reference, so that both remember the selected
+// language.
 func renderSampleTabs(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkSkipChildren, nil

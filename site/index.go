@@ -10,8 +10,8 @@ import (
 	_ "modernc.org/sqlite" // with FTS5
 )
 
-// entry is a search result: a section of a guide, an operation, a parameter, a header, an error or an
-// object.
+// entry is a search result: a section of a guide, an operation, a parameter, a header, an error or
+// an object.
 type entry struct {
 	Area              string // part of the documentation
 	Page, Title, Path string
@@ -28,8 +28,8 @@ const (
 	areaAccount   = "Account" // pages outside the documentation
 )
 
-// weight ranks results for users of the service first, then those for assistants, then those for the
-// service's operators. Operations rank above their objects.
+// weight ranks results for users of the service first, then those for assistants, then those for
+// the service's operators. Operations rank above their objects.
 func (e *entry) weight() float64 {
 	switch {
 	case e.Area == areaGuides, e.Area == areaAccount:
@@ -44,8 +44,8 @@ func (e *entry) weight() float64 {
 	return 1
 }
 
-// index is a full-text index of the documentation: an FTS5 table of SQLite, in memory. build fills it
-// with the added entries. Its methods panic if SQLite reports an error, which only a bug causes.
+// index is a full-text index of the documentation: an FTS5 table of SQLite, in memory. build fills
+// it with the added entries. Its methods panic if SQLite reports an error, which only a bug causes.
 type index struct {
 	entries []entry // by row ID
 	db      *sql.DB
@@ -53,9 +53,9 @@ type index struct {
 
 func (x *index) add(e entry) { x.entries = append(x.entries, e) }
 
-// createTables creates the index. The keywords include the parts of names such as RateLimit, and pairs
-// of words of the title written as one: lookup for "look up". The table words lists all words, which
-// docs contains only as stems.
+// createTables creates the index. The keywords include the parts of names such as RateLimit, and
+// pairs of words of the title written as one: lookup for "look up". The table words lists all
+// words, which docs contains only as stems.
 const createTables = `CREATE VIRTUAL TABLE docs USING fts5(title, page, keywords, body, weight UNINDEXED,
 	tokenize = 'porter unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE plain USING fts5(text, content = '', tokenize = 'unicode61 remove_diacritics 2');
@@ -94,7 +94,7 @@ var (
 	suffix    = regexp.MustCompile(`['’]\pL+`)                    // as in what's
 )
 
-// joinedPairs returns each two adjacent words of a text as one.
+// joinedPairs joins each pair of adjacent words of a text.
 func joinedPairs(text string) (pairs string) {
 	words := plainWord.FindAllString(text, -1)
 	for i := 1; i < len(words); i++ {
@@ -116,7 +116,8 @@ func isStopWord(word string) bool {
 	return false
 }
 
-// synonyms returns a word and its synonyms. It lists exceed and exceeded because their stems differ.
+// synonyms returns a word and its synonyms. It lists exceed and exceeded because their stems
+// differ.
 func synonyms(word string) []string {
 	for _, group := range [][]string{
 		{"plan", "tier"}, {"price", "pricing"}, {"limit", "throttle", "burst"}, {"image", "picture", "photo"},
@@ -136,8 +137,9 @@ type term struct {
 	rows  map[int]bool // the entries that match
 }
 
-// terms returns the words of a query, without stop words unless there are no others. If a word doesn't
-// occur, perhaps because it is still being typed, its term matches the words that begin with it.
+// terms returns the words of a query, without stop words unless there are no others. If a word
+// doesn't occur, perhaps because it is still being typed, its term matches the words that begin
+// with it.
 func (x *index) terms(query string) (terms []term) {
 	words := x.words(query)
 	for i, word := range words {
@@ -163,7 +165,7 @@ func (x *index) terms(query string) (terms []term) {
 	return terms
 }
 
-// wordsFrom returns words of the documentation that begin with a text.
+// wordsFrom returns up to 20 words of the documentation that begin with a text.
 func (x *index) wordsFrom(text string) (words []string) {
 	rows, err := x.db.Query("SELECT term FROM words WHERE term >= ?1 AND term < ?1 || char(0x10FFFF) LIMIT 20", text)
 	must(err)
@@ -177,9 +179,9 @@ func (x *index) wordsFrom(text string) (words []string) {
 	return words
 }
 
-// words returns the words of a query to search for. A word and the stop word after it count as one if
-// the documentation also writes them as one: "back up" for backup. A name such as per_page is split
-// only if the documentation lacks it.
+// words returns the words of a query to search for. A word and the stop word after it count as one
+// if the documentation also writes them as one: "back up" for backup. A name such as per_page is
+// split only if the documentation lacks it.
 func (x *index) words(query string) (words []string) {
 	all := queryWord.FindAllString(suffix.ReplaceAllString(strings.ToLower(query), ""), -1)
 	for i := 0; i < len(all) && len(words) < maxWords; i++ {

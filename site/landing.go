@@ -125,7 +125,7 @@ func sampleTexts(calls registry.SampleCalls) map[string]sampleTab {
 // different page at the same URL.
 func (s *server) serveLanding(w http.ResponseWriter, r *http.Request) {
 	page, _ := s.currentLanding(r.Context())
-	w.Header().Del("X-Robots-Tag") // the dashboard's pages have it
+	w.Header().Del("X-Robots-Tag") // set for pages of the dashboard
 	s.serveDocument(w, r, page, "private, no-cache")
 }
 
@@ -189,8 +189,8 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 	}
 }
 
-// exampleCall returns the documentation's example of a label search. It returns nil if the reference has
-// no such operation.
+// exampleCall returns the documentation's example of a label search. It returns nil if the
+// reference has no such operation.
 func (s *server) exampleCall() *sampleTab {
 	for i := range s.opts.Reference.Sections {
 		for _, op := range s.opts.Reference.Sections[i].Operations {

@@ -40,7 +40,7 @@ func newTestSite(svc Service) *Site {
 	})
 }
 
-// get requests a page as a client at an address.
+// get requests a page from the given client address.
 func get(h http.Handler, path, client string) *httptest.ResponseRecorder {
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
 	h.ServeHTTP(w, r.WithContext(cola.WithClient(r.Context(), netip.MustParseAddr(client))))
@@ -55,8 +55,8 @@ func sections(page string) (ids []string) {
 	return ids
 }
 
-// TestLanding checks the sections of the landing page with all samples, without images, for an empty
-// registry, and while there are no samples.
+// TestLanding checks the sections of the landing page with all samples, without images, for an
+// empty registry, and while there are no samples.
 func TestLanding(t *testing.T) {
 	full, err := registrytest.New(t).Samples(t.Context())
 	if err != nil {
@@ -146,8 +146,8 @@ func TestLandingWithoutLabels(t *testing.T) {
 	}
 }
 
-// TestLandingExample checks that the example call matches its description and has a response. It has no
-// button, because there is nothing to run it against.
+// TestLandingExample checks that the example call matches its description and has a response. It
+// has no button, because there is nothing to run it against.
 func TestLandingExample(t *testing.T) {
 	page := get(newTestSite(samples{}).Landing, "/", "192.0.2.1").Body.String()
 	_, example, _ := strings.Cut(page, `class="call documented"`)
@@ -226,8 +226,8 @@ func TestLandingSignUp(t *testing.T) {
 	}
 }
 
-// TestLandingPlans checks where the plans' buttons lead: to a new account if that is how to get the
-// plan, and otherwise to the operator.
+// TestLandingPlans checks the targets of the plans' buttons: sign-up if visitors can get the plan
+// themselves, and otherwise the operator's contact.
 func TestLandingPlans(t *testing.T) {
 	button := regexp.MustCompile(`<a class="button[^"]*" href="([^"]+)">[^<]+<span class="unseen"> for (\w+)</span>`)
 	const create, choose, write = "/sign-in", "/sign-in?return=%2Fplans", "mailto:ops@example.com"

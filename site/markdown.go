@@ -59,8 +59,8 @@ const markdownType = "text/markdown; charset=utf-8"
 // markdownLinks finds the links and images of a Markdown file.
 var markdownLinks = regexp.MustCompile(`(!?)\[([^\]]*)\]\(([^)\s]+)\)`)
 
-// plainMarkdown returns a guide for programs that read Markdown, such as assistants. Links between guides
-// lead to the Markdown, and links to files that aren't served are removed.
+// plainMarkdown returns a guide for programs that read Markdown, such as assistants. Links between
+// guides lead to the Markdown, and links to files that aren't served are removed.
 func (s *server) plainMarkdown(file string, source []byte) []byte {
 	return markdownLinks.ReplaceAllFunc(s.withPublicURL(source), func(link []byte) []byte {
 		m := markdownLinks.FindSubmatch(link)
@@ -99,8 +99,9 @@ func (s *server) renderMarkdown(file string, source []byte) (m rendered) {
 	return m
 }
 
-// tables makes each table scroll within its own box on narrow screens, where keyboard users can focus
-// it, and turns empty headers into empty cells. Omitting the space between cells makes pages smaller.
+// tables makes each table scroll within its own box on narrow screens, where keyboard users can
+// focus it, and turns empty headers into empty cells. Omitting the space between cells makes pages
+// smaller.
 var tables = strings.NewReplacer("<table>", `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`,
 	"</table>", "</table></div>", "<th></th>\n", "<td></td>", "<tr>\n", "<tr>", "</td>\n", "</td>", "</th>\n", "</th>", "</tr>\n", "</tr>")
 
@@ -133,8 +134,8 @@ func (m *rendered) describe(doc ast.Node, source []byte) {
 	}
 }
 
-// plainText returns the text of a node without markup: a line for each paragraph, list item, code block
-// and table row.
+// plainText returns the text of a node without markup: a line for each paragraph, list item, code
+// block and table row.
 func plainText(n ast.Node, source []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -242,7 +243,7 @@ func groupSamples(doc ast.Node, source []byte) {
 			doc.RemoveChild(doc, title)
 		}
 		for _, block := range series {
-			tabs.AppendChild(tabs, block) // removes it from the document
+			tabs.AppendChild(tabs, block) // also removes block from doc
 		}
 		n = tabs
 	}
@@ -294,8 +295,8 @@ func titleOf(file string) string {
 	return firstHeading(source)
 }
 
-// pageURL returns the URL on this site for a link in a Markdown file; ok is false if there is none. A
-// link to the README leads to the source code.
+// pageURL returns the URL on this site for a link in a Markdown file; ok is false if there is none.
+// A link to the README leads to the source code.
 func (s *server) pageURL(file, link string) (url string, ok bool) {
 	if strings.Contains(link, ":") || strings.HasPrefix(link, "#") {
 		return link, true

@@ -76,8 +76,8 @@ type objectsOverview struct {
 	Bodies   []menuLink // response bodies
 }
 
-// responseBodies returns each response body with a link to the first operation that returns it. Former
-// links to the body as an object lead there.
+// responseBodies returns each response body with a link to the first operation that returns it.
+// Former links to the body as an object lead there.
 func responseBodies(sections []httpapi.Section) (links []menuLink) {
 	seen := map[string]bool{"": true}
 	for _, section := range sections {

@@ -30,7 +30,8 @@ func operationText(op *httpapi.Operation) string {
 	return op.Method + " " + op.Path + "\n" + description + "\n" + fieldsText(op.Parameters) + fieldsText(op.Body)
 }
 
-// indexParameters adds each parameter to the search. Operations with the same parameter share an entry.
+// indexParameters adds each parameter to the search. Operations with the same parameter share an
+// entry.
 func (s *server) indexParameters() {
 	type parameter struct{ name, doc string }
 	at := map[parameter]int{} // in params
@@ -61,7 +62,8 @@ func (s *server) indexParameters() {
 	}
 }
 
-// indexOverview adds the overview of the reference to the search: requests, plans, errors and headers.
+// indexOverview adds the overview of the reference to the search: requests, plans, errors and
+// headers.
 func (s *server) indexOverview() {
 	ref := &s.opts.Reference
 	add := func(title, id, text string) {

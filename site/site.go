@@ -1,5 +1,5 @@
-// Package site serves the public pages of the service: the landing page, the guides in docs/ and the
-// API reference.
+// Package site serves the public pages of the service: the landing page, the guides in docs/ and
+// the API reference.
 //
 // Pages are the same for everyone, and browsers and proxies may cache all but the landing page.
 // They are rendered at startup. Those with example calls are rendered again when the records in the
@@ -37,7 +37,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// Options configure the site.
+// Options configures the site.
 type Options struct {
 	PublicURL string            // scheme and host of the service, without a trailing slash
 	Reference httpapi.Reference // of the REST API
@@ -323,8 +323,8 @@ func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
 	s.write(w, http.StatusNotFound, page{Title: "Page not found", Path: r.URL.Path, Layout: bare, Body: "not_found"})
 }
 
-// setHeaders sets the security headers of a page: only our scripts and styles run, and embedding is
-// blocked.
+// setHeaders sets the security headers of a page: only our own scripts and styles are loaded, and
+// embedding is blocked.
 func (s *server) setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "+
 		"img-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")

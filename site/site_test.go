@@ -168,8 +168,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestFormerFragments checks that links to the single-page reference, which was at /docs, find the
-// operation.
+// TestFormerFragments checks that links to the single-page reference, which was at /docs, still
+// lead to the operation.
 func TestFormerFragments(t *testing.T) {
 	s := newTestServer()
 	docs := mustParse(t, docsPath, s.pages[docsPath].content)
@@ -258,8 +258,8 @@ func TestUnservedFiles(t *testing.T) {
 	}
 }
 
-// TestReference checks that the reference contains every operation, parameter, header, object, field
-// and cost of the OpenAPI document.
+// TestReference checks that the reference contains every operation, parameter, header, object,
+// field and cost of the OpenAPI document.
 func TestReference(t *testing.T) {
 	api, s := newAPI(), newTestServer()
 	pages := mustParseAll(t, s)
@@ -356,8 +356,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestErrors checks that the overview lists each error once, with links to its operations unless most
-// operations return it.
+// TestErrors checks that the overview lists each error once, with links to its operations unless
+// most operations return it.
 func TestErrors(t *testing.T) {
 	s := newTestServer()
 	groups, listed, seen := errorGroups(&s.opts.Reference, errorOperations(&s.opts.Reference)), 0, map[string]bool{}
@@ -387,7 +387,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTitles checks that no two pages have the same title, and that those of the API reference say API.
+// TestTitles checks that no two pages have the same title, and that those of the API reference
+// contain "API".
 func TestTitles(t *testing.T) {
 	s, seen := newTestServer(), map[string]string{}
 	for path, p := range mustParseAll(t, s) {
@@ -410,8 +411,8 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// TestTry checks that all operations that only read can be tried on the page, with a labeled field for
-// each parameter in the path or query, and that the fields have the values of the example call.
+// TestTry checks that all operations that only read can be tried on the page, with a labeled field
+// for each parameter in the path or query, and that the fields have the values of the example call.
 func TestTry(t *testing.T) {
 	s := newTestServer()
 	pages, tried := mustParseAll(t, s), 0
@@ -518,8 +519,8 @@ page= [] "integer, default 1"
 	}
 }
 
-// TestExampleRecords checks that example calls use records of the registry: those of the samples, also
-// after these change, and placeholders without samples or for values that the record lacks.
+// TestExampleRecords checks that example calls use the samples' record, even after it changes, and
+// placeholders if there are no samples or the record lacks a value.
 func TestExampleRecords(t *testing.T) {
 	m := &registry.Samples{}
 	service := &samples{m: m}
@@ -814,7 +815,8 @@ func TestGrouped(t *testing.T) {
 	}
 }
 
-// TestOperator checks that pages name the operator, and that hostile names and contacts are escaped.
+// TestOperator checks that pages name the operator, and that hostile names and contacts are
+// escaped.
 func TestOperator(t *testing.T) {
 	for contact, link := range map[string]string{
 		"ops@example.com":            `<a href="mailto:ops@example.com">`,
@@ -855,8 +857,8 @@ func TestSourceLink(t *testing.T) {
 	}
 }
 
-// TestPrivacyStorage checks that the privacy page covers every item that scripts keep in the browser's
-// storage, and images from other sites.
+// TestPrivacyStorage checks that the privacy page covers every item that scripts keep in the
+// browser's storage, and images from other sites.
 func TestPrivacyStorage(t *testing.T) {
 	text := mustRead(t, send(New(Options{Reference: newAPI().Reference, Service: samples{}}), "GET", privacyPath))
 	items := map[string]string{

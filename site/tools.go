@@ -163,7 +163,7 @@ func withRecords(arguments string, records map[string]string) (string, []httpapi
 			placeholders = append(placeholders, httpapi.Placeholder{Name: name, Value: value})
 			continue
 		}
-		quoted, _ := json.Marshal(record) // strings can't fail
+		quoted, _ := json.Marshal(record) // encoding a string can't fail
 		arguments = strings.Replace(arguments, `"`+value+`"`, string(quoted), 1)
 	}
 	return arguments, placeholders

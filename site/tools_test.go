@@ -10,8 +10,8 @@ import (
 )
 
 // TestTools checks that the tool pages contain every tool with its arguments, cost, example call,
-// result and errors, that former links to /docs/tools find the tool, and that there are no notes
-// for contributors.
+// result and errors, that former links to /docs/tools still lead to the tool, and that there are no
+// notes for contributors.
 func TestTools(t *testing.T) {
 	s := newTestServer()
 	pages, n := mustParseAll(t, s), 0
@@ -45,7 +45,8 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestToolRecords checks the IDs in example calls: those of the records, and otherwise placeholders.
+// TestToolRecords checks the IDs in example calls: those of the records, and otherwise
+// placeholders.
 func TestToolRecords(t *testing.T) {
 	records := map[string]string{"ttb_id": "26266001000016", "permit_number": `A"1`}
 	for _, tt := range []struct {
@@ -65,7 +66,8 @@ func TestToolRecords(t *testing.T) {
 	}
 }
 
-// TestToolCallQuoting runs the curl example of a tool in a shell, with an ID that contains shell syntax.
+// TestToolCallQuoting runs the curl example of a tool in a shell, with an ID that contains shell
+// syntax.
 func TestToolCallQuoting(t *testing.T) {
 	const permit = `A'; echo injected; 'B $HOME "C"`
 	for _, section := range newTestServer().toolSections(t.Context(), map[string]string{"permit_number": permit}) {

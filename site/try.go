@@ -10,16 +10,16 @@ import (
 // input is a field of a form for trying an operation.
 type input struct {
 	httpapi.Field
-	Choices     []string // if one value is to be chosen
+	Choices     []string // options, if the value is one of a fixed list
 	Value, Hint string
 }
 
 // maxShownInputs is the maximum number of parameters for which a form shows every input.
 const maxShownInputs = 6
 
-// inputs returns the inputs for the path and query parameters of an operation, with the values of its
-// example call. Shown has the inputs that are required or have a value, or all of them if there are
-// few.
+// inputs returns the inputs for the path and query parameters of an operation, with the values of
+// its example call. Shown has the inputs that are required or have a value, or all of them if there
+// are few.
 func inputs(op httpapi.Operation) (form struct{ Shown, More []input }) {
 	example, err := url.Parse(op.ExamplePath)
 	if err != nil {

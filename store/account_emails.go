@@ -52,24 +52,25 @@ func ParseQuotaUse(text string) (u QuotaUse, err error) {
 	return u, nil
 }
 
-// QuotaThresholds are the percentages of a monthly quota at which email is sent, in descending order.
+// QuotaThresholds are the percentages of a monthly quota at which email is sent, in descending
+// order.
 func QuotaThresholds() []int { return []int{100, 80} }
 
 const (
 	// AccountEmailLifetime is how long the server keeps trying to send an email.
 	AccountEmailLifetime = 3 * 24 * time.Hour
-	// AccountEmailRetention is how long emails that are sent only once are stored. It is longer than
-	// a month.
+	// AccountEmailRetention is how long emails that are sent only once are stored. It is longer
+	// than a month.
 	AccountEmailRetention = 40 * 24 * time.Hour
 )
 
 // AccountEmails stores email to account holders until it is sent. Accounts without an email address
 // get none. Several processes can send: each email is claimed by one.
 type AccountEmails interface {
-	// QueueQuotaEmails queues email to the accounts whose usage has reached a threshold of a monthly
-	// quota, and returns how many. It queues one email per account, month, tier, meter and threshold,
-	// and none for a threshold below one already reached on that tier. It skips suspended accounts,
-	// and accounts that turned quota emails off.
+	// QueueQuotaEmails queues email to the accounts whose usage has reached a threshold of a
+	// monthly quota, and returns how many. It queues one email per account, month, tier, meter and
+	// threshold, and none for a threshold below one already reached on that tier. It skips
+	// suspended accounts, and accounts that turned quota emails off.
 	QueueQuotaEmails(ctx context.Context) (queued int, err error)
 	// SetQuotaEmails turns an account's quota email on or off, or fails with ErrNotFound.
 	SetQuotaEmails(ctx context.Context, id cola.AccountID, on bool) error

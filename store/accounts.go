@@ -56,8 +56,8 @@ type Accounts interface {
 	// CreateAccount creates an account. It fails with ErrExists if another account has the email
 	// address, and with ErrMalformed if CheckEmail rejects it.
 	CreateAccount(ctx context.Context, email string, tier cola.Tier) (Account, error)
-	// Account returns an account by ID, or ErrNotFound. Like all methods except Accounts and those of
-	// Ledger, it does not find accounts whose deletion has started.
+	// Account returns an account by ID, or ErrNotFound. Like all methods except Accounts and those
+	// of Ledger, it does not find accounts whose deletion has started.
 	Account(ctx context.Context, id cola.AccountID) (Account, error)
 	// AccountByEmail returns an account by its email address, in any ASCII letter case, or
 	// ErrNotFound.
@@ -67,7 +67,8 @@ type Accounts interface {
 
 	// HasAccounts reports whether any account exists.
 	HasAccounts(ctx context.Context) (bool, error)
-	// SetTier changes an account's tier, starting with the next request, or fails with ErrNotFound.
+	// SetTier changes an account's tier, effective from the next request, or fails with
+	// ErrNotFound.
 	SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) error
 	// Suspend suspends an account: its credentials are rejected and its searches do not run. The
 	// searches keep their marks. Suspending a suspended account changes the reason. It fails with
@@ -99,13 +100,14 @@ const DeletionReminder = 24 * time.Hour
 //
 // Several processes can work on steps 2 and 3. If they are interrupted, a later call continues.
 type AccountDeletion interface {
-	// RequestDeletion schedules the deletion of an account, and suspends it. Requesting it again does
-	// not change the time. It fails with ErrNotFound if the account does not exist.
+	// RequestDeletion schedules the deletion of an account, and suspends it. Requesting it again
+	// does not change the time. It fails with ErrNotFound if the account does not exist.
 	RequestDeletion(ctx context.Context, id cola.AccountID, after time.Duration) error
-	// CancelDeletion undoes RequestDeletion. It has no effect on an account with no deletion
-	// requested. It fails with ErrNotFound if the account does not exist or it is too late.
+	// CancelDeletion undoes RequestDeletion. It has no effect if no deletion was requested. It
+	// fails with ErrNotFound if the account does not exist or it is too late.
 	CancelDeletion(ctx context.Context, id cola.AccountID) error
-	// DueDeletions returns up to limit accounts whose deletion is due and not complete, by due time.
+	// DueDeletions returns up to limit accounts whose deletion is due and not complete, by due
+	// time.
 	DueDeletions(ctx context.Context, limit int) ([]Account, error)
 	// DeleteAccountData deletes a batch of rows of an account whose deletion is due, and reports
 	// whether the deletion is complete. It fails with ErrNotFound for other accounts.
@@ -127,7 +129,7 @@ type Key struct {
 	KeyAccess
 }
 
-// KeyAccess is what a key permits, in addition to reading.
+// KeyAccess is what a key permits, in addition to reading, and from which networks.
 type KeyAccess struct {
 	Scopes   []cola.Scope
 	Networks cola.Networks
@@ -150,8 +152,8 @@ type Keys interface {
 	// account has maxKeys other valid keys, so that repeated replacements cannot exceed the limit.
 	ReplaceKey(ctx context.Context, account cola.AccountID, id int64,
 		key Key, hash KeyHash, until time.Time, maxKeys int) (Key, error)
-	// ChangeKey changes the name and the access of one of the account's keys, starting with the next
-	// request, in all processes. It fails with ErrNotFound if the account has no such key, and with
+	// ChangeKey changes the name and access of one of the account's keys, effective from the next
+	// request in all processes. It fails with ErrNotFound if the account has no such key, and with
 	// ErrNotActive if the key is no longer valid.
 	ChangeKey(ctx context.Context, account cola.AccountID, id int64, name string, access KeyAccess) error
 	// KeyByHash returns a key by its hash, revoked or not, or ErrNotFound.
@@ -159,7 +161,7 @@ type Keys interface {
 	// Keys returns the keys of an account, or of all accounts if account is zero, ordered by ID and
 	// including revoked ones.
 	Keys(ctx context.Context, account cola.AccountID) ([]Key, error)
-	// RevokeKey revokes a key, starting with the next request, in all processes. The key must
+	// RevokeKey revokes a key, effective from the next request in all processes. The key must
 	// belong to the account unless account is zero. Revoking it again does not change RevokedAt.
 	// RevokeKey fails with ErrNotFound if there is no such key.
 	RevokeKey(ctx context.Context, account cola.AccountID, id int64) error

@@ -41,10 +41,10 @@ type Identities interface {
 	// account keeps everything else. It fails with ErrNotFound if the account does not exist, and
 	// with ErrMalformed if Identity.Check does.
 	AddIdentity(ctx context.Context, account cola.AccountID, id Identity) error
-	// RemoveIdentity unlinks an identity from an account and ends the account's sign-ins through its
-	// issuer, apart from the one with the ID except, all in one transaction that locks the account.
-	// It fails with ErrNotFound if the account has no such identity, and with ErrLastIdentity if
-	// nobody could sign in afterward.
+	// RemoveIdentity unlinks an identity from an account and ends the account's sign-ins through
+	// its issuer, apart from the one with the ID except, all in one transaction that locks the
+	// account. It fails with ErrNotFound if the account has no such identity, and with
+	// ErrLastIdentity if nobody could sign in afterward.
 	RemoveIdentity(ctx context.Context, account cola.AccountID, id Identity, except int64) error
 	// IdentitiesOf returns the identities of an account, or of all accounts if account is zero,
 	// ordered by account, issuer and subject.
@@ -81,7 +81,7 @@ type Apps interface {
 	AppByClient(ctx context.Context, issuer, clientID string) (App, error)
 	// Apps returns all apps, ordered by ID.
 	Apps(ctx context.Context) ([]App, error)
-	// DisableApp disables an app for all accounts, starting with the next request. Disabling it
+	// DisableApp disables an app for all accounts, effective from the next request. Disabling it
 	// again does not change DisabledAt. DisableApp fails with ErrNotFound if there is no such app.
 	DisableApp(ctx context.Context, id int64) error
 }
@@ -125,7 +125,7 @@ type Links interface {
 	// Links returns the links of an account, or of all accounts if account is zero, ordered by ID
 	// and including revoked ones.
 	Links(ctx context.Context, account cola.AccountID) ([]Link, error)
-	// RevokeLink revokes a link, starting with the next request, in all processes. The link must
+	// RevokeLink revokes a link, effective from the next request in all processes. The link must
 	// belong to the account unless account is zero. Revoking it again does not change RevokedAt.
 	// RevokeLink fails with ErrNotFound if there is no such link.
 	RevokeLink(ctx context.Context, account cola.AccountID, id int64) error

@@ -29,8 +29,8 @@ type Deliveries interface {
 	// and fails with ErrNotFound if the run is gone.
 	RunContent(ctx context.Context, run int64) (RunContent, error)
 	// RecordAttempt records an attempt at a claimed delivery, the delivery's new state and the
-	// destination's health, and ends the claim, all in one transaction. If the new state is skipped,
-	// there was no attempt, and only the delivery changes. If the attempt pauses the
+	// destination's health, and ends the claim, all in one transaction. If the new state is
+	// skipped, there was no attempt, and only the delivery changes. If the attempt pauses the
 	// destination, RecordAttempt skips the destination's other pending deliveries and, if the
 	// account has an email address other than the destination's, notifies the account.
 	//
@@ -121,7 +121,8 @@ type Attempt struct {
 	Took   time.Duration
 	Status int    // HTTP or SMTP status; 0 without a response
 	Error  string // empty if delivered
-	// State is the delivery's new state: pending, delivered, failed or, without an attempt, skipped.
+	// State is the delivery's new state: pending, delivered, failed or, without an attempt,
+	// skipped.
 	State string
 	Next  time.Time // when to try again, if pending
 	// Pause is the reason to stop messages to the destination: cola.ReasonFailing pauses it,
@@ -133,7 +134,7 @@ type Attempt struct {
 	Exchange Exchange
 }
 
-// Limits on the parts of an Exchange, in bytes. Longer ones are truncated.
+// Limits on the parts of an Exchange, in bytes. Longer parts are truncated.
 const (
 	MaxSent            = 64 << 10
 	MaxResponse        = 1 << 10

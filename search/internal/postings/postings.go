@@ -62,8 +62,8 @@ func Of(docs []uint32) List { return List{docs: docs, n: len(docs)} }
 // Len returns the number of documents.
 func (l List) Len() int { return l.n }
 
-// dense reports whether a container of card documents in block b is a bitmap: more than one
-// document in sixteen, where a bitmap takes no more memory than an array.
+// dense reports whether a container of card documents in block b is stored as a bitmap: above one
+// document in sixteen, a bitmap takes no more memory than an array.
 func dense(n, b uint32, card int) bool { return card > BlockWidth(n, b)*4 }
 
 // bitmap returns container c, or nil if it is an array.

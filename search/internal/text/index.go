@@ -68,7 +68,8 @@ func (c *condition) metBy(word uint32) bool {
 	return c.lo <= word && word < c.hi || slices.Contains(c.words, word)
 }
 
-// conditions returns the conditions of a phrase; ok is false if no word meets one of them.
+// conditions returns the conditions of a phrase; ok is false if the index has no word that meets
+// one of them.
 func (t *Index) conditions(p Phrase) (all []condition, ok bool) {
 	all = make([]condition, len(p.Words))
 	for i, w := range p.Words {

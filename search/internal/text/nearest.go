@@ -60,8 +60,8 @@ func (t *Index) EachWord(first string, yield func(word string, docs int)) {
 
 // Spelling compares a word that may be misspelled with other words.
 type Spelling struct {
-	// Limit is the maximum number of edits in a correction, as in vocabulary.NearestSpelling. It is 0
-	// for a word that is too short or too long to correct.
+	// Limit is the maximum number of edits in a correction, as in vocabulary.NearestSpelling. It is
+	// 0 for a word that is too short or too long to correct.
 	Limit   int
 	word    string
 	want    []rune

@@ -29,7 +29,7 @@ type Substrings struct {
 }
 
 // Match appends lists of the documents whose value contains the needle. The needle must be folded.
-// An empty needle matches no document. docsOf returns the documents of a value.
+// An empty needle matches no documents. docsOf returns the documents of a value.
 func (s *Substrings) Match(
 	needle string, docsOf func(value uint32) postings.List, sc *postings.Scratch, dst []postings.List,
 ) []postings.List {

@@ -33,11 +33,11 @@ func unmark(s string) string { return strings.ReplaceAll(s, string(mark), "") }
 
 // analysis splits text into words. Its slices are valid until the next call to split.
 type analysis struct {
-	// sequence has the words in order, as phrases match them. Initials are one word (A.B.C. is abc).
-	// Connectors are omitted unless there are no other words. If the text can be read in another
-	// way, alternative sequences follow, each after an empty string: one with initials as separate
-	// words, one with words split at apostrophes (d'Yquem is also yquem), and one with words that
-	// lack their apostrophe joined (Jack Daniel S is also jack daniels).
+	// sequence has the words in order, as phrases match them. Initials are one word (A.B.C. is
+	// abc). Connectors are omitted unless there are no other words. If the text can be read in
+	// another way, alternative sequences follow, each after an empty string: one with initials as
+	// separate words, one with words split at apostrophes (d'Yquem is also yquem), and one with
+	// words that lack their apostrophe joined (Jack Daniel S is also jack daniels).
 	sequence []string
 	// connectors has the connectors omitted from the sequences. A query for a connector finds them.
 	connectors []string
