@@ -122,7 +122,7 @@ func (r AccountRefusal) Check() error {
 	return nil
 }
 
-// Check fails with ErrMalformed for text that can't be stored, so that no request contains it.
+// Check fails with ErrMalformed for text that can't be stored and thus can't match any request.
 func (f RequestFilter) Check() error {
 	return checkTexts(map[string]string{
 		"channel": string(f.Channel), "credential": string(f.Credential.Kind), "text": f.Text,

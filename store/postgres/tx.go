@@ -185,7 +185,7 @@ type commitWatch struct{ notReplicated bool }
 // watchedCommit is the key of a connection's latest commitWatch in its custom data.
 const watchedCommit = "colaregistry.commit"
 
-// watchCommit starts to watch the next commit on a connection.
+// watchCommit starts watching the next commit on a connection.
 func watchCommit(conn *pgx.Conn) *commitWatch {
 	w := &commitWatch{}
 	conn.PgConn().CustomData()[watchedCommit] = w

@@ -143,9 +143,8 @@ func TestBatchRetention(t *testing.T) {
 	}
 }
 
-// TestCrashRecovery kills and restarts the server under load. Meanwhile metered work fails as
-// unavailable. Afterwards it recovers without intervention, and the ledger equals the acknowledged
-// charges.
+// TestCrashRecovery kills and restarts the server under load. The store is unavailable in the
+// meantime and then recovers without intervention, and the ledger equals the acknowledged charges.
 func TestCrashRecovery(t *testing.T) {
 	server, err := pgtest.Start(t.Context(), pgtest.Options{Durable: true})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // emailedLinkLocks is the class of the advisory lock for creating and using emailed links, so that
-// the limits hold exactly and two links to one address are not used at once. A transaction takes it
-// before any other lock.
+// the limits hold exactly and two links to one address are not used concurrently. A transaction
+// takes it before any other lock.
 const emailedLinkLocks int32 = 0x6d61696c // "mail"
 
 const (

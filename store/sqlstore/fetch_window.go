@@ -17,7 +17,7 @@ import (
 // splitting a part replaces its row. So the parts of a day never overlap, and their totals must add
 // up to the day's.
 //
-// On PostgreSQL a transaction that ends a part locks the part, then its day, then the site.
+// On PostgreSQL, a transaction that ends a part locks the part, then its day, then the site.
 // PlanWindows locks days before their parts, but only days without claimed parts.
 
 const (

@@ -115,6 +115,6 @@ func (s *Store) eachID(ctx context.Context, operation, query string, yield func(
 	return nil
 }
 
-// idsByReceipt are ranges of IDs, latest receipt first. An ID starts with the last two digits of
+// idsByReceipt lists ranges of IDs, latest receipt first. An ID starts with the last two digits of
 // the year: 00 to 79 are in this century, 80 to 99 in the previous one.
 var idsByReceipt = [][2]int64{{0, 80_000_000_000_000}, {80_000_000_000_000, 100_000_000_000_000}}

@@ -19,7 +19,7 @@
 //
 // # Locks
 //
-// On PostgreSQL a transaction locks rows in this order:
+// On PostgreSQL, a transaction locks rows in this order:
 //
 //  1. one account
 //  2. its searches, by ascending ID
@@ -99,9 +99,10 @@ type Querier interface {
 // Tx is a transaction that writes.
 type Tx interface {
 	Querier
-	// Exec runs a statement and returns how many rows it touched.
+	// Exec runs a statement and returns how many rows it affected.
 	Exec(ctx context.Context, query string, args ...any) (int, error)
-	// ExecAll runs statements in order, in few round trips, and returns how many rows each touched.
+	// ExecAll runs statements in order, in few round trips, and returns how many rows each
+	// affected.
 	ExecAll(ctx context.Context, statements ...Statement) (counts []int, err error)
 	// LockRows locks the rows that a statement selects or writes until the transaction ends.
 	LockRows(ctx context.Context, query string, args ...any) error
@@ -202,7 +203,7 @@ func (s *Store) notFoundIfInvalid(err error) error {
 	return err
 }
 
-// execOne runs a statement, and fails with ErrNotFound if it touches no row.
+// execOne runs a statement, and fails with ErrNotFound if it affects no rows.
 func execOne(ctx context.Context, tx Tx, query string, args ...any) error {
 	n, err := tx.Exec(ctx, query, args...)
 	if err == nil && n == 0 {

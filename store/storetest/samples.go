@@ -134,7 +134,7 @@ func LegacyNulls() []string {
 	}
 }
 
-// CheckLegacyNulls checks that a label that LegacyNulls changed is read without nulls and that
+// CheckLegacyNulls checks that a label changed by LegacyNulls is read without nulls and that
 // storing it again completes its rows.
 func CheckLegacyNulls(t *testing.T, st store.Store, patch cola.Patch[cola.Cola]) {
 	t.Helper()
