@@ -75,7 +75,7 @@ type PageKey struct {
 	Page   string
 }
 
-// PagePayment is what an entry records about a page.
+// PagePayment is an entry's record of a page.
 type PagePayment struct {
 	PageKey
 	Units    int  // charged by the entry

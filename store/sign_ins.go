@@ -29,8 +29,8 @@ type SignIns interface {
 	CreateSignIn(ctx context.Context, s SignIn) (SignIn, error)
 	// SignIns returns the valid sign-ins of an account, newest first.
 	SignIns(ctx context.Context, account cola.AccountID) ([]SignIn, error)
-	// EndSignIn ends a sign-in; it takes effect with the next request, in all processes. Ending it
-	// again does not change EndedAt. It fails with ErrNotFound if the account has no such sign-in.
+	// EndSignIn ends a sign-in, effective with the next request, in all processes. Ending it again
+	// does not change EndedAt. It fails with ErrNotFound if the account has no such sign-in.
 	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
 	// EndOtherSignIns ends all valid sign-ins of an account except one, and returns their number.
 	EndOtherSignIns(ctx context.Context, account cola.AccountID, except int64) (int, error)

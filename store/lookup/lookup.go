@@ -13,9 +13,9 @@
 //	                                   └──► a row: the database's own result
 //
 // Wrong secrets are not cached. A batch starts after its requests arrived, so a secret that any
-// process just created works at once; verifying cached rejections would take as many queries as the
-// batches do. An unknown secret waits for its turn, about 0.4 s at worst with 10,000 connections.
-// It is never rejected because of other requests.
+// process just created works immediately; verifying cached rejections would take as many queries as
+// the batches do. An unknown secret waits for its turn, about 0.4 s at worst with 10,000
+// connections. It is never rejected because of other requests.
 package lookup
 
 import (

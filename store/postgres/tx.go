@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// commitTimeout bounds a commit. A commit continues after its caller has gone, since canceling
-	// it would leave its outcome unknown. With synchronous replication it waits for a standby.
+	// commitTimeout bounds a commit. A commit continues after its caller is gone, since canceling
+	// it would leave its outcome unknown. With synchronous replication, it waits for a standby.
 	commitTimeout = 30 * time.Second
 	// fillTimeout bounds the commit of a whole database, most of which a standby may still have to
 	// write.

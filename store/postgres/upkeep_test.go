@@ -49,8 +49,8 @@ func TestWakeupsResume(t *testing.T) {
 	}
 }
 
-// TestWakeupsFromOtherProcesses checks that changes by another store wake a listening store at
-// once, and that other writes do not.
+// TestWakeupsFromOtherProcesses checks that changes by another store wake a listening store
+// immediately, and that other writes do not.
 func TestWakeupsFromOtherProcesses(t *testing.T) {
 	url := migratedDatabase(t)
 	following := mustOpen(t, url, Options{Logger: quiet()})

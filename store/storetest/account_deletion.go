@@ -155,8 +155,8 @@ func finishDeletions(ctx context.Context, st store.Store, step func()) error {
 	}
 }
 
-// reuseAddress checks that the holder of a deleted account can sign up again at once, with a new
-// account.
+// reuseAddress checks that the holder of a deleted account can sign up again immediately, with a
+// new account.
 func reuseAddress(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "Ann+x@example.com", cola.TierPro)
 	mustDo(t, st.AddIdentity(t.Context(), a.ID, identity("1")))
