@@ -184,8 +184,8 @@ const (
 	MissingApprovalDate Missing = "approval-date" // no approval date
 	MissingImages       Missing = "images"        // no images, or an unknown number
 	MissingImageFiles   Missing = "image-files"   // an image has no URL
-	// MissingDueImages is MissingImageFiles without the labels in the queue whose images are
-	// postponed.
+	// MissingDueImages is like MissingImageFiles, but without the labels in the queue whose images
+	// are postponed.
 	MissingDueImages Missing = "due-images"
 	MissingBarcodes  Missing = "barcodes" // no known barcode
 )
@@ -255,7 +255,7 @@ type Changes interface {
 	// snapshot. The record is valid only during the call. ColasSince stops when yield returns an
 	// error, and returns that error.
 	ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error)
-	// PermitteesSince is ColasSince for permittees.
+	// PermitteesSince is like ColasSince, but for permittees.
 	PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error)
 	// ReferenceRevision returns the revision of the latest change to reference data.
 	ReferenceRevision(ctx context.Context) (cola.Revision, error)

@@ -171,8 +171,8 @@ func SortScopes(scopes []cola.Scope) ([]cola.Scope, error) {
 	return slices.Compact(sorted), nil
 }
 
-// checkKeyText is checkText for indexed text, which must not be empty or longer than MaxKeyText
-// bytes.
+// checkKeyText is like checkText, but for indexed text, which must not be empty or longer than
+// MaxKeyText bytes.
 func checkKeyText(field, text string) error {
 	switch {
 	case text == "":

@@ -87,8 +87,8 @@ func describe(content []byte) (store.ImageContent, error) {
 
 func formatError(format string, args ...any) error { return &FormatError{fmt.Sprintf(format, args...)} }
 
-// decodeConfig is image.DecodeConfig limited to the formats in contentTypes, because other packages
-// in the program may register more.
+// decodeConfig is like image.DecodeConfig, but limited to the formats in contentTypes, because
+// other packages in the program may register more.
 func decodeConfig(content []byte) (image.Config, string, error) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(content))
 	if errors.Is(err, image.ErrFormat) || err == nil && contentTypes[format] == "" {

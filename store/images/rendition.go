@@ -162,7 +162,7 @@ func (s *Store) Decode(ctx context.Context, content []byte, use func(image.Image
 	return use(decoded)
 }
 
-// decode is image.Decode, but turns panics, which are decoder bugs, into errors.
+// decode is like image.Decode, but turns panics, which are decoder bugs, into errors.
 func decode(content []byte) (decoded image.Image, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -30,8 +30,8 @@ const (
 	diskFull             = "53100"
 )
 
-// failed wraps an error with its operation. Errors that mean that the database is unavailable become
-// store.ErrUnavailable.
+// failed wraps an error with its operation. Errors that mean that the database is unavailable
+// become store.ErrUnavailable.
 func failed(operation string, err error) error {
 	switch {
 	case err == nil:
@@ -166,7 +166,7 @@ func invalidURL(reason string) error {
 		"with special characters in the password percent-encoded, or libpq keyword/value pairs", reason)
 }
 
-// failedToOpen is failed for errors that occur while opening a database. It adds advice.
+// failedToOpen is like failed, but for errors that occur while opening a database. It adds advice.
 func failedToOpen(ctx context.Context, operation string, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", operation, wrapContextError(ctx, err))

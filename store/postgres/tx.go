@@ -55,8 +55,8 @@ func (s *Store) transact(ctx context.Context, operation string, work func(tx pgx
 	return s.failed(ctx, operation, inTransaction(ctx, s.general, work))
 }
 
-// transactUnsynced is transact for data that may be lost if the server fails: its commit waits
-// neither for the disk nor for a standby.
+// transactUnsynced is like transact, but for data that may be lost if the server fails: its commit
+// waits neither for the disk nor for a standby.
 func (s *Store) transactUnsynced(ctx context.Context, operation string, work func(tx pgx.Tx) error) error {
 	return s.transact(ctx, operation, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit TO off`); err != nil {

@@ -289,7 +289,7 @@ func collect[T any](rows *sql.Rows, err error, scan func(scanner) (T, error)) ([
 	return collectInto(nil, rows, err, scan)
 }
 
-// collectInto is collect, but appends to an empty list with room for the expected rows.
+// collectInto is like collect, but appends to an empty list with room for the expected rows.
 func collectInto[T any](list []T, rows *sql.Rows, err error, scan func(scanner) (T, error)) ([]T, error) {
 	if err != nil {
 		return nil, err

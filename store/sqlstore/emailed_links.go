@@ -24,8 +24,8 @@ const (
 	deleteLinksToAddress = `DELETE FROM emailed_links WHERE mailbox = $1 AND email_folded = $2`
 )
 
-// CreateEmailedLink implements store.SignInLinks. It first checks the address and the limits outside
-// a transaction, because anyone can request links.
+// CreateEmailedLink implements store.SignInLinks. It first checks the address and the limits
+// outside a transaction, because anyone can request links.
 func (s *Store) CreateEmailedLink(
 	ctx context.Context, l store.EmailedLink, signUp bool, limits store.EmailedLinkLimits,
 ) (forSignUp bool, err error) {

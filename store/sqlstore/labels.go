@@ -79,8 +79,8 @@ func imagesPostponed(table string) string {
 // pageSize is how many rows eachID and FetchedImages read at a time.
 const pageSize = 1000
 
-// ColasMissing implements store.Colas. Each page continues after the last ID of the previous one, so
-// that no read takes longer than one pass over the primary key.
+// ColasMissing implements store.Colas. Each page continues after the last ID of the previous one,
+// so that no read takes longer than one pass over the primary key.
 func (s *Store) ColasMissing(ctx context.Context, missing store.Missing, yield func(cola.TTBID) error) error {
 	const operation = "list incomplete labels"
 	condition, ok := missingConditions[missing]

@@ -121,8 +121,8 @@ func requestQuery(account cola.AccountID, f store.RequestFilter, limit int) (que
 	return query + fmt.Sprintf(` ORDER BY at %[1]s, id %[1]s LIMIT $%[2]d`, order, len(args)), args
 }
 
-// containing returns the LIKE pattern, with the escape character ~, for lower-case text that contains
-// the given text, ignoring its case.
+// containing returns the LIKE pattern, with the escape character ~, for lower-case text that
+// contains the given text, ignoring its case.
 func containing(text string) string {
 	return `%` + likeEscaper.Replace(vocabulary.FoldASCII(text)) + `%`
 }

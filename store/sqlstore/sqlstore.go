@@ -65,16 +65,16 @@ type Database interface {
 	// Transact runs work in one durable transaction and commits it, unless work fails. It may run
 	// work again after a conflict with another transaction.
 	Transact(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
-	// TransactUnsynced is Transact for data that may be lost in a crash: its commit doesn't wait
-	// for the disk.
+	// TransactUnsynced is like Transact, but for data that may be lost in a crash: its commit
+	// doesn't wait for the disk.
 	TransactUnsynced(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
-	// TransactErasing is Transact, but overwrites the freed space if the database can, so that
+	// TransactErasing is like Transact, but overwrites the freed space if the database can, so that
 	// replaced secrets and erased addresses can't be read from the disk.
 	TransactErasing(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
 	// Read runs a read-only operation. It may run read again after a lost connection.
 	Read(ctx context.Context, operation string, read func(q Querier) error) error
-	// View is Read from one consistent snapshot of the database. read must not wait for another
-	// connection.
+	// View is like Read, but from one consistent snapshot of the database. read must not wait for
+	// another connection.
 	View(ctx context.Context, operation string, read func(q Querier) error) error
 	// ChangeReferences plans a change to reference data and writes it, unless mode is DryRun. It
 	// may plan again after a concurrent change.
@@ -251,7 +251,7 @@ func one[T any](ctx context.Context, q Querier, columns func(*T) []any, query st
 	return row, err
 }
 
-// value is one for queries with a single column.
+// value is like one, but for queries with a single column.
 func value[T any](ctx context.Context, q Querier, query string, args ...any) (T, error) {
 	return one(ctx, q, column[T], query, args...)
 }

@@ -138,8 +138,8 @@ func mustFinishDeletions(t tb, st store.Store) {
 	mustDo(t, finishDeletions(context.Background(), st, func() {}))
 }
 
-// finishDeletions deletes the accounts whose deletion is due. It calls step after each batch. Another
-// process may do the same.
+// finishDeletions deletes the accounts whose deletion is due. It calls step after each batch.
+// Another process may do the same.
 func finishDeletions(ctx context.Context, st store.Store, step func()) error {
 	for {
 		due, err := st.DueDeletions(ctx, 10)

@@ -55,7 +55,7 @@ func concurrentIdentity(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// tryAccountOf is mustAccountOf for use outside the test goroutine.
+// tryAccountOf is like mustAccountOf, but for use outside the test goroutine.
 func tryAccountOf(t *testing.T, st store.Store, subject, verified string) store.Account {
 	a, err := st.AccountOf(t.Context(), store.Identity{Issuer: testIssuer, Subject: subject}, verified)
 	a.NewIdentity = false
