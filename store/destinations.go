@@ -10,17 +10,17 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Destinations stores the receivers of messages about saved searches. Creating an account creates a
-// destination for its own email address, in the same transaction. Deleting a search deletes its
+// Destinations stores the recipients of messages about saved searches. Creating an account creates
+// a destination for its own email address, in the same transaction. Deleting a search deletes its
 // destinations, and deleting a destination deletes its deliveries; the schema does both.
 type Destinations interface {
 	// CreateDestination creates a destination and returns it. With Confirm, it adds an EventConfirm
 	// message in the same transaction, or fails with ErrConfirmationLimit if a limit is reached. It
 	// locks the account, so limits hold across all processes. It fails with ErrNotFound if the
-	// account, or its search, does not exist; with ErrLimit if the account has its maximum number
-	// of destinations; with ErrExists if the account has one with the same kind, address and scope
-	// (a search, or all searches); and with ErrMalformed for invalid text. Email addresses are
-	// compared regardless of ASCII letter case.
+	// account, or its search, does not exist; with ErrLimit if the account already has the maximum
+	// number of destinations; with ErrExists if it already has one with the same kind, address and
+	// scope (a search, or all searches); and with ErrMalformed for invalid text. Email addresses
+	// are compared regardless of ASCII letter case.
 	//
 	// An endpoint that is created active counts as verified. The schema makes any unverified
 	// endpoint pending, regardless of the state that a caller or an earlier version of the program
@@ -28,9 +28,9 @@ type Destinations interface {
 	CreateDestination(ctx context.Context, d NewDestination) (Destination, error)
 	// Destination returns an account's destination, or ErrNotFound.
 	Destination(ctx context.Context, account cola.AccountID, uuid string) (Destination, error)
-	// DestinationByLink returns the destination, in any account, for a link in an email sent by an
-	// earlier version. hash is the SHA-256 of the link's token. It fails with ErrNotFound if
-	// no destination has that link.
+	// DestinationByLink returns the destination, in any account, that a link in an email sent by an
+	// earlier version belongs to. hash is the SHA-256 of the link's token. It fails with
+	// ErrNotFound if no destination has that link.
 	DestinationByLink(ctx context.Context, hash []byte) (Destination, error)
 	// Destinations returns a page of an account's destinations, oldest first, and their total
 	// number, from one consistent snapshot.
@@ -61,7 +61,7 @@ type Destinations interface {
 	HasFeed(ctx context.Context, account cola.AccountID, uuid string) (bool, error)
 	// Feed returns the search whose feed has the given hash, with its latest runs that have
 	// matches, newest first, from one consistent snapshot. Each run has the labels that messages
-	// about it name. The parameters runs and labels limit the total number of each. It fails with
+	// about it list. The parameters runs and labels limit the total number of each. It fails with
 	// ErrNotFound if the feed does not exist or its account is suspended.
 	Feed(ctx context.Context, hash FeedHash, runs, labels int) (Feed, error)
 }
@@ -69,12 +69,12 @@ type Destinations interface {
 // FeedHash is the SHA-256 of the token of a feed.
 type FeedHash [32]byte
 
-// Destination is a receiver of messages, with fields that only the store and the senders use.
+// Destination is a recipient of messages, with fields that only the store and the senders use.
 type Destination struct {
 	cola.Destination // if Own is set, Address is the account's email address, or empty
 	Account          cola.AccountID
 	Own              bool      // follows the account's own email address
-	VerifiedAt       time.Time // when the endpoint was confirmed; zero if unconfirmed, and for email addresses
+	VerifiedAt       time.Time // when the endpoint was confirmed; zero if unconfirmed or an email address
 	Secrets          Secrets
 	Challenge        Challenge
 }
@@ -147,7 +147,7 @@ func checkTexts(texts map[string]string) error {
 }
 
 // Skipping returns the reason for skipping pending deliveries to the destination. It is empty if
-// the destination is active or waits for confirmation.
+// the destination is active or awaiting confirmation.
 func (d Destination) Skipping() string {
 	switch d.State {
 	case cola.DestinationActive, cola.DestinationUnconfirmed, cola.DestinationPending:
@@ -162,13 +162,13 @@ type Feed struct {
 	Runs   []RunLabels      // newest first
 }
 
-// RunLabels is a run with the labels that messages name.
+// RunLabels is a run with the labels that messages about it list.
 type RunLabels struct {
 	Run    cola.SavedSearchRun
 	Labels []MatchedLabel // ordered by ID, without labels that no longer exist
 }
 
-// MatchedLabel is a label that a run found, as it is now.
+// MatchedLabel is a label that a run matched, in its current state.
 type MatchedLabel struct {
 	Match cola.SavedSearchMatch
 	Label cola.ColaSummary
@@ -193,10 +193,10 @@ type ConfirmationRequest struct {
 // must not be able to lock each other out.
 type ConfirmationLimits struct {
 	RepeatWindow  time.Duration // window for MaxRepeats
-	MaxRepeats    int           // requests of an account to the same address or host; 0 means 1
+	MaxRepeats    int           // requests from an account to the same address or host; 0 means 1
 	Window        time.Duration // window for the other two limits; at most ConfirmationRetention
-	MaxPerAccount int           // requests of an account to all recipients; at least 1
-	MaxPerAddress int           // requests of all accounts to one address or host; at least 1
+	MaxPerAccount int           // requests from an account to all recipients; at least 1
+	MaxPerAddress int           // requests from all accounts to one address or host; at least 1
 }
 
 // Recipient returns the key by which requests to confirm a destination are counted: its folded
@@ -222,8 +222,8 @@ const (
 	LimitPerAddress ConfirmationLimit = "per address"
 )
 
-// ConfirmationLimitError is an ErrConfirmationLimit with the limit that has the longest remaining
-// wait, and that wait.
+// ConfirmationLimitError is an ErrConfirmationLimit with details: of the limits reached, the one
+// with the longest remaining wait, and that wait.
 type ConfirmationLimitError struct {
 	Limit ConfirmationLimit
 	Wait  time.Duration

@@ -7,25 +7,25 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Enrichments records a model's answers about labels, so that no process asks about the same label
-// twice. It also counts usage against the daily limits. Claims and days follow the database's clock.
+// Enrichments records a model's answers about labels, so that no label is asked about twice. It
+// also counts usage against the daily limits. Claims and days follow the database's clock.
 type Enrichments interface {
 	// LabelsToEnrich calls yield with the ID of every label that has detail and either no result
-	// from the model or one that may not cover the label's latest change. Labels come in order of
+	// from the model or one that may not cover the label's latest change. Labels are ordered by
 	// receipt date, latest first. It reads in pages, like Colas.ColasMissing.
 	LabelsToEnrich(ctx context.Context, model string, yield func(cola.TTBID) error) error
 	// ClaimEnrichment claims a label and returns its latest result, with Revision set to the
 	// label's current revision. If there is no result, only TTBID, Revision and Hold are set. It
 	// fails with ErrNotFound if there is no such label, or if another process has claimed it.
 	ClaimEnrichment(ctx context.Context, id cola.TTBID, hold time.Duration) (Enrichment, error)
-	// SaveEnrichment records a result. The claim remains. It fails with ErrNotFound if the claim
-	// has ended.
+	// SaveEnrichment records a result without releasing the claim. It fails with ErrNotFound if the
+	// claim has ended.
 	SaveEnrichment(ctx context.Context, e Enrichment) error
 	// ReleaseEnrichment ends a claim. It ignores claims that have ended.
 	ReleaseEnrichment(ctx context.Context, e Enrichment) error
 
 	// ReserveEnrichment counts a request against the limits of the current UTC day. It fails with
-	// ErrLimit if one is used up.
+	// ErrLimit if a limit is used up.
 	ReserveEnrichment(ctx context.Context, limit EnrichmentLimit) error
 	// CountEnrichmentTokens adds tokens to the count of the current UTC day.
 	CountEnrichmentTokens(ctx context.Context, tokens int) error
@@ -36,11 +36,11 @@ type Enrichment struct {
 	TTBID     cola.TTBID
 	Model     string    // empty if no model was asked
 	InputHash []byte    // SHA-256 of the model's input
-	Fields    string    // JSON object of the fields that results filled
-	Answer    string    // JSON object of the fields that the result will fill; empty once it is applied
+	Fields    string    // JSON object of the fields filled by results
+	Answer    string    // JSON object of the fields that the answer will fill; empty once applied
 	Failure   cola.Text // why there is no usable answer
 	Attempts  int       // requests
-	TokensIn  int       // of these requests
+	TokensIn  int       // in these requests
 	TokensOut int
 	At        time.Time // of the last request
 
@@ -50,7 +50,7 @@ type Enrichment struct {
 	Hold     int64 // identifies the claim
 }
 
-// EnrichmentLimit is the daily limit for all processes together.
+// EnrichmentLimit is the daily limit across all processes.
 type EnrichmentLimit struct {
 	Requests int
 	Tokens   int // checked before each request, so the last one may exceed it; zero means no limit

@@ -8,13 +8,13 @@ import (
 )
 
 // Fetches stores the work of collectors, which fetch labels from TTB's Public COLA Registry. The
-// work consists of windows and labels: a window's export lists labels, and a label's pages have its
-// detail.
+// work consists of windows and labels: a window's export lists labels, and a label's pages contain
+// its detail.
 //
 // Collectors in any number of processes share the work and the rate limit. They claim one window or
 // label at a time. If a process stops, its claims expire and others take over. A claim is
-// identified by its hold number. If it has ended, methods that need it return ErrNotFound without
-// writing. Due times and claims are compared with the database's clock.
+// identified by its hold number. Once a claim has ended, methods that need it return ErrNotFound
+// without writing. Due times and claims follow the database's clock.
 type Fetches interface {
 	// PlanWindows adds a pending window for every day from first to last that has none. It also
 	// makes two kinds of windows in the range pending again and deletes their parts: incomplete
@@ -52,8 +52,8 @@ type Fetches interface {
 	ClaimLabel(ctx context.Context, images bool, hold time.Duration) (FetchLabel, error)
 	// FinishLabel removes a claimed label from the queue.
 	FinishLabel(ctx context.Context, l FetchLabel) error
-	// PostponeImages releases a claimed label whose page is stored, but not all its images. It stays in
-	// the queue for collectors that fetch images, and is due after the given wait.
+	// PostponeImages releases a claimed label whose page is stored, but not all its images. It
+	// stays in the queue for collectors that fetch images, and is due after the given wait.
 	PostponeImages(ctx context.Context, l FetchLabel, wait time.Duration) error
 	// FailLabel releases a claimed label after a failure. The label is due again after the given
 	// wait, or stays in the queue as failed if wait is negative.
@@ -67,8 +67,8 @@ type Fetches interface {
 	ExtendWindow(ctx context.Context, w FetchWindow, hold time.Duration) error
 	ExtendLabel(ctx context.Context, l FetchLabel, hold time.Duration) error
 
-	// ReserveRequest reserves the next time slot for a request to the site and returns how long to
-	// wait for it. Slots of all processes are at least interval apart. It counts the request. It
+	// ReserveRequest counts a request to the site, reserves the next time slot for it, and returns
+	// how long to wait. Slots are at least interval apart across all processes. ReserveRequest
 	// fails with a SiteBlockedError if the site is blocked.
 	ReserveRequest(ctx context.Context, interval time.Duration) (wait time.Duration, err error)
 	// PauseRequests delays the next slot until at least wait from now.
@@ -178,11 +178,11 @@ type FailedLabel struct {
 // The states of windows and queued labels.
 const (
 	FetchPending    = "pending"
-	FetchSplit      = "split"      // of a window: replaced by parts
-	FetchComplete   = "complete"   // of a window
-	FetchIncomplete = "incomplete" // of a window: given up until planned again
-	FetchFailed     = "failed"     // of a label: given up until queued again or retried
-	FetchImages     = "images"     // of a label: its page is stored, its images are postponed
+	FetchSplit      = "split"      // windows only: replaced by parts
+	FetchComplete   = "complete"   // windows only
+	FetchIncomplete = "incomplete" // windows only: given up until planned again
+	FetchFailed     = "failed"     // labels only: given up until queued again or retried
+	FetchImages     = "images"     // labels only: the page is stored, the images are postponed
 )
 
 // SiteBlockedError means that a request failed because the site is blocked.

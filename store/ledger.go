@@ -32,16 +32,18 @@ type Ledger interface {
 
 	// Void makes sure that a batch is not charged, except for reloaded pages. A batch that was not
 	// committed never will be.
+	//
 	// For a committed batch, Void reverts its entries in the month's counters, the day's rows, and
 	// the windows that still have its grants; entries must be those that were written. Units of
 	// pages that a later batch reloaded stay charged, because their rows were shown. They stay
-	// charged even if the later batch is voided too, in which case its rows were not shown. Void
-	// waits for an open transaction with the same ID. Voiding again has no effect. If an error
+	// charged even if the later batch is voided too, in which case its rows were not shown.
+	//
+	// Void waits for an open transaction with the same ID. Voiding again has no effect. If an error
 	// wraps ErrUnavailable, the outcome is unknown; void the batch again.
 	Void(ctx context.Context, id BatchID, entries []Entry) error
 
-	// AccountUsage returns an account's state as a batch would see it, without a lock, or
-	// ErrNotFound.
+	// AccountUsage returns an account's state as a batch would see it, without locking the account,
+	// or ErrNotFound.
 	AccountUsage(ctx context.Context, id cola.AccountID) (AccountState, error)
 
 	// DailyUsage returns an account's daily usage from first to last, by day, channel, credential
@@ -73,11 +75,11 @@ type PageKey struct {
 	Page   string
 }
 
-// PagePayment is what an entry records about a page.
+// PagePayment is an entry's record of a page.
 type PagePayment struct {
 	PageKey
 	Units    int  // charged by the entry
-	Reloaded bool // the entry also grants rows that earlier batches were charged for
+	Reloaded bool // the entry also grants rows that earlier batches charged for
 }
 
 // AccountState is the ledger's view of an account at a point in time.

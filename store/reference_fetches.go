@@ -6,15 +6,15 @@ import (
 )
 
 // ReferenceFetches records the downloads of reference data, one row for each source. Package
-// collect/reference names the sources.
+// collect/reference defines the sources.
 type ReferenceFetches interface {
 	// ClaimReferenceFetch records that a source is being fetched and returns its state. If minAge
 	// is positive, it fails with ErrNotFound if any process has fetched the source less than minAge
 	// ago, even unsuccessfully, or has claimed it less than ReferenceFetchHold ago and isn't done.
-	// Ages are by the database's clock.
+	// Ages are measured by the database's clock.
 	ClaimReferenceFetch(ctx context.Context, source string, minAge time.Duration) (ReferenceFetch, error)
 	// SaveReferenceFetch records a successful fetch at the current time, and the source's content.
-	// imported reports whether it was imported now rather than by an earlier fetch.
+	// imported reports whether this fetch imported the content, rather than an earlier one.
 	SaveReferenceFetch(ctx context.Context, source string, c ReferenceContent, imported bool) error
 	// FailReferenceFetch records a failed fetch. It keeps the results of earlier ones.
 	FailReferenceFetch(ctx context.Context, source, failure string) error

@@ -38,8 +38,8 @@ type RequestFilter struct {
 	MinStatus, MaxStatus int
 	Channel              cola.Channel
 	Credential           cola.Credential // ID 0 stands for all credentials of the kind
-	// Text is part of the target or the input, either verbatim or escaped as in a query string,
-	// ignoring ASCII case; or it is a whole request ID.
+	// Text matches part of the target or the input, either verbatim or escaped as in a query
+	// string, ignoring ASCII case. It also matches a whole request ID.
 	Text string
 	// Before and After select requests on one side of a position. At most one is set.
 	Before, After RequestCursor
@@ -58,7 +58,7 @@ type RequestLog interface {
 	Requests(ctx context.Context, account cola.AccountID, which RequestFilter, limit int) ([]cola.LoggedRequest, error)
 	// Request returns a request of an account, or ErrNotFound.
 	Request(ctx context.Context, account cola.AccountID, id int64) (cola.LoggedRequest, error)
-	// RequestGaps returns an account's total of the gaps of all hours that overlap the given time
+	// RequestGaps returns the sum of an account's gaps in all hours that overlap the given time
 	// span.
 	RequestGaps(ctx context.Context, account cola.AccountID, from, to time.Time) (RequestGap, error)
 	// LimitRequestLog makes recorded requests expire at the given age or earlier, and gaps that

@@ -94,15 +94,15 @@ type Runs interface {
 	// RunsOf returns a page of the runs of an account's search, newest first, and their total
 	// number. It fails with ErrNotFound if the account has no such search.
 	RunsOf(ctx context.Context, account cola.AccountID, uuid string, page Slice) ([]cola.SavedSearchRun, int, error)
-	// RunsAfter returns up to limit runs of an account's search with an ID above after, by ID, or
-	// ErrNotFound if the account has no such search.
+	// RunsAfter returns up to limit runs of an account's search with IDs above after, in order of
+	// ID, or ErrNotFound if the account has no such search.
 	RunsAfter(ctx context.Context, account cola.AccountID, uuid string, after int64,
 		limit int) ([]cola.SavedSearchRun, error)
 	// RunOf returns a run of an account's search, or ErrNotFound if it is missing or belongs to
 	// another search.
 	RunOf(ctx context.Context, account cola.AccountID, uuid string, run int64) (cola.SavedSearchRun, error)
-	// LatestMatches returns, for each of an account's searches, its newest run with matches, newest
-	// run first, for at most limit searches.
+	// LatestMatches returns the newest run with matches of each of an account's searches, newest
+	// first, for at most limit searches.
 	LatestMatches(ctx context.Context, account cola.AccountID, limit int) ([]MatchedRun, error)
 	// MatchesOf returns a page of the matches of an account's search, in one run or, if run is
 	// zero, in all runs, and their total number. Matches are ordered by run, latest first, then by

@@ -19,16 +19,16 @@ import (
 type SavedSearches interface {
 	// CreateSavedSearch creates a search and returns it with its creation time. It runs in one
 	// transaction that locks the account, so an account's searches are created one after another,
-	// in all processes. The search's mark has its creation time and the latest revision.
+	// across all processes. The search's mark has its creation time and the latest revision.
 	//
 	// If the account created a search with the same Once.Key within Once.Within, and that search
 	// still exists, CreateSavedSearch does not write. It returns the existing search in its current
 	// state with repeated set if the fingerprint is the same, and fails with ErrReused otherwise.
 	//
 	// It fails with ErrLimit, as a LimitError, if the new search has an active schedule and the
-	// account already has as many as MaxActive or its ActiveLimit allows, or if it has MaxSearches
-	// of any kind. It fails with ErrNotFound if the account does not exist, with ErrExists if the
-	// UUID is taken, and with ErrMalformed for an invalid search.
+	// account already has as many as MaxActive or its ActiveLimit allows, or if it already has
+	// MaxSearches searches, active or not. It fails with ErrNotFound if the account does not exist,
+	// with ErrExists if the UUID is taken, and with ErrMalformed for an invalid search.
 	//
 	// It creates the search's Destinations in the same transaction, or fails with a DestinationError
 	// and creates nothing. A repeated request creates none.
@@ -48,8 +48,8 @@ type SavedSearches interface {
 	//
 	// A failed call has no effect. If change fails, UpdateSavedSearch returns its error as is. It
 	// fails with ErrNotFound if the account has no such search, with ErrLimit, as a LimitError, if
-	// the change activates the schedule and the account already has maxActive active ones or as
-	// many as its ActiveLimit, and with ErrMalformed for an invalid search.
+	// the change activates the schedule and the account already has as many active ones as
+	// maxActive or its ActiveLimit allows, and with ErrMalformed for an invalid search.
 	UpdateSavedSearch(ctx context.Context, account cola.AccountID, uuid string, maxActive int,
 		change func(cola.SavedSearch) (cola.SavedSearch, error)) (cola.SavedSearch, error)
 	// DeleteSavedSearch deletes an account's search, or fails with ErrNotFound if it is missing or

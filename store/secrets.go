@@ -20,7 +20,7 @@ type SealedSecrets interface {
 	// RewriteSecrets calls rewrite for every secret that doesn't start with skipPrefix, stores the
 	// result, and returns the number of changes. An empty result deletes the secret. It locks
 	// destinations in short transactions, so it may run at any time; rewrite must not block. After
-	// an error, earlier changes stay.
+	// an error, earlier changes are kept.
 	RewriteSecrets(ctx context.Context, skipPrefix string, rewrite func(SealedSecret) (string, error)) (int, error)
 	// HashLinks replaces the clear-text link tokens of an earlier version with their SHA-256
 	// hashes, and returns their number. In SQLite, it also rewrites the file once after an upgrade,
@@ -31,7 +31,7 @@ type SealedSecrets interface {
 // SealedSecret is a stored secret.
 type SealedSecret struct {
 	Destination string // UUID
-	Challenge   bool   // it is a challenge, not a signing secret
+	Challenge   bool   // a challenge rather than a signing secret
 	Text        string
 }
 

@@ -25,12 +25,12 @@ type SignIn struct {
 type SignIns interface {
 	// CreateSignIn creates a sign-in from the account, the issuer, the browser and the expiry, and
 	// returns it with its ID and creation time. It fails with ErrNotFound if the account does not
-	// exist, and with ErrMalformed if Check does.
+	// exist, and with ErrMalformed if Check fails.
 	CreateSignIn(ctx context.Context, s SignIn) (SignIn, error)
 	// SignIns returns the valid sign-ins of an account, newest first.
 	SignIns(ctx context.Context, account cola.AccountID) ([]SignIn, error)
-	// EndSignIn ends a sign-in; it takes effect with the next request, in all processes. Ending it
-	// again does not change EndedAt. It fails with ErrNotFound if the account has no such sign-in.
+	// EndSignIn ends a sign-in, effective with the next request, in all processes. Ending it again
+	// does not change EndedAt. It fails with ErrNotFound if the account has no such sign-in.
 	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
 	// EndOtherSignIns ends all valid sign-ins of an account except one, and returns their number.
 	EndOtherSignIns(ctx context.Context, account cola.AccountID, except int64) (int, error)
@@ -41,15 +41,15 @@ type SignInLinkHash [32]byte
 
 // SignInLinks stores single-use sign-in links.
 type SignInLinks interface {
-	// CreateSignInLink creates a link for an account that is valid for lifetime by the store's
-	// clock. It fails with ErrNotFound if the account does not exist, and with ErrExists if the
-	// hash is taken. Used and expired links are deleted later.
+	// CreateSignInLink creates a link for an account. The link is valid for lifetime by the store's
+	// clock. CreateSignInLink fails with ErrNotFound if the account does not exist, and with
+	// ErrExists if the hash is taken. Used and expired links are deleted later.
 	CreateSignInLink(ctx context.Context, account cola.AccountID, hash SignInLinkHash, lifetime time.Duration) error
-	// CreateEmailedLink creates a link for an email address that is valid for lifetime by the
-	// store's clock, and reports whether it is for signing up: whether no account has the address.
-	// It fails with ErrNotFound if no account has the address and signUp is false, with ErrLimit if
-	// a limit is reached, with ErrExists if the hash is taken, and with ErrMalformed if CheckEmail
-	// does. It writes only if it succeeds.
+	// CreateEmailedLink creates a link for an email address, and reports whether it is for signing
+	// up, that is, whether no account has the address. The link expires by the store's clock.
+	// CreateEmailedLink fails with ErrNotFound if no account has the address and signUp is false,
+	// with ErrLimit if a limit is reached, with ErrExists if the hash is taken, and with
+	// ErrMalformed if CheckEmail fails. It writes only if it succeeds.
 	CreateEmailedLink(ctx context.Context, l EmailedLink, signUp bool, limits EmailedLinkLimits) (forSignUp bool, err error)
 	// DeleteOldEmailedLinks deletes links older than EmailedLinkRetention, with their addresses.
 	DeleteOldEmailedLinks(ctx context.Context) error

@@ -40,7 +40,7 @@ var (
 	// ErrUnavailable means that the database cannot be read or written now; retry later. A write
 	// may or may not have happened.
 	ErrUnavailable = errors.New("database unavailable")
-	// ErrDiskFull is an ErrUnavailable that means that the database's disk is full.
+	// ErrDiskFull is the ErrUnavailable returned when the database's disk is full.
 	ErrDiskFull error = diskFullError{}
 	// ErrVoid means that the batch was voided and will never be charged.
 	ErrVoid = errors.New("batch voided")
@@ -184,8 +184,8 @@ const (
 	MissingApprovalDate Missing = "approval-date" // no approval date
 	MissingImages       Missing = "images"        // no images, or an unknown number
 	MissingImageFiles   Missing = "image-files"   // an image has no URL
-	// MissingDueImages is MissingImageFiles without the labels in the queue whose images are
-	// postponed.
+	// MissingDueImages is like MissingImageFiles, but without the labels in the queue whose images
+	// are postponed.
 	MissingDueImages Missing = "due-images"
 	MissingBarcodes  Missing = "barcodes" // no known barcode
 )
@@ -202,8 +202,8 @@ type Permittees interface {
 type References interface {
 	UpsertAVAs(ctx context.Context, patches []cola.Patch[cola.AVADetail], mode Mode) ([]Outcome, error)
 	// ReplaceProductionReport replaces the rows of one report, in order, and returns an outcome for
-	// each row: Unchanged if the report had the row, Changed if it existed without the row, Added
-	// if the report is new.
+	// each row: Unchanged if the report already had the row, Changed if the report existed without
+	// the row, Added if the report is new.
 	ReplaceProductionReport(ctx context.Context, key cola.ReportKey,
 		rows []cola.ProductionReport, mode Mode) ([]Outcome, error)
 	// The key of processing times consists of all fields except the figures and, for registrations,
@@ -234,8 +234,8 @@ type ReferenceSets struct {
 
 // Changes lets a process, called a follower, keep a copy of the records up to date:
 //
-//  1. Check with HasRevision that its last revision is in the database's history; otherwise
-//     start over from 0.
+//  1. Check with HasRevision that the follower's last revision is in the database's history;
+//     otherwise start over from 0.
 //  2. Read the changes since that revision with ColasSince and PermitteesSince, and reference
 //     data if ReferenceRevision has changed.
 //  3. Continue from the revision that these return, after a wake-up or a poll of Revision.
@@ -243,7 +243,7 @@ type ReferenceSets struct {
 // A revision is assigned under a lock that is held until the commit, so a follower that has read up
 // to a revision has missed no change at or below it.
 type Changes interface {
-	// Revision returns the latest committed revision. It is cheap, for polling.
+	// Revision returns the latest committed revision. It is cheap enough for polling.
 	Revision(ctx context.Context) (cola.Revision, error)
 	// HasRevision reports whether a revision is in this database's history. It returns false for a
 	// revision of a different database, or one that was lost when a backup was restored. A revision
@@ -255,7 +255,7 @@ type Changes interface {
 	// snapshot. The record is valid only during the call. ColasSince stops when yield returns an
 	// error, and returns that error.
 	ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error)
-	// PermitteesSince is ColasSince for permittees.
+	// PermitteesSince is like ColasSince, but for permittees.
 	PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error)
 	// ReferenceRevision returns the revision of the latest change to reference data.
 	ReferenceRevision(ctx context.Context) (cola.Revision, error)

@@ -33,8 +33,8 @@ type SubscriptionState struct {
 	PastDueSince time.Time // zero unless a payment has failed
 }
 
-// Live reports whether the subscription is being billed: it has not ended, although it may be set
-// to end or unpaid.
+// Live reports whether the subscription is being billed, that is, has not ended. It may be unpaid
+// or set to end.
 func (s SubscriptionState) Live() bool {
 	switch s.Status {
 	case "active", "trialing", "past_due", "unpaid", "paused":
@@ -49,7 +49,7 @@ func (s SubscriptionState) Renews() bool { return s.Live() && s.EndsAt.IsZero() 
 // Subscriptions stores the Stripe customers of accounts.
 type Subscriptions interface {
 	// AddCustomer records an account's customer, and returns the account's record. If the account
-	// already has a customer, AddCustomer changes nothing. It fails with ErrNotFound if the account
+	// already has a customer, AddCustomer has no effect. It fails with ErrNotFound if the account
 	// does not exist, and with ErrExists if another account has the customer.
 	AddCustomer(ctx context.Context, account cola.AccountID, customer string) (Subscription, error)
 	// RemoveCustomer removes a customer that was deleted in Stripe. If its subscription granted a
@@ -62,9 +62,9 @@ type Subscriptions interface {
 	SubscriptionByCustomer(ctx context.Context, customer string) (Subscription, error)
 	// Subscriptions returns up to limit records of accounts above an ID, in order of their IDs.
 	Subscriptions(ctx context.Context, above cola.AccountID, limit int) ([]Subscription, error)
-	// SaveSubscription replaces the state of a record and, if Granted differs from the stored one
-	// and is not empty, sets the account's tier. It also records the ID of the event that caused it,
-	// unless the ID is empty. All this happens in one transaction.
+	// SaveSubscription replaces the state of a record and, if Granted differs from the stored value
+	// and is not empty, sets the account's tier. It also records the ID of the event that caused
+	// the change, unless the ID is empty. All this happens in one transaction.
 	//
 	// SaveSubscription fails with ErrStale if the record has been saved or removed since s was read.
 	// The caller must then read the record and the subscription again, in this order, so that a state

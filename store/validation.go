@@ -122,7 +122,7 @@ func (r AccountRefusal) Check() error {
 	return nil
 }
 
-// Check fails with ErrMalformed for text that can't be stored, so that no request contains it.
+// Check fails with ErrMalformed for text that can't be stored and thus can't match any request.
 func (f RequestFilter) Check() error {
 	return checkTexts(map[string]string{
 		"channel": string(f.Channel), "credential": string(f.Credential.Kind), "text": f.Text,
@@ -171,8 +171,8 @@ func SortScopes(scopes []cola.Scope) ([]cola.Scope, error) {
 	return slices.Compact(sorted), nil
 }
 
-// checkKeyText is checkText for indexed text, which must not be empty or longer than MaxKeyText
-// bytes.
+// checkKeyText is like checkText, but for indexed text, which must not be empty or longer than
+// MaxKeyText bytes.
 func checkKeyText(field, text string) error {
 	switch {
 	case text == "":

@@ -60,8 +60,8 @@ func sameInASCII(a, b string) bool {
 	return true
 }
 
-// TestUniqueIdentityNames checks that valid identities have unique names, and that every name is
-// recognized as one.
+// TestUniqueIdentityNames checks that valid identities have unique names, and that IsIdentityName
+// recognizes every name.
 func TestUniqueIdentityNames(t *testing.T) {
 	seen := map[string]store.Identity{}
 	for _, issuer := range []string{"https://a", "https://a/", "https://A", "https://a#b", "a", "://"} {

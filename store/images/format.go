@@ -24,9 +24,9 @@ const (
 	MaxSide   = 20_000      // pixels
 	MaxPixels = 100_000_000 // width times height
 
-	// maxMemory bounds the memory for rendering one image, and for all concurrent renderings.
-	// Baseline JPEG and 8-bit PNG need less at MaxPixels; progressive JPEG, deep PNG and TIFF reach
-	// it at 30 to 70 megapixels.
+	// maxMemory bounds the memory for rendering one image, and for all concurrent renderings
+	// together. Baseline JPEG and 8-bit PNG need less at MaxPixels; progressive JPEG, deep PNG and
+	// TIFF reach it at 30 to 70 megapixels.
 	maxMemory = 1 << 30
 )
 
@@ -87,8 +87,8 @@ func describe(content []byte) (store.ImageContent, error) {
 
 func formatError(format string, args ...any) error { return &FormatError{fmt.Sprintf(format, args...)} }
 
-// decodeConfig is image.DecodeConfig limited to the formats in contentTypes, because other packages
-// in the program may register more.
+// decodeConfig is like image.DecodeConfig, but limited to the formats in contentTypes, because
+// other packages in the program may register more.
 func decodeConfig(content []byte) (image.Config, string, error) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(content))
 	if errors.Is(err, image.ErrFormat) || err == nil && contentTypes[format] == "" {
@@ -97,8 +97,8 @@ func decodeConfig(content []byte) (image.Config, string, error) {
 	return config, format, err
 }
 
-// memoryNeeded estimates the maximum memory for rendering an image: the decoder's memory and that
-// of the largest rendition.
+// memoryNeeded estimates the maximum memory for rendering an image, including the decoder and the
+// largest rendition.
 func memoryNeeded(content []byte, format string, config image.Config) int {
 	pixel := bytesPerPixel(config.ColorModel)
 	switch format {

@@ -110,8 +110,8 @@ func isURL(location string) bool { return strings.Contains(location, "://") }
 // Close closes the store.
 func (s *Store) Close() error { return s.bucket.Close() }
 
-// Put stores an image file, unless it is stored already, and describes it. It replaces a damaged
-// file. It fails with a FormatError if the content is not an image within the limits.
+// Put stores an image file, unless it is already stored, and returns its description. It replaces a
+// damaged file. It fails with a FormatError if the content is not an image within the limits.
 func (s *Store) Put(ctx context.Context, content []byte) (store.ImageContent, error) {
 	c, err := describe(content)
 	if err != nil {
@@ -233,7 +233,7 @@ type durability bool
 
 const (
 	durable   durability = true
-	recreated durability = false // can be made again
+	recreated durability = false // can be created again
 )
 
 // write writes a file atomically.

@@ -149,7 +149,7 @@ func TestUnusableImages(t *testing.T) {
 		"huge":               bomb(1<<31-1, 1<<31-1),
 		"too many bytes":     append(bytes.Clone(sample["image/png"]), make([]byte, MaxBytes)...),
 		"deep bomb":          pngHeader(t, 10_000, 10_000, 16, 6),
-		"deep gray bomb":     pngHeader(t, 10_000, 10_000, 16, 0), // with a tRNS chunk, it needs as much
+		"deep gray bomb":     pngHeader(t, 10_000, 10_000, 16, 0), // with a tRNS chunk, it would need as much memory
 		"progressive bomb":   resizedJPEG(t, plainJPEG(16, 8, true, 1, 2, 3), 10_000, 10_000),
 		"JPEG after garbage": append([]byte{0xff, 0xd8, 0, 0}, sample["image/jpeg"][2:]...),
 		"JPEG without size":  resizedJPEG(t, sample["image/jpeg"], 0, 16),

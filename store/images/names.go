@@ -38,7 +38,7 @@ func (n *Names) add(name string) {
 }
 
 // Names lists the files, but doesn't read them, so it includes damaged files until Read finds them.
-// It fails if any part of the store can't be listed, because files there must not look lost.
+// It fails if any part of the store can't be listed, because the files there would appear missing.
 func (s *Store) Names(ctx context.Context) (*Names, error) {
 	n := &Names{}
 	list := s.listBucket

@@ -73,7 +73,8 @@ func TestUnreadableFile(t *testing.T) {
 	}
 }
 
-// TestIncompleteList checks that a failure to list files is an error: files must not look lost.
+// TestIncompleteList checks that a failure to list files is an error: otherwise, files would appear
+// missing.
 func TestIncompleteList(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	mustPut(t, s, mustPNG(t, stripes(40, 30)))

@@ -41,7 +41,7 @@ const (
 	maxRendition = 1280 * MaxSide
 )
 
-// VariantOf returns the variant for a display width: the narrowest rendition that is at least as
+// VariantOf returns the variant for a display width: the narrowest rendition that is at least that
 // wide and narrower than the image, or the image itself if there is none. Zero means the image
 // itself.
 func VariantOf(c store.ImageContent, width int) Variant {
@@ -162,7 +162,7 @@ func (s *Store) Decode(ctx context.Context, content []byte, use func(image.Image
 	return use(decoded)
 }
 
-// decode is image.Decode, but turns panics, which are decoder bugs, into errors.
+// decode is like image.Decode, but turns panics, which are decoder bugs, into errors.
 func decode(content []byte) (decoded image.Image, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -236,7 +236,7 @@ type span struct {
 	weights []float32
 }
 
-// newSpans divides a number of old pixels into new ones.
+// newSpans divides a number of old pixels among a number of new ones.
 func newSpans(old, new int) []span {
 	spans := make([]span, new)
 	for i := range spans {
@@ -252,7 +252,7 @@ func newSpans(old, new int) []span {
 	return spans
 }
 
-// average scales a row of pixels to columns and writes the result to narrow.
+// average scales a row of pixels down to the given columns and writes the result to narrow.
 func average(narrow []float32, row []uint8, columns []span) {
 	for x, column := range columns {
 		var r, g, b, a float32

@@ -1,4 +1,4 @@
-// Package lookup bounds the database load that wrong secrets cause.
+// Package lookup bounds the database load caused by wrong secrets.
 //
 // Anyone can send keys, cookies and tokens that were never issued, at network speed. For a secret
 // that this process has found before, a Store queries the database directly. It looks up all other
@@ -13,9 +13,9 @@
 //	                                   └──► a row: the database's own result
 //
 // Wrong secrets are not cached. A batch starts after its requests arrived, so a secret that any
-// process just created works at once; verifying cached rejections would take as many queries as the
-// batches do. An unknown secret waits for its turn, about 0.4 s at worst with 10,000 connections.
-// It is never rejected because of other requests.
+// process just created works immediately; verifying cached rejections would take as many queries as
+// the batches do. An unknown secret waits for its turn, about 0.4 s at worst with 10,000
+// connections. It is never rejected because of other requests.
 package lookup
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Store is a store in which secrets are looked up in batches. It is safe for concurrent use.
+// Store is a store that looks up secrets in batches. It is safe for concurrent use.
 type Store struct {
 	store.Store
 	gates map[store.SecretKind]*gate

@@ -160,8 +160,8 @@ func TestKnownSecret(t *testing.T) {
 	})
 }
 
-// TestNewProcess looks up valid keys that this process has never seen, as after a restart. None
-// waits for another.
+// TestNewProcess looks up valid keys that this process has never seen, as after a restart. No
+// lookup waits for another.
 func TestNewProcess(t *testing.T) {
 	withFakeClock(t, func(t *testing.T) {
 		f := newFake()

@@ -35,8 +35,9 @@ func oldDatabase(t *testing.T, version int64, statements ...string) (url string)
 	return url
 }
 
-// TestSchemaBeforeIdentities checks that a database from before identities keeps its accounts,
-// keys and usage, and that an identity with an account's verified address gets that account.
+// TestSchemaBeforeIdentities checks that a database created before identities existed keeps its
+// accounts, keys and usage, and that an identity with an account's verified address gets that
+// account.
 func TestSchemaBeforeIdentities(t *testing.T) {
 	url := oldDatabase(t, 6,
 		`INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('Ann@example.com', 'ann@example.com', 'pro', '1970-01-01 00:00:01Z')`,

@@ -54,8 +54,8 @@ func BenchmarkUpsertColas(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "labels/s")
 }
 
-// BenchmarkUpsertColasAgain imports existing labels, either unchanged or with one field of each
-// changed.
+// BenchmarkUpsertColasAgain imports existing labels, either unchanged or with one field changed in
+// each.
 func BenchmarkUpsertColasAgain(b *testing.B) {
 	for _, name := range []string{"unchanged", "changed"} {
 		b.Run(name, func(b *testing.B) {

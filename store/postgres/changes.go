@@ -106,7 +106,7 @@ func (s *Store) since(
 }
 
 // eachRow calls row for each row of a result. If row fails, eachRow cancels the query and closes
-// its connection, because the rest may be most of the registry.
+// its connection, because the remaining rows may be most of the registry.
 func eachRow(ctx context.Context, q querier, query string, args []any, row func(pgx.Rows) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -71,7 +71,7 @@ type column struct{ field any }
 // errNull means that a field can't represent NULL.
 var errNull = errors.New("column is NULL")
 
-// mismatch is the error for a value that a field can't hold.
+// mismatch returns the error for a value that the field can't hold.
 func (c column) mismatch(valid bool) error {
 	if !valid {
 		return fmt.Errorf("%T: %w", c.field, errNull)

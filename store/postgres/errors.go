@@ -30,8 +30,8 @@ const (
 	diskFull             = "53100"
 )
 
-// failed wraps an error with its operation. Errors that mean that the database is unavailable become
-// store.ErrUnavailable.
+// failed wraps an error with its operation. Errors that mean that the database is unavailable
+// become store.ErrUnavailable.
 func failed(operation string, err error) error {
 	switch {
 	case err == nil:
@@ -166,7 +166,7 @@ func invalidURL(reason string) error {
 		"with special characters in the password percent-encoded, or libpq keyword/value pairs", reason)
 }
 
-// failedToOpen is failed for errors while opening a database; it adds advice.
+// failedToOpen is like failed, but for errors that occur while opening a database. It adds advice.
 func failedToOpen(ctx context.Context, operation string, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", operation, wrapContextError(ctx, err))
@@ -181,7 +181,7 @@ func failedToOpen(ctx context.Context, operation string, err error) error {
 	return failed(operation, err)
 }
 
-// hints are advice for common errors while opening a database, by SQLSTATE.
+// hints contains advice for common errors when opening a database, keyed by SQLSTATE.
 var hints = map[string]string{
 	"3D000": "database does not exist; create it with CREATE DATABASE",
 	"28P01": "wrong user or password",
@@ -189,7 +189,7 @@ var hints = map[string]string{
 	"42501": "missing privilege",
 }
 
-// errSettings means that a connection was made, but its settings could not be set.
+// errSettings means that a connection was made, but its settings could not be applied.
 var errSettings = errors.New("configure new connection")
 
 // isUnconnected reports whether a connection could not be made or configured.

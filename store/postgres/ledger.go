@@ -16,7 +16,8 @@ import (
 )
 
 // A batch is settled in two round trips. The first begins the transaction, takes the locks and
-// reads; each statement sees everything committed before it began. The second writes and commits.
+// reads the state; each statement sees everything committed before it began. The second writes and
+// commits.
 //
 // All transactions take locks in the same order, so they cannot deadlock:
 //

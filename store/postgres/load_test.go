@@ -69,7 +69,7 @@ func (l *load) charge(t *testing.T, i int) {
 	}
 }
 
-// waitFor waits until every account has been charged the given number of additional times.
+// waitFor waits until every account has received the given number of further charges.
 func (l *load) waitFor(t *testing.T, more int64) {
 	t.Helper()
 	for i := range l.charged {

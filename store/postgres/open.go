@@ -64,7 +64,7 @@ var (
 	}
 )
 
-// Options are the options of Open and Migrate. The zero value suits production.
+// Options configures Open and Migrate. The zero value is suitable for production.
 type Options struct {
 	Now       func() time.Time      // default: the database's clock
 	Logger    *slog.Logger          // default: slog.Default()

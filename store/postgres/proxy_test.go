@@ -34,7 +34,7 @@ type proxy struct {
 	ended     chan struct{} // closed together with the proxy
 }
 
-// startProxy starts a proxy in front of a URL's server and returns it with the URL that leads
+// startProxy starts a proxy in front of a URL's server and returns it with a URL that connects
 // through it.
 func startProxy(t testing.TB, address string) (*proxy, string) {
 	t.Helper()

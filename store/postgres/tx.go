@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// commitTimeout bounds a commit. A commit continues after its caller has gone, since canceling
-	// it would leave its outcome unknown. With synchronous replication it waits for a standby.
+	// commitTimeout bounds a commit. A commit continues after its caller is gone, since canceling
+	// it would leave its outcome unknown. With synchronous replication, it waits for a standby.
 	commitTimeout = 30 * time.Second
 	// fillTimeout bounds the commit of a whole database, most of which a standby may still have to
 	// write.
@@ -55,8 +55,8 @@ func (s *Store) transact(ctx context.Context, operation string, work func(tx pgx
 	return s.failed(ctx, operation, inTransaction(ctx, s.general, work))
 }
 
-// transactUnsynced is transact for data that may be lost if the server fails: its commit waits
-// neither for the disk nor for a standby.
+// transactUnsynced is like transact, but for data that may be lost if the server fails: its commit
+// waits neither for the disk nor for a standby.
 func (s *Store) transactUnsynced(ctx context.Context, operation string, work func(tx pgx.Tx) error) error {
 	return s.transact(ctx, operation, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit TO off`); err != nil {
@@ -185,7 +185,7 @@ type commitWatch struct{ notReplicated bool }
 // watchedCommit is the key of a connection's latest commitWatch in its custom data.
 const watchedCommit = "colaregistry.commit"
 
-// watchCommit starts to watch the next commit on a connection.
+// watchCommit starts watching the next commit on a connection.
 func watchCommit(conn *pgx.Conn) *commitWatch {
 	w := &commitWatch{}
 	conn.PgConn().CustomData()[watchedCommit] = w

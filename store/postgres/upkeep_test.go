@@ -49,8 +49,8 @@ func TestWakeupsResume(t *testing.T) {
 	}
 }
 
-// TestWakeupsFromOtherProcesses checks that changes by another store wake a listening store at
-// once, and that other writes do not.
+// TestWakeupsFromOtherProcesses checks that changes by another store wake a listening store
+// immediately, and that other writes do not.
 func TestWakeupsFromOtherProcesses(t *testing.T) {
 	url := migratedDatabase(t)
 	following := mustOpen(t, url, Options{Logger: quiet()})
@@ -143,9 +143,8 @@ func TestBatchRetention(t *testing.T) {
 	}
 }
 
-// TestCrashRecovery kills and restarts the server under load. Meanwhile metered work fails as
-// unavailable. Afterwards it recovers without intervention, and the ledger equals the acknowledged
-// charges.
+// TestCrashRecovery kills and restarts the server under load. The store is unavailable in the
+// meantime and then recovers without intervention, and the ledger equals the acknowledged charges.
 func TestCrashRecovery(t *testing.T) {
 	server, err := pgtest.Start(t.Context(), pgtest.Options{Durable: true})
 	if err != nil {

@@ -68,8 +68,8 @@ func TestRevisionRetention(t *testing.T) {
 	checkRevisionKnown(t, s, recent[1], true)
 }
 
-// TestSchemaBeforeRevisions checks that a database from before the revisions table knows its
-// current revision, and records revisions assigned by processes running the old version. New
+// TestSchemaBeforeRevisions checks that a database created before the revisions table existed knows
+// its current revision, and records revisions assigned by processes running the old version. New
 // revisions come from the server's clock.
 func TestSchemaBeforeRevisions(t *testing.T) {
 	url := pgtest.NewDatabase(t)

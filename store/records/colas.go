@@ -24,7 +24,7 @@ type Reader interface {
 type Colas struct {
 	History    bool                      // labels don't arrive
 	Today      cola.Date                 // receipt dates after it are implausible
-	labels     map[cola.TTBID]*cola.Cola // loaded labels; nil if there is none
+	labels     map[cola.TTBID]*cola.Cola // loaded labels; nil for IDs without a label
 	permittees Permittees
 	times      []cola.ProcessingTime // read when an estimate first needs them
 	timesRead  bool

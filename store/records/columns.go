@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Column binds a column of a table to a field of a record. The same list of columns serves for
+// Column binds a column of a table to a field of a record. The same list of columns is used for
 // reading, writing and comparing records.
 type Column struct {
 	Name  string

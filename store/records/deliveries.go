@@ -34,7 +34,7 @@ type DeliveryState struct {
 	SettledAt      time.Time
 }
 
-// Columns returns the columns for d in a delivery row.
+// Columns returns the columns of a delivery row that hold d.
 func (d *DeliveryState) Columns() []Column {
 	return []Column{
 		{"state", &d.State}, {"error", &d.Error}, {"attempts", &d.Attempts}, {"first_attempt_at", &d.FirstAttemptAt},
@@ -51,7 +51,7 @@ type DestinationState struct {
 	VerifiedAt      time.Time
 }
 
-// Columns returns the columns for d in a destination row.
+// Columns returns the columns of a destination row that hold d.
 func (d *DestinationState) Columns() []Column {
 	return []Column{
 		{"state", &d.State}, {"reason", &d.Reason},
@@ -118,8 +118,8 @@ func (r *AttemptedDelivery) applyToDestination(a *store.Attempt) (paused bool) {
 	return false
 }
 
-// Skipping returns the reason why messages to the destination are skipped, or empty if they are
-// sent.
+// Skipping returns the reason why messages to the destination are skipped, or an empty string if
+// they are sent.
 func (d *DestinationState) Skipping() string {
 	return store.Destination{Destination: cola.Destination{State: d.State}}.Skipping()
 }

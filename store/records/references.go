@@ -32,8 +32,8 @@ var AVAs = Set[cola.AVADetail]{
 	},
 }
 
-// ProductionReports is the set of production reports. Its columns lack the position within a
-// report, which is not a field of a row.
+// ProductionReports is the set of production reports. Its columns don't include the position within
+// a report, which is not a field of a row.
 var ProductionReports = Set[cola.ProductionReport]{
 	"production_reports", 3, "report_date DESC, commodity, report_type, position",
 	func(r *cola.ProductionReport) []Column {
@@ -142,9 +142,9 @@ func (m *Merger[T]) Merge(into func(row *T)) (store.Outcome, *T) {
 }
 
 // CompareReports compares the stored rows of a production report with their replacement. It returns
-// an outcome for each new row, and whether the report is the same, including its order. Each stored
-// row matches at most one new row. The database treats a report as one record: it is written whole,
-// or not at all if it is the same.
+// an outcome for each new row, and whether the report is unchanged, including the order of its
+// rows. Each stored row matches at most one new row. The database treats a report as one record: it
+// is written whole, or not at all if it is unchanged.
 func CompareReports(stored, rows []cola.ProductionReport) (outcomes []store.Outcome, same bool) {
 	count := make(map[cola.ProductionReport]int, len(stored))
 	for _, r := range stored {

@@ -34,8 +34,9 @@ func oldDatabase(t *testing.T, version int64, statements string, args ...any) (p
 	return path
 }
 
-// TestSchemaBeforeIdentities checks that a database from before identities keeps its accounts,
-// keys and usage, and that an identity with an account's verified address gets that account.
+// TestSchemaBeforeIdentities checks that a database created before identities existed keeps its
+// accounts, keys and usage, and that an identity with an account's verified address gets that
+// account.
 func TestSchemaBeforeIdentities(t *testing.T) {
 	path := oldDatabase(t, 6, `INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('Ann@example.com', 'ann@example.com', 'pro', 1000000);
 			INSERT INTO api_keys (account_id, hash, name, prefix, last_four, created_at) VALUES (1, ?, 'k', 'lar_', 'wxyz', 1000000);

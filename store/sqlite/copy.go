@@ -47,7 +47,7 @@ func checkEmpty(ctx context.Context, q querier) error {
 // journal as large as the database.
 const fillChunk = 5_000
 
-// Fill implements store.Copier in several transactions. After the first one, an error includes
+// Fill implements store.Copier in several transactions. After the first one, errors wrap
 // store.ErrHalfFilled.
 func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) error {
 	const operation = "fill database"

@@ -235,8 +235,8 @@ var dialect = []struct {
 	{regexp.MustCompile(`\bINNER JOIN\b`), `CROSS JOIN`},
 }
 
-// rewritten translates a statement to SQLite's dialect. Statements written for SQLite match
-// no pattern and stay the same.
+// rewritten translates a statement to SQLite's dialect. Statements written for SQLite match no
+// pattern and are left unchanged.
 func rewritten(query string) string {
 	for _, d := range dialect {
 		query = d.from.ReplaceAllString(query, d.to)

@@ -51,7 +51,7 @@ func isDuplicate(err error) bool {
 	return e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == lib.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
-// resultCode returns the primary result code of SQLite's error, or SQLITE_OK for other errors.
+// resultCode returns the primary result code of an SQLite error, or SQLITE_OK for other errors.
 func resultCode(err error) int {
 	var e *driver.Error
 	if !errors.As(err, &e) {

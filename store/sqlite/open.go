@@ -27,7 +27,7 @@ const (
 	maxJournalSize = 64 << 20
 )
 
-// Options are the options of Open and Migrate. The zero value suits production.
+// Options configures Open and Migrate. The zero value is suitable for production.
 type Options struct {
 	Now       func() time.Time // the database's clock; default: time.Now
 	Logger    *slog.Logger     // default: slog.Default()

@@ -134,8 +134,8 @@ func (s *Store) transact(ctx context.Context, operation string, work func(ctx co
 	return failed(operation, err)
 }
 
-// transactUnsynced is transact for data that may be lost if the machine fails: it does not wait for
-// the disk. The next durable transaction also syncs this data.
+// transactUnsynced is like transact, but for data that may be lost if the machine fails: it does
+// not wait for the disk. The next durable transaction also syncs this data.
 func (s *Store) transactUnsynced(ctx context.Context, operation string, work func(ctx context.Context) error) error {
 	if err := s.start(); err != nil {
 		return failed(operation, err)
@@ -146,9 +146,9 @@ func (s *Store) transactUnsynced(ctx context.Context, operation string, work fun
 	return failed(operation, err)
 }
 
-// transactErasing is transact for changes after which no copy of the old data may remain in the
-// file, such as replacing clear-text secrets or erasing an address: SQLite overwrites the freed
-// space.
+// transactErasing is like transact, but for changes after which no copy of the old data may remain
+// in the file, such as replacing clear-text secrets or erasing an address: SQLite overwrites the
+// freed space.
 func (s *Store) transactErasing(ctx context.Context, operation string, work func(ctx context.Context) error) error {
 	return s.transact(ctx, operation, func(ctx context.Context) error {
 		if err := s.ledger.setPragma(ctx, "secure_delete = ON"); err != nil {

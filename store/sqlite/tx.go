@@ -140,9 +140,9 @@ type rowWrite struct {
 // rowCounts are the numbers of rows that a statement may have. Unused rows are NULL.
 var rowCounts = [...]int{1, 4, 16, 64}
 
-// newRowWrite returns a statement that inserts rows. into is the table with its columns. The values
-// of each row come from the columns of new, a table with columns column1, column2, and so on. The
-// first value of a row must not be NULL, because that marks an unused row.
+// newRowWrite returns a statement that inserts rows. into is the table with its columns. values
+// lists expressions over the row parameters, which are named new.column1, new.column2, and so on.
+// The first parameter of a row must not be NULL, because that marks an unused row.
 func newRowWrite(into string, columns int, values, conflict string) *rowWrite {
 	w := &rowWrite{columns: columns}
 	row := "(" + placeholders(columns) + ")"
@@ -289,7 +289,7 @@ func collect[T any](rows *sql.Rows, err error, scan func(scanner) (T, error)) ([
 	return collectInto(nil, rows, err, scan)
 }
 
-// collectInto is collect into an empty list with room for the expected rows.
+// collectInto is like collect, but appends to an empty list with room for the expected rows.
 func collectInto[T any](list []T, rows *sql.Rows, err error, scan func(scanner) (T, error)) ([]T, error) {
 	if err != nil {
 		return nil, err

@@ -19,8 +19,8 @@ import (
 // Committed pages stay in the journal (SQLite's write-ahead log) until a checkpoint moves them into
 // the database file. By default, SQLite runs the checkpoint within the commit that reaches 1,000
 // pages, which delays that commit. Here, a background task, or an import between its transactions,
-// runs checkpoints while others write. Writers wait only for the last few pages; without that wait,
-// the journal would keep growing instead of starting over.
+// runs checkpoints while other writers continue. Writers wait only for the last few pages; without
+// that wait, the journal would keep growing instead of starting over.
 const (
 	pageSize           = 4096                // SQLite's default
 	importBacklog      = 16 << 20 / pageSize // number of journal pages at which an import runs a checkpoint

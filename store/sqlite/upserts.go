@@ -24,7 +24,7 @@ import (
 //   - Each turn is synced, so that a commit of the ledger has to sync only its own pages.
 //   - A pause follows each turn.
 //
-// So a busy ledger slows an import down to a fraction of its speed, and is hardly slowed itself.
+// So a busy ledger slows an import down to a fraction of its speed, but is hardly slowed itself.
 const (
 	// maxTurnAlone bounds a turn of a split write while no other writer waits, so that readers see
 	// progress and a crash loses little.
@@ -202,8 +202,8 @@ const revisionRetention = 30 * 24 * time.Hour
 const (
 	setRevision = `UPDATE meta SET revision = ?1 WHERE revision = ?2`
 	setBoth     = `UPDATE meta SET revision = ?1, reference_revision = ?1 WHERE revision = ?2`
-	// deleteRevisions looks only at the oldest few. It keeps the one that was the latest at the
-	// given time.
+	// deleteRevisions looks only at the oldest few revisions. It keeps the one that was the latest
+	// at the given time.
 	deleteRevisions = `DELETE FROM revisions WHERE revision IN (SELECT revision FROM revisions ORDER BY revision LIMIT 8)
 		AND revision < (SELECT max(revision) FROM revisions WHERE revision <= ?)`
 )

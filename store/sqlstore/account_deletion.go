@@ -146,8 +146,8 @@ var deleteAccountRows = func() (statements []string) {
 	return statements
 }()
 
-// deletedWithAccount is the maximum number of rows that one transaction deletes, so that others
-// don't wait long.
+// deletedWithAccount is the maximum number of rows that one transaction deletes, so that other
+// transactions don't wait long.
 const deletedWithAccount = 500
 
 // DeleteAccountData implements store.AccountDeletion. The first step removes the address and all

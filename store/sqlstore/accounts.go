@@ -226,8 +226,8 @@ func (s *Store) linkIdentity(ctx context.Context, tx Tx, id store.Identity, veri
 	return a, err
 }
 
-// ensureAccount returns the account with an email address, or creates one on the free tier. It fails
-// with ErrConflict if a concurrent transaction created it.
+// ensureAccount returns the account with an email address, or creates one on the free tier. It
+// fails with ErrConflict if a concurrent transaction created it.
 func (s *Store) ensureAccount(ctx context.Context, tx Tx, email string) (store.Account, error) {
 	a, err := one(ctx, tx, accountColumns, accountByEmail, store.FoldEmail(email))
 	if !errors.Is(err, store.ErrNotFound) {

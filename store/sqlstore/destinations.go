@@ -81,7 +81,7 @@ func (s *Store) CreateDestination(ctx context.Context, n store.NewDestination) (
 	return created, nil
 }
 
-// addDestination creates a destination and, if asked to, requests its confirmation.
+// addDestination creates a destination and, if n.Confirm is set, requests its confirmation.
 func (s *Store) addDestination(ctx context.Context, tx Tx, n store.NewDestination) (store.Destination, error) {
 	created, err := s.createDestination(ctx, tx, n)
 	if err == nil && n.Confirm != nil {
@@ -126,8 +126,8 @@ func (s *Store) createDestination(ctx context.Context, tx Tx,
 }
 
 // checkDestinationLimit fails with ErrExists if the account already has the destination, and with
-// ErrLimit if it has reached its maximum. search is the ID of the destination's search, or zero for
-// all searches.
+// ErrLimit if it already has the maximum number of destinations. search is the ID of the
+// destination's search, or zero for all searches.
 func checkDestinationLimit(ctx context.Context, tx Tx, n store.NewDestination, search int64) error {
 	exists, err := value[bool](ctx, tx, sameDestination, int64(n.Account),
 		n.Kind, cola.FoldAddress(n.Kind, n.Address), search)

@@ -9,8 +9,8 @@ import (
 )
 
 // emailedLinkLocks is the class of the advisory lock for creating and using emailed links, so that
-// the limits hold exactly and two links to one address are not used at once. A transaction takes it
-// before any other lock.
+// the limits hold exactly and two links to one address are not used concurrently. A transaction
+// takes it before any other lock.
 const emailedLinkLocks int32 = 0x6d61696c // "mail"
 
 const (
@@ -24,8 +24,8 @@ const (
 	deleteLinksToAddress = `DELETE FROM emailed_links WHERE mailbox = $1 AND email_folded = $2`
 )
 
-// CreateEmailedLink implements store.SignInLinks. It first checks the address and the limits outside
-// a transaction, because anyone can request links.
+// CreateEmailedLink implements store.SignInLinks. It first checks the address and the limits
+// outside a transaction, because anyone can request links.
 func (s *Store) CreateEmailedLink(
 	ctx context.Context, l store.EmailedLink, signUp bool, limits store.EmailedLinkLimits,
 ) (forSignUp bool, err error) {

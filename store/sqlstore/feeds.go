@@ -88,12 +88,12 @@ func ownedSearchColumns(s *ownedSearch) []any {
 }
 
 // namedRunColumns returns the scan targets for a run, its search and the number of labels that
-// messages name.
+// messages list.
 func namedRunColumns(r *store.StoredRun) []any {
 	return append([]any{&r.Search, &r.Named}, runColumns(&r.SavedSearchRun)...)
 }
 
-// withLabels returns runs with the labels that messages name, at most maxLabels in total, without
+// withLabels returns runs with the labels that messages list, at most maxLabels in total, without
 // deleted labels.
 func (s *Store) withLabels(ctx context.Context, q Querier, runs []store.StoredRun,
 	maxLabels int) ([]store.RunLabels, error) {

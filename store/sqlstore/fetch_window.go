@@ -17,7 +17,7 @@ import (
 // splitting a part replaces its row. So the parts of a day never overlap, and their totals must add
 // up to the day's.
 //
-// On PostgreSQL a transaction that ends a part locks the part, then its day, then the site.
+// On PostgreSQL, a transaction that ends a part locks the part, then its day, then the site.
 // PlanWindows locks days before their parts, but only days without claimed parts.
 
 const (
@@ -214,7 +214,8 @@ func (s *Store) FailWindow(ctx context.Context, w store.FetchWindow, failure str
 }
 
 // endSplitDay completes a split day, or makes it incomplete, unless parts are pending. It locks the
-// day before it reads the parts, so that if the last two parts end concurrently, one call sees both.
+// day before it reads the parts, so that if the last two parts end concurrently, one call sees
+// both.
 func (s *Store) endSplitDay(ctx context.Context, tx Tx, day cola.Date) error {
 	total, err := value[int](ctx, tx, lockSplitDay, day)
 	if err != nil {

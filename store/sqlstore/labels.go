@@ -79,8 +79,8 @@ func imagesPostponed(table string) string {
 // pageSize is how many rows eachID and FetchedImages read at a time.
 const pageSize = 1000
 
-// ColasMissing implements store.Colas. Each page continues after the last ID of the previous one, so
-// that no read takes longer than one pass over the primary key.
+// ColasMissing implements store.Colas. Each page continues after the last ID of the previous one,
+// so that no read takes longer than one pass over the primary key.
 func (s *Store) ColasMissing(ctx context.Context, missing store.Missing, yield func(cola.TTBID) error) error {
 	const operation = "list incomplete labels"
 	condition, ok := missingConditions[missing]
@@ -115,6 +115,6 @@ func (s *Store) eachID(ctx context.Context, operation, query string, yield func(
 	return nil
 }
 
-// idsByReceipt are ranges of IDs, latest receipt first. An ID starts with the last two digits of
+// idsByReceipt lists ranges of IDs, latest receipt first. An ID starts with the last two digits of
 // the year: 00 to 79 are in this century, 80 to 99 in the previous one.
 var idsByReceipt = [][2]int64{{0, 80_000_000_000_000}, {80_000_000_000_000, 100_000_000_000_000}}

@@ -105,7 +105,7 @@ func requestQuery(account cola.AccountID, f store.RequestFilter, limit int) (que
 		add(`credential_id = $%d`, f.Credential.ID)
 	}
 	if f.Text != "" {
-		// The input is JSON or a query string, which has the text in its escaped form.
+		// The input is JSON or a query string, which contains the text in escaped form.
 		add(`(lower(target) LIKE $%[1]d ESCAPE '~' OR lower(input) LIKE $%[1]d ESCAPE '~' OR
 			lower(input) LIKE $%[2]d ESCAPE '~' OR request_id = $%[3]d)`,
 			containing(f.Text), containing(url.QueryEscape(f.Text)), f.Text)
@@ -121,8 +121,8 @@ func requestQuery(account cola.AccountID, f store.RequestFilter, limit int) (que
 	return query + fmt.Sprintf(` ORDER BY at %[1]s, id %[1]s LIMIT $%[2]d`, order, len(args)), args
 }
 
-// containing returns the LIKE pattern, with the escape character ~, for lower-case text that contains
-// the given text, ignoring its case.
+// containing returns the LIKE pattern, with the escape character ~, for lower-case text that
+// contains the given text, ignoring its case.
 func containing(text string) string {
 	return `%` + likeEscaper.Replace(vocabulary.FoldASCII(text)) + `%`
 }

@@ -99,9 +99,9 @@ func deleteOldest(table, key, condition string) string {
 		DELETE FROM ` + table + ` WHERE (` + key + `) IN (SELECT ` + key + ` FROM old)`
 }
 
-// shortenRetention makes the rows of a table expire at the given age or earlier. The age counts from
-// a column. It updates the rows in batches, in the order in which they expire. Updated rows expire
-// earlier, so it reads each row once.
+// shortenRetention makes the rows of a table expire at the given age or earlier. start is the
+// column from which the age counts. It updates the rows in batches, in the order in which they
+// expire. Updated rows expire earlier, so it reads each row once.
 func (s *Store) shortenRetention(ctx context.Context, table, start string, age time.Duration) error {
 	const operation = "shorten retention"
 	newExpiry := start + ` + make_interval(secs => $2)`

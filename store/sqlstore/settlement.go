@@ -291,7 +291,7 @@ func (s *Settlement) DueUses(kind cola.CredentialKind) (ids []int64, accounts []
 	return ids, accounts
 }
 
-// Sums are values by key. The zero value is empty.
+// Sums holds a value for each key. The zero value is empty.
 type Sums[K comparable, V any] struct {
 	Keys   []K // in the order in which they were added
 	Values map[K]V

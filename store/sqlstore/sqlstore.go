@@ -19,7 +19,7 @@
 //
 // # Locks
 //
-// On PostgreSQL a transaction locks rows in this order:
+// On PostgreSQL, a transaction locks rows in this order:
 //
 //  1. one account
 //  2. its searches, by ascending ID
@@ -65,16 +65,16 @@ type Database interface {
 	// Transact runs work in one durable transaction and commits it, unless work fails. It may run
 	// work again after a conflict with another transaction.
 	Transact(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
-	// TransactUnsynced is Transact for data that may be lost in a crash: its commit doesn't wait
-	// for the disk.
+	// TransactUnsynced is like Transact, but for data that may be lost in a crash: its commit
+	// doesn't wait for the disk.
 	TransactUnsynced(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
-	// TransactErasing is Transact, but overwrites the freed space if the database can, so that
+	// TransactErasing is like Transact, but overwrites the freed space if the database can, so that
 	// replaced secrets and erased addresses can't be read from the disk.
 	TransactErasing(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
 	// Read runs a read-only operation. It may run read again after a lost connection.
 	Read(ctx context.Context, operation string, read func(q Querier) error) error
-	// View is Read from one consistent snapshot of the database. read must not wait for another
-	// connection.
+	// View is like Read, but from one consistent snapshot of the database. read must not wait for
+	// another connection.
 	View(ctx context.Context, operation string, read func(q Querier) error) error
 	// ChangeReferences plans a change to reference data and writes it, unless mode is DryRun. It
 	// may plan again after a concurrent change.
@@ -99,9 +99,10 @@ type Querier interface {
 // Tx is a transaction that writes.
 type Tx interface {
 	Querier
-	// Exec runs a statement and returns how many rows it touched.
+	// Exec runs a statement and returns how many rows it affected.
 	Exec(ctx context.Context, query string, args ...any) (int, error)
-	// ExecAll runs statements in order, in few round trips, and returns how many rows each touched.
+	// ExecAll runs statements in order, in few round trips, and returns how many rows each
+	// affected.
 	ExecAll(ctx context.Context, statements ...Statement) (counts []int, err error)
 	// LockRows locks the rows that a statement selects or writes until the transaction ends.
 	LockRows(ctx context.Context, query string, args ...any) error
@@ -202,7 +203,7 @@ func (s *Store) notFoundIfInvalid(err error) error {
 	return err
 }
 
-// execOne runs a statement, and fails with ErrNotFound if it touches no row.
+// execOne runs a statement, and fails with ErrNotFound if it affects no rows.
 func execOne(ctx context.Context, tx Tx, query string, args ...any) error {
 	n, err := tx.Exec(ctx, query, args...)
 	if err == nil && n == 0 {
@@ -250,7 +251,7 @@ func one[T any](ctx context.Context, q Querier, columns func(*T) []any, query st
 	return row, err
 }
 
-// value is one for queries with a single column.
+// value is like one, but for queries with a single column.
 func value[T any](ctx context.Context, q Querier, query string, args ...any) (T, error) {
 	return one(ctx, q, column[T], query, args...)
 }

@@ -138,8 +138,8 @@ func mustFinishDeletions(t tb, st store.Store) {
 	mustDo(t, finishDeletions(context.Background(), st, func() {}))
 }
 
-// finishDeletions deletes the accounts whose deletion is due. It calls step after each batch. Another
-// process may do the same.
+// finishDeletions deletes the accounts whose deletion is due. It calls step after each batch.
+// Another process may do the same.
 func finishDeletions(ctx context.Context, st store.Store, step func()) error {
 	for {
 		due, err := st.DueDeletions(ctx, 10)
@@ -155,8 +155,8 @@ func finishDeletions(ctx context.Context, st store.Store, step func()) error {
 	}
 }
 
-// reuseAddress checks that the holder of a deleted account can sign up again at once, with a new
-// account.
+// reuseAddress checks that the holder of a deleted account can sign up again immediately, with a
+// new account.
 func reuseAddress(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "Ann+x@example.com", cola.TierPro)
 	mustDo(t, st.AddIdentity(t.Context(), a.ID, identity("1")))
@@ -230,7 +230,7 @@ func writesAfterDeletion(t *testing.T, st store.Store, _ *clock) {
 }
 
 // subscriptionDuringDeletion checks that a subscription can be found until the deletion of its
-// account starts, so that billing can be ended, but not afterwards, although its row remains.
+// account starts, so that billing can be stopped, but not afterwards, although its row remains.
 func subscriptionDuringDeletion(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	before := mustCustomer(t, st, a.ID, "cus_a")

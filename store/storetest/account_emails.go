@@ -286,7 +286,7 @@ func emailAcrossProcesses(t *testing.T, b Backend) {
 	checkEqual(t, "sent", accounts, sent)
 }
 
-// copyAccountEmails checks that a copied store doesn't resend email, but sends what is pending.
+// copyAccountEmails checks that a copied store sends pending email, but doesn't resend any.
 func copyAccountEmails(t *testing.T, st, to store.Store) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	useQuota(t, st, a.ID, cola.MeterListRecords, cola.TierFree.Limits().ListRecords)

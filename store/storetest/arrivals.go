@@ -101,7 +101,7 @@ func noArrivals(t *testing.T, st store.Store, _ *clock) {
 func arrivalOnFirstDate(t *testing.T, st store.Store, c *clock) {
 	mustAddColas(t, st, dated(1, dayOne))
 	first := mustRevision(t, st)
-	mustAddColas(t, st, label(2)) // in a separate call, because a slow write of both may take two revisions
+	mustAddColas(t, st, label(2)) // in a separate call, because a slow write of both may use two revisions
 	want := map[cola.TTBID]cola.Revision{firstID + 1: first}
 	checkArrived(t, st, "after a write with a date", want)
 	c.advance(time.Second)

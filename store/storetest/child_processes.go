@@ -62,7 +62,7 @@ type Database interface {
 	Created() bool
 }
 
-// RunChild runs the role of a child process and exits, or returns at once in the main test process.
+// RunChild runs the role of a child process and exits. In the main test process, it does nothing.
 // The backend's TestMain calls it first, with the Open of its Backend.
 func RunChild(open func(ctx context.Context, dsn string) (Database, error)) {
 	role := os.Getenv(childRole)

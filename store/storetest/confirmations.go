@@ -263,8 +263,8 @@ func confirmUntilLimit(ctx context.Context, st store.Store, account cola.Account
 	}
 }
 
-// childConfirm requests confirmations of the address from its own account until the limit, and
-// prints how many succeeded.
+// childConfirm requests confirmations of the address from its own account until it reaches the
+// limit, and prints how many succeeded.
 func childConfirm(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.CreateAccount(ctx, fmt.Sprintf("process%d@example.com", os.Getpid()), cola.TierFree)
 	if err != nil {
@@ -296,7 +296,7 @@ func confirmAcrossProcesses(t *testing.T, b Backend) {
 }
 
 // confirmFromAccounts starts goroutines in wg that request confirmations of an address, each from
-// its own account, until the limit. It adds the number that succeeded to total.
+// its own account, until the limit is reached. It adds the number that succeeded to total.
 func confirmFromAccounts(t *testing.T, st store.Store, limits store.ConfirmationLimits, total *atomic.Int64,
 	wg *sync.WaitGroup) {
 	for n := range 4 {

@@ -208,8 +208,8 @@ func concurrentEmailedLinkUse(t *testing.T, st store.Store, _ *clock) {
 }
 
 // emailedLinkIdentity checks that a link and a sign-in with an issuer that verified the same
-// address share one account, even if they happen at once, and that a sign-in without a verified
-// address gets a different account.
+// address share one account, even if they happen concurrently, and that a sign-in without a
+// verified address gets a different account.
 func emailedLinkIdentity(t *testing.T, st store.Store, _ *clock) {
 	for n := range 10 {
 		email := fmt.Sprintf("new%d@example.com", n)

@@ -176,8 +176,8 @@ func retryFailedLabels(t *testing.T, st store.Store, c *clock) {
 	checkClaim(t, st, "claim of the pending label", waiting)
 }
 
-// postponedImages checks that labels with postponed images are claimed only for images, once they are
-// due and no label is pending, and that MissingDueImages omits them.
+// postponedImages checks that labels with postponed images are claimed only for images, once they
+// are due and no label is pending, and that MissingDueImages omits them.
 func postponedImages(t *testing.T, st store.Store, c *clock) {
 	claim := func(desc string, images bool, want store.FetchLabel) store.FetchLabel {
 		t.Helper()

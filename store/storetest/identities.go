@@ -169,7 +169,7 @@ func CheckFolding(t *testing.T, st store.Store, created string, run func(stateme
 	mustDestination(t, st, newMailbox(mike.ID, "other@github.com"))
 }
 
-// CheckRowsBeforeEmailFolding checks that each account that RowsBeforeEmailFolding writes is found
+// CheckRowsBeforeEmailFolding checks that each account written by RowsBeforeEmailFolding is found
 // by its own address, and that the ASCII address is available.
 func CheckRowsBeforeEmailFolding(t *testing.T, st store.Store) {
 	t.Helper()

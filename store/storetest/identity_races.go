@@ -55,7 +55,7 @@ func concurrentIdentity(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// tryAccountOf is mustAccountOf for use outside the test goroutine.
+// tryAccountOf is like mustAccountOf, but for use outside the test goroutine.
 func tryAccountOf(t *testing.T, st store.Store, subject, verified string) store.Account {
 	a, err := st.AccountOf(t.Context(), store.Identity{Issuer: testIssuer, Subject: subject}, verified)
 	a.NewIdentity = false
@@ -93,8 +93,8 @@ func concurrentEmail(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// concurrentEmailAdoption checks that exactly one account gets an address for which two identities
-// and an operator compete.
+// concurrentEmailAdoption checks that exactly one account gets an address that two identities and
+// an operator compete for.
 func concurrentEmailAdoption(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
 		address := fmt.Sprintf("a%d@example.com", round)

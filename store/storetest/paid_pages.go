@@ -177,7 +177,7 @@ func voidPageAndReload(t *testing.T, st store.Store, _ *clock) {
 // reload comes first.
 func concurrentVoidAndReload(t *testing.T, st store.Store, _ *clock) {
 	p := mustPayer(t, st, "a@example.com")
-	for range 20 { // each page is distinct: usage grows
+	for range 20 { // each page is distinct, because usage grows
 		before := mustUsage(t, st, p.account).Used.ListRecords
 		page := fmt.Sprint(before)
 		id, entries, _ := p.load(page, 20)

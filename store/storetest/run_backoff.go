@@ -130,7 +130,7 @@ const (
 	noLimit = 1_000_000 // higher than any count in the tests
 )
 
-// duePast is a time by which the searches that newSearch returns are due.
+// duePast is a time by which all searches returned by newSearch are due.
 var duePast = epoch.Add(72 * time.Hour)
 
 // dueSearch returns a new search that is due at the given time.

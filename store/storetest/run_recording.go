@@ -209,7 +209,7 @@ func noNextRun(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "claims years later", []string{}, names(must(t, claimed, err)))
 }
 
-// concurrentRecording checks that a run that many goroutines record concurrently, under two claims,
+// concurrentRecording checks that a run recorded by many goroutines concurrently, under two claims,
 // is stored once.
 func concurrentRecording(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)

@@ -14,8 +14,8 @@ import (
 )
 
 // Sample returns the nth sample label. The same n always returns the same label. Samples are about
-// as large as real labels: each has two images and a barcode. They have up to 150,000 permittees, a
-// few of which have most of the labels.
+// as large as real labels: each has two images and a barcode. Together, they have up to 150,000
+// permittees, a few of which hold most of the labels.
 func Sample(n int) cola.Patch[cola.Cola] {
 	r := rand.New(rand.NewPCG(uint64(n), 7))
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
@@ -134,7 +134,7 @@ func LegacyNulls() []string {
 	}
 }
 
-// CheckLegacyNulls checks that a label that LegacyNulls changed is read without nulls and that
+// CheckLegacyNulls checks that a label changed by LegacyNulls is read without nulls and that
 // storing it again completes its rows.
 func CheckLegacyNulls(t *testing.T, st store.Store, patch cola.Patch[cola.Cola]) {
 	t.Helper()

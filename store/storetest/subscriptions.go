@@ -153,8 +153,8 @@ func staleSave(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "event of a stale save is processed", false, must(t, processed, err))
 }
 
-// concurrentSaves checks that of several saves over the same version, exactly one succeeds, and that
-// the account has its tier.
+// concurrentSaves checks that of several saves over the same version, exactly one succeeds, and
+// that the account has its tier.
 func concurrentSaves(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustCustomer(t, st, a.ID, "cus_a")
