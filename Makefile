@@ -8,13 +8,18 @@ SPECTRAL    := @stoplight/spectral-cli@6.16.3
 # tests several times slower, so they skip the translated packages. GORACE=atexit_sleep_ms avoids a one-second pause whenever a
 # process exits.
 TRANSLATED := modernc.org/sqlite/lib modernc.org/libc
-# The barcode reader uses a single goroutine, and its tests would take minutes with the race detector.
+# The barcode reader uses a single goroutine, and is slow with the race detector.
 SERIAL     := github.com/colaregistry/colaregistry/collect/barcode github.com/makiuchi-d/gozxing/...
 RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANSLATED),-gcflags='$(p)=-d=checkptr=0 -race=false') \
               $(foreach p,$(SERIAL),-gcflags='$(p)=-race=false')
 
+# The tests of these packages run without the race detector: they start the program many times, and with it each start takes
+# seconds, or they test the barcode reader. The tests of the program in CONCURRENT also run with the race detector.
+UNRACED    := ./cmd/colaregistry ./collect/barcode ./internal/attack ./internal/browser ./internal/clients ./internal/conformance
+CONCURRENT := ^Test(GracefulShutdown|SharedLedger|ConcurrentTicks|ServeFetchStops|ServeEnrich|AdminCloseDuringProfile)$$
+
 .DEFAULT_GOAL := help
-.PHONY: help test race lint openapi-lint vuln vuln-strict fuzz bench perf perf-http cluster-test collect-test conformance clients lighthouse eval-tools screenshots generate run tools
+.PHONY: help test unraced race lint openapi-lint vuln vuln-strict fuzz bench perf perf-http cluster-test collect-test conformance clients lighthouse eval-tools screenshots generate run tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,10 +27,16 @@ help: ## list the targets
 tools: ## install missing tools for the tests (Debian, Ubuntu)
 	@./scripts/install-tools
 
-test: lint race ## run lint and all tests with the race detector
+test: lint unraced race ## run lint and all tests, most of them with the race detector
+
+unraced: tools ## run tests of the whole program, without the race detector
+	go test -timeout 20m $(UNRACED)
 
 race: tools ## run tests with the race detector (PKG=./auth for one package)
-	GORACE=atexit_sleep_ms=20 go test $(RACE) -timeout 40m $(or $(PKG),./...)
+	GORACE=atexit_sleep_ms=20 go test $(RACE) -timeout 20m $(or $(PKG),$$(go list ./... | grep -vxF "$$(go list $(UNRACED))"))
+ifndef PKG
+	GORACE=atexit_sleep_ms=20 go test $(RACE) -timeout 20m -run '$(CONCURRENT)' ./cmd/colaregistry
+endif
 
 lint: tools ## check formatting, vet, staticcheck, go.mod, OpenAPI and vulnerabilities
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
