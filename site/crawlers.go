@@ -19,9 +19,9 @@ const (
 func (s *server) addCrawlerFiles() {
 	pages := append(slices.Sorted(maps.Keys(s.pages)), "/", plansPath)
 	pages = slices.DeleteFunc(pages, func(path string) bool { return strings.HasSuffix(path, ".md") })
-	s.pages[faviconPath] = newDocument("image/png", s.assets.File("icon.png"))
-	s.pages[robotsPath] = newDocument("text/plain; charset=utf-8", []byte(s.robots()))
-	s.pages[sitemapPath] = newDocument("application/xml", []byte(s.sitemap(pages)))
+	s.addFile(faviconPath, "image/png", s.assets.File("icon.png"))
+	s.addFile(robotsPath, "text/plain; charset=utf-8", []byte(s.robots()))
+	s.addFile(sitemapPath, "application/xml", []byte(s.sitemap(pages)))
 }
 
 // robots returns the rules for crawlers. They may visit the public pages and the files those pages

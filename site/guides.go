@@ -128,7 +128,7 @@ func (s *server) addGuide(area string, g guide) {
 	s.add(page{
 		Title: g.title, Path: g.path, Description: m.summary, Headings: m.headings, Body: "guide", Data: template.HTML(m.html),
 	})
-	s.pages[g.path+".md"] = newDocument(markdownType, s.plainMarkdown(g.file, g.source))
+	s.addFile(g.path+".md", markdownType, s.plainMarkdown(g.file, g.source))
 	for _, section := range m.sections {
 		target, keywords := g.path, guideKeywords[g.path]
 		if section.id != "" {

@@ -94,8 +94,8 @@ type server struct {
 
 	findLimit *ratelimit.Limiter[netip.Prefix] // limits searches by IP address or IPv6 /64
 
-	mu    sync.RWMutex        // guards pages
-	pages map[string]document // by path
+	mu    sync.RWMutex               // guards pages
+	pages map[string]func() document // by path
 
 	refresh  sync.Mutex        // guards examples
 	examples *registry.Samples // with the records in the example calls; nil before the first refresh
@@ -110,13 +110,14 @@ type Site struct {
 	Frame    func(web.PublicPage) []byte // renders a page of the dashboard for signed-out visitors
 }
 
-// New returns the site. It panics if a page can't be rendered; any test that calls it catches this.
+// New returns the site.
 func New(o Options) *Site {
 	s := newServer(o)
 	return &Site{s.routes(), http.HandlerFunc(s.serveLanding), http.HandlerFunc(s.notFound), s.frame}
 }
 
-// newServer renders all pages.
+// newServer adds all pages. Each is rendered at its first request: rendering all of them takes longer
+// than the rest of a server's start.
 func newServer(o Options) *server {
 	o.SiteName = cmp.Or(o.SiteName, web.DefaultSiteName)
 	o.PrivacyURL = cmp.Or(o.PrivacyURL, privacyPath)
@@ -126,7 +127,7 @@ func newServer(o Options) *server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), pages: map[string]document{}, landing: newLanding(o.Now), findLimit: newFindLimit(o.Now)}
+	s := &server{opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), pages: map[string]func() document{}, landing: newLanding(o.Now), findLimit: newFindLimit(o.Now)}
 	s.layout = template.Must(template.New("layout").Funcs(s.templateFuncs()).ParseFS(pageFiles, "pages/*.html"))
 	s.menu = s.newMenu()
 	s.addGuides()
@@ -240,19 +241,32 @@ type heading struct {
 	Level    int
 }
 
-// add renders a page and serves it at its path.
+// add serves a page at its path.
 func (s *server) add(p page) {
-	d := newDocument(htmlType, s.render(p))
+	s.addDocument(p.Path, sync.OnceValue(func() document { return newDocument(htmlType, s.render(p)) }))
+}
+
+// addFile serves a file at a path.
+func (s *server) addFile(path, contentType string, content []byte) {
+	d := newDocument(contentType, content)
+	s.addDocument(path, func() document { return d })
+}
+
+func (s *server) addDocument(path string, get func() document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pages[p.Path] = d
+	s.pages[path] = get
 }
 
 // page returns the page at a path; its etag is empty if there is none.
 func (s *server) page(path string) document {
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.pages[path]
+	get := s.pages[path]
+	s.mu.RUnlock()
+	if get == nil {
+		return document{}
+	}
+	return get()
 }
 
 // render renders a page within the layout.

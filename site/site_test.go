@@ -116,7 +116,8 @@ func shownText(n *html.Node) string {
 func mustParseAll(t *testing.T, s *server) map[string]parsed {
 	t.Helper()
 	all := map[string]parsed{}
-	for path, d := range s.pages {
+	for path := range s.pages {
+		d := s.page(path)
 		if d.contentType != markdownType {
 			all[path] = mustParse(t, path, d.content)
 		}
@@ -172,7 +173,7 @@ func TestLinks(t *testing.T) {
 // lead to the operation.
 func TestFormerFragments(t *testing.T) {
 	s := newTestServer()
-	docs := mustParse(t, docsPath, s.pages[docsPath].content)
+	docs := mustParse(t, docsPath, s.page(docsPath).content)
 	for _, section := range s.opts.Reference.Sections {
 		for _, op := range section.Operations {
 			if docs.ids[op.ID] == nil {
@@ -191,7 +192,8 @@ func TestPages(t *testing.T) {
 	const maxPage = 150_000 // bytes, before compression
 	titles := map[string]string{}
 	s := newTestServer()
-	for path, d := range s.pages {
+	for path := range s.pages {
+		d := s.page(path)
 		if d.contentType != htmlType {
 			continue
 		}
@@ -245,7 +247,7 @@ func TestUnservedFiles(t *testing.T) {
 	}
 	for _, f := range files {
 		file := "docs/" + f.Name()
-		if path, served := guidePath(file); f.IsDir() || served && s.pages[path].etag != "" {
+		if path, served := guidePath(file); f.IsDir() || served && s.page(path).etag != "" {
 			continue
 		}
 		name := strings.TrimSuffix(f.Name(), ".md")
@@ -361,7 +363,7 @@ func TestReference(t *testing.T) {
 func TestErrors(t *testing.T) {
 	s := newTestServer()
 	groups, listed, seen := errorGroups(&s.opts.Reference, errorOperations(&s.opts.Reference)), 0, map[string]bool{}
-	page := mustParse(t, referencePath, s.pages[referencePath].content)
+	page := mustParse(t, referencePath, s.page(referencePath).content)
 	for _, g := range groups {
 		if seen[g.Status] || len(g.Codes) == 0 {
 			t.Errorf("%s is listed twice or without codes", g.Status)
@@ -392,7 +394,7 @@ func TestErrors(t *testing.T) {
 func TestTitles(t *testing.T) {
 	s, seen := newTestServer(), map[string]string{}
 	for path, p := range mustParseAll(t, s) {
-		if s.pages[path].contentType != htmlType {
+		if s.page(path).contentType != htmlType {
 			continue
 		}
 		title := ""
