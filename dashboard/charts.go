@@ -72,7 +72,8 @@ type axisLabel struct {
 	Wide  bool // fits only on wide screens
 }
 
-// layer is the path of a series: its part of every bar. Partial steps have their own path.
+// layer is the path of a series: its part of every bar, or its line. The bars of partial steps have
+// their own path.
 type layer struct{ Class, Path, Partial string }
 
 // The view box of a chart and the position of the bars in it. Text is about 13 units high; the

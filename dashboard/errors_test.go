@@ -117,7 +117,7 @@ func TestOutageWithoutResubmission(t *testing.T) {
 	done.checkHTML(t)
 }
 
-// TestMentionsRetry checks that a retry time is not added to a message that has one.
+// TestMentionsRetry checks which messages already say that, or when, the user can retry.
 func TestMentionsRetry(t *testing.T) {
 	for message, want := range map[string]bool{
 		cola.Unavailable().Message:                       true,

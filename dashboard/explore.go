@@ -154,9 +154,10 @@ func (req *request) searchCall(p cola.SearchParams) *apiCall {
 	return req.call("GET", path, cost).forTool("search_colas", argumentsOf(p))
 }
 
-// allowBackCache lets the browser cache a charged page for the back button. Otherwise a reader who
-// opens five labels from a search would pay for the search six times and soon reach the rate limit
-// of a free plan. Other pages are not cached at all.
+// allowBackCache lets the browser cache a charged page for the back button. Otherwise, returning
+// from a label would repeat the search: each time counts toward the rate limit and, after
+// store.PageRetention, costs list records again. A reader who opens several labels from a search
+// would soon reach the rate limit of a free plan. Other pages are not cached at all.
 //
 // Any other navigation to the URL requests the page again (no-cache), so counters are current.
 // After another user signs in, the cookie differs (Vary). Signing out clears the cache, for shared

@@ -135,7 +135,7 @@ func newExploreForm(values url.Values, problems map[string][]string) exploreForm
 	return f
 }
 
-// setProblems adds problems. It opens the additional filters if one of them has a problem.
+// setProblems sets the problems. It opens the additional filters if one of them has a problem.
 func (f *exploreForm) setProblems(problems map[string][]string) {
 	f.Problems = problems
 	for name := range problems {

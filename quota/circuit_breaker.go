@@ -19,7 +19,7 @@ const (
 // circuitBreaker is open while the store cannot commit; the ledger then rejects charges
 // immediately. Only the ledger's worker opens and closes it.
 //
-//	          a batch failed for openAfter, or was not committed in time
+//	          a batch failed for openAfter, ran out of time or is in doubt
 //	┌────────┐ ─────────────────────────────────────────────────────► ┌──────┐
 //	│ closed │                                                        │ open │ ──┐ probe fails
 //	└────────┘ ◄───────────────────────────────────────────────────── └──────┘ ◄─┘

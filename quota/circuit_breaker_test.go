@@ -73,7 +73,7 @@ func TestFailFast(t *testing.T) {
 }
 
 // TestQueueBehindFailingBatch checks that charges queued behind a failing batch fail after a
-// second, while the batch itself is retried and is granted if the store recovers in time.
+// second, while the batch itself is retried and commits if the store recovers in time.
 func TestQueueBehindFailingBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierPro)

@@ -39,7 +39,9 @@ type Grant struct {
 	Units int             // charged now or for the same page; fewer than requested if fewer list records are left
 	State cola.QuotaState // after the charge, for the response headers
 
-	Scopes []cola.Scope // of the caller when the request was decided; nil if it was rejected earlier or the credential is invalid
+	// Scopes are the caller's scopes when the request was decided. They are nil if it was rejected
+	// earlier or by the credential check.
+	Scopes []cola.Scope
 }
 
 // outcome is a grant, or an error with the quota state for the response headers.

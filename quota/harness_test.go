@@ -33,7 +33,7 @@ const (
 	ignoresContextBefore       // decides and commits after lateBy, regardless of the context
 	stuck                      // returns after stuckFor, regardless of the context; not started
 	fails                      // permanent error; not committed
-	numFaults                  // not a fault
+	numFaults                  // number of faults; not a fault itself
 )
 
 const (

@@ -21,8 +21,7 @@ const (
 	closeTimeout = 5 * time.Second // for voiding the remaining batches when the ledger closes
 )
 
-// inDoubt tracks batches that were rejected because the store did not respond in time, although
-// their transaction may have committed:
+// inDoubt tracks batches that were rejected although their transaction may have committed:
 //
 //  1. The ledger rejects the batch's charges and calls add.
 //  2. A background worker calls store.Ledger.Void, oldest batch first, with exponential backoff.

@@ -11,7 +11,7 @@ const (
 	// they share slow commits.
 	minAccounts = 512
 
-	paceWeight = 1. / 16 // of the latest batch in the averages
+	paceWeight = 1. / 16 // weight of the latest batch in the averages
 
 	// Until batches of different sizes have been measured, an account is assumed to take
 	// assumedSeconds, as on a small machine. The assumption carries as much weight as batches whose

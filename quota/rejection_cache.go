@@ -33,8 +33,8 @@ type cachedRejection struct {
 	retry time.Time // when the window has room again; unused if err is set
 }
 
-// update caches a rejection. An admitted request removes the sender, unless it is a peek, which is
-// exempt from the rate limit.
+// update caches a rejection. Any other outcome removes the sender, unless the request is a peek,
+// which is exempt from the rate limit.
 func (r *rejectionCache) update(q Request, o outcome, now time.Time) {
 	entry, ok := newCachedRejection(q, o, now)
 	if !ok && q.Peek {

@@ -51,7 +51,7 @@ func (e *missingIssuer) Error() string { return e.err.Error() }
 func (e *missingIssuer) Unwrap() error { return e.err }
 
 // config returns a configuration that checks every connection with verify. InsecureSkipVerify only
-// turns off the verification of crypto/tls, which verify replaces in full.
+// turns off the built-in verification of crypto/tls, which verify replaces in full.
 func (v *verifier) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,

@@ -22,8 +22,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Event is the content of a request's log line. Handlers fill it in. It never contains secrets or
-// search terms.
+// Event is the content of a request's log line. Handlers fill it in. The line never contains
+// secrets or search terms.
 type Event struct {
 	RequestID string
 	Channel   cola.Channel // empty for public routes
