@@ -82,7 +82,7 @@ func TestUnserved(t *testing.T) {
 	closed, open := DestinationRules{}, DestinationRules{SendsMail: true, PrivateWebhooks: true}
 	for _, tt := range []struct {
 		kind, address string
-		served        bool // under the closed rules
+		served        bool // whether the closed rules allow it
 	}{
 		{KindEmail, "ann@example.com", false},
 		{KindEmail, "", false},

@@ -30,7 +30,7 @@ func brandRoutes() []route {
 // brandsPage is the form and, if a name was checked, the report.
 type brandsPage struct {
 	Form   brandForm
-	Hints  []string // about ignored URL parameters
+	Hints  []string // notes on ignored URL parameters
 	Report *brandReport
 	Quota  cola.QuotaState
 }

@@ -44,7 +44,7 @@ func exploreRoutes() []route {
 type explorePage struct {
 	Tabs     []facetLink
 	Form     exploreForm
-	Hints    []string // about ignored URL parameters
+	Hints    []string // notes on ignored URL parameters
 	Refused  *refusal // the search exceeded a limit
 	Results  *exploreResults
 	Examples []exampleSearch

@@ -36,7 +36,7 @@ type trendRow struct {
 	LabelsURL     string // search for the labels; may be empty
 	Counts        []int  // by column; empty without a second dimension
 	Total         int
-	Bar           []barPart // of a ranking
+	Bar           []barPart // parts of the bar in a ranking
 }
 
 // barPart is one part of a bar, in percent of the longest bar.
@@ -64,7 +64,7 @@ type labelCounts struct {
 	by          []string // dimensions of the rows: one, or both in a ranking of pairs
 	split       string   // dimension of the columns; may be empty
 	rows, names []cola.LabelGroup
-	cells       map[[2]string]int // by the values of by and split
+	cells       map[[2]string]int // number of labels by the values of by and split
 	others      map[string]int    // labels in no group, by row
 }
 

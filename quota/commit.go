@@ -12,7 +12,7 @@ import (
 
 const (
 	minTimeLeft = time.Second            // a charge with less than this left of its chargeTimeout is rejected
-	retryPause  = 100 * time.Millisecond // between attempts to settle a batch
+	retryPause  = 100 * time.Millisecond // pause between attempts to settle a batch
 )
 
 // run settles queued charges until the queue is closed and empty.

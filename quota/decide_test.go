@@ -406,8 +406,8 @@ func TestMissingScope(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		credential cola.Credential
-		scopes     []cola.Scope // of the caller
-		key        []cola.Scope // stored
+		scopes     []cola.Scope // the caller's scopes
+		key        []cola.Scope // the stored key's scopes
 		granted    bool
 	}{
 		{"key", key1, cola.Scopes(), cola.Scopes(), true},

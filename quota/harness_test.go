@@ -54,7 +54,7 @@ type fakeLedger struct {
 	mu         sync.Mutex
 	tier       cola.Tier
 	suspended  string                       // suspension reason of all accounts, if suspended
-	networks   cola.Networks                // of all keys
+	networks   cola.Networks                // networks of all keys
 	start      map[cola.AccountID]cola.Used // usage before the first batch
 	batches    map[store.BatchID]*entry
 	order      []store.BatchID

@@ -26,7 +26,7 @@ const (
 // over recent batches, weighted exponentially. The zero value is ready to use.
 type pace struct {
 	accounts, seconds    float64 // averages
-	variance, covariance float64 // of accounts; of accounts and seconds
+	variance, covariance float64 // variance of accounts; covariance of accounts and seconds
 	known                bool
 }
 

@@ -29,8 +29,8 @@ type queue struct {
 
 	mu       sync.Mutex
 	lines    map[cola.AccountID]*line
-	turns    list.List // of *line, in the order in which the accounts are served
-	charges  int       // waiting
+	turns    list.List // *line elements, in the order in which the accounts are served
+	charges  int       // waiting charges
 	settling int       // accounts in the batch that the worker has taken
 	pace     pace
 	closed   bool

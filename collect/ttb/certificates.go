@@ -26,10 +26,10 @@ import (
 type verifier struct {
 	host      string         // host name of the site
 	roots     *x509.CertPool // nil for the system roots
-	userAgent string         // for fetching issuers
+	userAgent string         // User-Agent for fetching issuers
 
 	mu      sync.Mutex
-	issuers []*x509.Certificate // fetched
+	issuers []*x509.Certificate // fetched issuers
 }
 
 // Limits for fetching issuers.
@@ -41,7 +41,7 @@ const (
 	maxChainToSearch   = 8
 )
 
-// missingIssuer is the error for a valid site certificate with an incomplete chain.
+// missingIssuer is the error for a site certificate whose chain is incomplete.
 type missingIssuer struct {
 	cert *x509.Certificate // last certificate in the chain
 	err  error
