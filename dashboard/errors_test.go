@@ -86,8 +86,8 @@ func TestFormInOutage(t *testing.T) {
 	fault.lacks(t, resubmitButton)
 }
 
-// TestPageInOutage checks that an unavailable page offers to retry, because the visitor may
-// still be signed in.
+// TestPageInOutage checks that an unavailable page offers to retry instead of asking the visitor,
+// who may still be signed in, to sign in.
 func TestPageInOutage(t *testing.T) {
 	s := mustSite(t)
 	for name, out := range s.outages() {

@@ -227,7 +227,8 @@ type chargeConfirmation struct {
 //   - A link from another site, including a sibling domain, gets a confirmation page. Otherwise
 //     any website could spend the quota of a signed-in visitor.
 //
-// All other requests are charged, including those from browsers that send none of these headers.
+// All other requests open the page at its usual price, including those from browsers that send none
+// of these headers.
 func (req *request) guardCharge(p price) (answered bool, err error) {
 	h := req.http.Header
 	if req.http.Method == http.MethodHead {

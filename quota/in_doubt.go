@@ -81,8 +81,8 @@ func (d *inDoubt) add(g *group) {
 	signal(d.pending)
 }
 
-// retryNow starts the next round immediately, because the store has recovered or the ledger is
-// closing.
+// retryNow starts the next round immediately. It is called when the store has recovered or the
+// ledger is closing.
 func (d *inDoubt) retryNow() {
 	if d.len() > 0 {
 		signal(d.wake)
