@@ -183,7 +183,7 @@ func TestCheckColaTextFields(t *testing.T) {
 	}
 }
 
-// TestCheckColaNumberFields does the same for numbers and dates.
+// TestCheckColaNumberFields does the same with out-of-range numbers and dates.
 func TestCheckColaNumberFields(t *testing.T) {
 	spoil := func(name string, c *Cola, field any) {
 		switch v := field.(type) {

@@ -19,9 +19,10 @@ type Cursor struct {
 	Fingerprint   uint64 // hash of the first page's filters
 }
 
-// The encoded form, base64url without padding: version, flags, date and page as variable-length
-// integers, six bytes of TTB ID (14 digits need 47 bits), eight of fingerprint, the window's first
-// day if present, the brand and its length if present, and four of CRC.
+// The encoded form, base64url without padding: version and flags (one byte each), date and page
+// (variable-length integers), TTB ID (six bytes; 14 digits need 47 bits), fingerprint (eight
+// bytes), the window's first day and the length-prefixed brand, each if present, and a CRC (four
+// bytes).
 const (
 	cursorVersion  = 1
 	cursorWindowed = 1 << 0 // flag: the default window's first day follows

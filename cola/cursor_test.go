@@ -138,7 +138,8 @@ func TestWalkPastMidnight(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !later.DefaultWindow || later.From != windowStart || later.To != DateOf(testNow) {
-		t.Errorf("after three days: window starts on %s, want %s", later.From, windowStart)
+		t.Errorf("after three days: default window %t, %s to %s; want true, %s to %s",
+			later.DefaultWindow, later.From, later.To, windowStart, DateOf(testNow))
 	}
 	again, err := SearchParams{Cursor: later.CursorAfter(Position{TTBID: 1})}.Normalize(testNow.Add(144 * time.Hour))
 	if err != nil || again.From != windowStart {
@@ -158,7 +159,7 @@ func TestCursorFilters(t *testing.T) {
 		"an origin":           func(p *SearchParams) { p.Origin = "french" },
 		"imported":            func(p *SearchParams) { p.DomesticOrImported = "imported" },
 		"a status":            func(p *SearchParams) { p.Status = "approved" },
-		"all history":         func(p *SearchParams) { p.Status = "expired" },
+		"a status, all dates": func(p *SearchParams) { p.Status = "expired" },
 		"a brand":             func(p *SearchParams) { p.BrandName = "lenz" },
 		"a permit":            func(p *SearchParams) { p.PermitNumber = "NJ-I-721" },
 		"a barcode":           func(p *SearchParams) { p.BarcodeValue = "036000291452" },

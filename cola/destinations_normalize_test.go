@@ -82,7 +82,7 @@ func TestUnserved(t *testing.T) {
 	closed, open := DestinationRules{}, DestinationRules{SendsMail: true, PrivateWebhooks: true}
 	for _, tt := range []struct {
 		kind, address string
-		served        bool // under the closed rules
+		served        bool // whether the closed rules allow it
 	}{
 		{KindEmail, "ann@example.com", false},
 		{KindEmail, "", false},
@@ -94,7 +94,7 @@ func TestUnserved(t *testing.T) {
 		{KindWebhook, "https://[::1]/", false},
 		{KindWebhook, "https://localhost/", false},
 		{KindWebhook, "https://192.168.1.7:9090/", false},
-		{KindWebhook, "%zz", true}, // fails when it is sent
+		{KindWebhook, "%zz", true}, // sending to it fails later
 	} {
 		if got := closed.Unserved(tt.kind, tt.address); (got == "") != tt.served {
 			t.Errorf("%s %q: Unserved = %q, want served %t", tt.kind, tt.address, got, tt.served)

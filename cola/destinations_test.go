@@ -238,15 +238,15 @@ var (
 	unsubscribed   = standing{DestinationPaused, ReasonUnsubscribed}
 	failing        = standing{DestinationPaused, ReasonFailing}
 	gone           = standing{DestinationDisabled, ReasonGone}
-	refused        = standing{} // with CodeNotActive
+	refused        = standing{} // stands for a CodeNotActive error
 )
 
 // TestStandings checks every transition from every state of a destination.
 func TestStandings(t *testing.T) {
 	for _, tt := range []struct {
 		from                             standing
-		resumed, resumedOwn, paused      standing // by the account holder
-		confirmed, unsubscribed, checked standing // by the recipient; the last is the result of CheckActive
+		resumed, resumedOwn, paused      standing // standing after an action of the account holder
+		confirmed, unsubscribed, checked standing // standing after an action of the recipient; checked is for CheckActive
 	}{
 		{active, active, active, pausedByHolder, active, unsubscribed, active},
 		{unconfirmed, refused, active, unconfirmed, active, unsubscribed, refused},

@@ -98,7 +98,8 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestOverloaded checks that the wait is within bounds and the same in all fields.
+// TestOverloaded checks that the wait is within its bounds, and that RetryAfter and retry_after
+// agree.
 func TestOverloaded(t *testing.T) {
 	for wait, want := range map[time.Duration]time.Duration{
 		0: time.Second, 1500 * time.Millisecond: 1500 * time.Millisecond, time.Hour: UnavailableRetry,

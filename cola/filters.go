@@ -287,7 +287,8 @@ func (p SearchParams) Condition(param, value string) (c Condition, ok bool) {
 	return Condition{f, f.withUnit(value, p.VolumeUnit)}, true
 }
 
-// ForSavedSearch returns the filters that saved searches also have, not normalized.
+// ForSavedSearch returns the filters that saved searches also have. It normalizes only choices and
+// units.
 func (p SearchParams) ForSavedSearch() (s SavedSearchFilters) {
 	for i := range filters {
 		f := &filters[i]

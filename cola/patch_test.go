@@ -157,7 +157,7 @@ func TestCompletePatch(t *testing.T) {
 	}
 }
 
-func TestCompleteIdempotent(t *testing.T) {
+func TestCompletePatchIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Patch[Cola]{Record: Cola{ColaSummary: summaryGenerator().Draw(t, "patch")}, Fields: Fields(rapid.Uint64().Draw(t, "fields"))}
 		before := p.Fields
@@ -165,7 +165,7 @@ func TestCompleteIdempotent(t *testing.T) {
 		once := p
 		CompletePatch(&p)
 		if diff := cmp.Diff(once, p); diff != "" || once.Fields&before != before {
-			t.Fatalf("second Complete: fields %b, then %b (-once +twice):\n%s", before, p.Fields, diff)
+			t.Fatalf("second CompletePatch: fields %b, then %b (-once +twice):\n%s", before, p.Fields, diff)
 		}
 	})
 }

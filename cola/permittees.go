@@ -14,7 +14,7 @@ type Permittee struct {
 	CompanyState   Text   `json:"company_state"`
 	CompanyZipCode Text   `json:"company_zip_code"`
 	PermitteeType  Text   `json:"permittee_type"`
-	Listed         bool   `json:"-"` // on TTB's current list, not only seen on a label
+	Listed         bool   `json:"-"` // the permit is on TTB's current list, not just on a label
 }
 
 // PermitteeSummary is a permittee as returned in lists.

@@ -54,8 +54,8 @@ type FormulaProcessingTime struct {
 	QueueDepthDays       Opt[int] `json:"queue_depth_days" nullable:"true" doc:"Days between queue_frontier_date and snapshot_date." example:"7"`
 }
 
-// RegistrationProcessingTime is a row of GET /processing-times/registration: how long an original
-// permit takes.
+// RegistrationProcessingTime is a row of GET /processing-times/registration: how long an
+// application for an original permit takes.
 type RegistrationProcessingTime struct {
 	Category             string   `json:"category" doc:"Alcohol, Tobacco or Firearms." example:"Alcohol"`
 	ApplicationType      string   `json:"application_type" doc:"Permit type." example:"Brewery"`

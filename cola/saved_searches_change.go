@@ -29,9 +29,9 @@ const changeable = "Send at least one of name, filters and schedule, such as {\"
 
 // Apply returns the changed search, or a validation Error that lists all problems under dotted
 // names. The same rules apply as for creation. It returns CodeSearchTooBroad if a scheduled search
-// would get broad filters, or if a broad search would get a schedule or have its schedule changed
-// or resumed. A changed or resumed schedule next runs at its first time after now. LastRunAt is
-// kept as long as there is a schedule. Apply doesn't modify s.
+// would get broad filters, or if a broad search would get a schedule, or a changed one that is
+// active. A changed or resumed schedule next runs at its first time after now. LastRunAt is kept as
+// long as there is a schedule. Apply doesn't modify s.
 func (p SavedSearchChangeParams) Apply(s SavedSearch, now time.Time) (SavedSearch, error) {
 	problems := p.Decoded.problems()
 	p.checkNulls(problems)

@@ -296,7 +296,7 @@ type Explanation struct {
 	Message string            `json:"message" doc:"Explanation of the verdict." example:"It doesn't match brand_name."`
 }
 
-// The verdicts of an Explanation, in order of precedence.
+// The verdicts of an Explanation.
 const (
 	VerdictFound         = "found"
 	VerdictFilters       = "filters"

@@ -70,7 +70,7 @@ func TestNormalizeLeavesInput(t *testing.T) {
 	for range 2 {
 		_, err := p.Normalize(testNow)
 		if got := details(err); len(got) != 1 || len(got["filters.x"]) != 1 {
-			t.Errorf("problems = %v, want the previous one", got)
+			t.Errorf("problems = %v, want only the one from decoding", got)
 		}
 	}
 	if !p.Filters.TypeWine.OK || p.Filters.BrandName != " oak" {
@@ -323,7 +323,7 @@ func TestQueryOfSavedFilters(t *testing.T) {
 		}, Query{Containers: ContainerTypes()}},
 		{"domestic", SavedSearchFilters{OriginDomestic: on}, Query{Domestic: vocabulary.Domestic}},
 		{"imported", SavedSearchFilters{OriginImported: on}, Query{Domestic: vocabulary.Imported}},
-		{"both", SavedSearchFilters{OriginDomestic: on, OriginImported: on}, Query{}},
+		{"both origins", SavedSearchFilters{OriginDomestic: on, OriginImported: on}, Query{}},
 		{"numbers", SavedSearchFilters{ABVMin: Some(1.0), ABVMax: Some(2.0), VolumeMin: Some(1.0), VolumeMax: Some(2.0), VolumeUnit: "gallons"},
 			Query{ABVMin: Some(1.0), ABVMax: Some(2.0), VolumeMin: Some(3785.412), VolumeMax: Some(7570.824)}},
 		{"a volume of 0", SavedSearchFilters{VolumeMin: Some(0.0), VolumeUnit: "pints"}, Query{VolumeMin: Some(0.0)}},

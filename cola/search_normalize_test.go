@@ -103,12 +103,12 @@ func TestDefaultWindow(t *testing.T) {
 		{"expired", SearchParams{Status: "expired"}, false, 0, 0},
 		{"surrendered", SearchParams{Status: "SURRENDERED"}, false, 0, 0},
 		{"revoked", SearchParams{Status: "revoked"}, false, 0, 0},
-		{"an exact id", SearchParams{Q: " 11054001000049 "}, false, 0, 0},
-		{"an id and a filter", SearchParams{Q: "11054001000049", Status: "approved"}, false, 0, 0},
-		{"an id with a space", SearchParams{Q: "11054 001000049"}, true, windowStart, DateOf(testNow)},
+		{"an ID", SearchParams{Q: " 11054001000049 "}, false, 0, 0},
+		{"an ID and a filter", SearchParams{Q: "11054001000049", Status: "approved"}, false, 0, 0},
+		{"an ID with a space", SearchParams{Q: "11054 001000049"}, true, windowStart, DateOf(testNow)},
 		{"thirteen digits", SearchParams{Q: "1105400100004"}, true, windowStart, DateOf(testNow)},
-		{"a quoted id", SearchParams{Q: `"11054001000049"`}, true, windowStart, DateOf(testNow)},
-		{"an id as barcode", SearchParams{BarcodeValue: "11054001000049"}, true, windowStart, DateOf(testNow)},
+		{"a quoted ID", SearchParams{Q: `"11054001000049"`}, true, windowStart, DateOf(testNow)},
+		{"an ID as a barcode", SearchParams{BarcodeValue: "11054001000049"}, true, windowStart, DateOf(testNow)},
 		{"from", SearchParams{ApprovalDateFrom: day}, false, day, 0},
 		{"to", SearchParams{ApprovalDateTo: day}, false, 0, day},
 		{"both", SearchParams{ApprovalDateFrom: day, ApprovalDateTo: day}, false, day, day},
@@ -119,7 +119,7 @@ func TestDefaultWindow(t *testing.T) {
 		{"new brands", SearchParams{BrandFirstSeenFrom: day}, false, 0, 0},
 		{"new permittees", SearchParams{PermitteeFirstSeenFrom: day}, false, 0, 0},
 		{"new brands with a date", SearchParams{BrandFirstSeenFrom: day, ApprovalDateTo: day}, false, 0, day},
-		{"an id with a date", SearchParams{Q: "11054001000049", ApprovalDateTo: day}, false, 0, day},
+		{"an ID with a date", SearchParams{Q: "11054001000049", ApprovalDateTo: day}, false, 0, day},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := mustNormalize(t, tt.params)

@@ -74,11 +74,11 @@ type CountParams struct {
 
 // CountSearch is a normalized request for counts.
 //
-// If one of two dimensions has its own order, such as the year, and the other is ranked by
-// number of labels, the former is the axis. The result has all groups of the Top values with the
-// most labels, or fewer values if they have more than MaxGroups groups. It is ordered by the first
-// dimension, then by the second. If neither dimension has its own order, the result has the Top
-// groups with the most labels. In all other cases, it has the first Top groups.
+// If one of two dimensions has its own order, such as the year, and the other is ranked by number
+// of labels, the former is the axis. The result has all groups of the latter's Top values with the
+// most labels, or of fewer values if those have more than MaxGroups groups. It is ordered by the
+// first dimension, then by the second. If neither dimension has its own order, the result has the
+// Top groups with the most labels. In all other cases, it has the first Top groups.
 type CountSearch struct {
 	ColaSearch
 	GroupBy []string // one or two of Dimensions

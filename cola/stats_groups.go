@@ -11,8 +11,9 @@ import (
 
 // Within narrows the search to the labels with a value of a dimension and goes back to the first
 // page. ok is false if no parameters select exactly these labels. This is the case for labels
-// without a value, for ranges, which exclude their upper bound, and for places and paths for which
-// the parameter also selects those inside them.
+// without a value, for ranges, which exclude their upper bound, for first-seen years, which no
+// parameter bounds above, and for places and paths for which the parameter also selects those
+// inside them.
 func (p SearchParams) Within(dimension string, value Text) (narrowed SearchParams, ok bool) {
 	text := string(value)
 	if p.Cursor, p.Page = "", (Opt[int]{}); !AcceptsText(text) {

@@ -17,8 +17,8 @@ type deletionService interface {
 
 const deletionPath = accountPath + "/delete"
 
-// deletionRoutes are the routes that remain available after account deletion has been requested.
-// All others redirect to deletionPath.
+// deletionRoutes are the routes for deleting the account. They remain available after deletion has
+// been requested; other routes that need a sign-in redirect to deletionPath, except billingPath.
 func deletionRoutes() []route {
 	routes := []route{
 		get(deletionPath, (*request).deletionPage),

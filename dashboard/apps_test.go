@@ -94,8 +94,8 @@ func TestDisabledApps(t *testing.T) {
 func TestForeignApps(t *testing.T) {
 	s := mustSite(t)
 	s.join(bob, cola.TierFree)
-	app := s.registry.App(t, s.browsers.callers[ann].Account, "annsapp")
-	revoked := s.registry.App(t, s.browsers.callers[ann].Account, "annsother")
+	app := s.registry.App(t, s.browsers.callers[ann].Account, "ann-agent")
+	revoked := s.registry.App(t, s.browsers.callers[ann].Account, "ann-archiver")
 	s.post(appPath(revoked, "revoke"), nil).redirects(t)
 	for _, path := range []string{
 		appPath(app, "revoke"), appPath(revoked, "restore"), "/apps/0/revoke",
@@ -103,7 +103,7 @@ func TestForeignApps(t *testing.T) {
 	} {
 		for _, a := range []response{s.by(bob).get(path), s.by(bob).post(path, nil)} {
 			a.shows(t, http.StatusNotFound)
-			if strings.Contains(a.body, "anns") {
+			if strings.Contains(a.body, "ann-a") {
 				t.Errorf("%s reveals the app:\n%s", path, a.body)
 			}
 		}

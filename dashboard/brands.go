@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// brandService contains the operations of the Check a name page.
+// brandService contains the operations of the “Check a name” page.
 type brandService interface {
 	SearchBrands(context.Context, cola.Caller, cola.BrandParams) (registry.BrandPage, cola.QuotaState, error)
 }
@@ -30,7 +30,7 @@ func brandRoutes() []route {
 // brandsPage is the form and, if a name was checked, the report.
 type brandsPage struct {
 	Form   brandForm
-	Hints  []string // about ignored URL parameters
+	Hints  []string // notes on ignored URL parameters
 	Report *brandReport
 	Quota  cola.QuotaState
 }

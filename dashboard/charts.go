@@ -32,17 +32,17 @@ type chart struct {
 	Layers      []layer
 }
 
-// chartStep is the time span of one bar.
+// chartStep is the time span, or the range, of one bar.
 type chartStep struct {
-	Label string // in the table
-	Exact string // in the CSV file of the chart: date or month
+	Label string // label in the table
+	Exact string // date or month in the CSV file of the chart
 	Below string // label below the axis; may be empty
 	Wide  bool   // Below fits only on wide screens
 
 	Partial bool // only part of the time span is counted
 }
 
-// series is one part of every bar.
+// series is one part of every bar, or one line.
 type series struct {
 	Name   string // may be empty if the chart has only one series
 	Class  string // style class: one of seriesClasses
@@ -72,7 +72,8 @@ type axisLabel struct {
 	Wide  bool // fits only on wide screens
 }
 
-// layer is the path of a series: its part of every bar. Partial steps have their own path.
+// layer is the path of a series: its part of every bar, or its line. The bars of partial steps have
+// their own path.
 type layer struct{ Class, Path, Partial string }
 
 // The view box of a chart and the position of the bars in it. Text is about 13 units high; the

@@ -80,8 +80,8 @@ func segmentsOf(t *rapid.T, path string) []segment {
 	return segments
 }
 
-// TestBars checks that the segments of a bar stack without gaps, add up to its total height
-// and stay within their step.
+// TestBars checks that the segments of a bar stack without gaps, add up to its total height and
+// stay within the chart.
 func TestBars(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := make([]chartStep, rapid.IntRange(1, 31).Draw(t, "steps"))

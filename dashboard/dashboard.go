@@ -137,7 +137,7 @@ func New(svc Service, browsers Browsers, o Options) http.Handler {
 	return r
 }
 
-// mount adds a page to the router.
+// mount adds a route to the router.
 func (e *edge) mount(r chi.Router, to route) {
 	serve := e.public(to.serve)
 	if !to.public {

@@ -145,7 +145,7 @@ type deliveryPage struct {
 	deliveryRow
 	ActionError string // why an action failed; may be empty
 	Attempts    []attemptRow
-	Subject     string // for emails
+	Subject     string // subject of an email
 	Sent        copied // the latest message, formatted
 	Signed      copied // the exact text that was signed, if it differs from Sent
 	Truncated   bool   // the message was too long to record

@@ -79,7 +79,7 @@ func destinationPath(uuid string) string { return destinationsPath + "/" + url.P
 // destinationRow is a destination as shown in lists.
 type destinationRow struct {
 	cola.Destination
-	Name     string // its address
+	Name     string // address, or ownAddressName
 	Own      bool   // the account's own email address
 	For      string // name of its saved search, or empty for all searches
 	Word     string // the state

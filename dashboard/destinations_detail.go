@@ -18,7 +18,7 @@ type destinationPage struct {
 	Deliveries  []deliveryRow
 	CanResend   bool // the recipient can be asked to confirm
 	Resumable   bool
-	Code        formField // for the code of a pending endpoint's challenge
+	Code        formField // field for the code of a pending endpoint's challenge
 }
 
 // destination returns the destination in the path, with the names to describe it and its

@@ -13,7 +13,8 @@ import (
 
 const hook = "https://hooks.example.com/labels"
 
-// typedWebhook returns the form for a webhook that receives the runs of all searches.
+// typedWebhook returns the form for a webhook that receives the runs of all searches, with some
+// fields replaced.
 func typedWebhook(fields ...string) url.Values {
 	form := url.Values{"kind": {cola.KindWebhook}, "address": {hook}, "saved_search": {""}}
 	for i := 0; i < len(fields); i += 2 {

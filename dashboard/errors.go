@@ -19,7 +19,7 @@ type errorPage struct {
 	Status         int
 	Message        string
 	Details        []errorDetail
-	RequestID      string // for internal errors only
+	RequestID      string // set for internal errors only
 	RetryAfter     int64  // seconds, or 0 if unknown or stated in the message
 	Upgrade        string // upgrade page
 	RetryURL       string // URL to retry after a limit or an outage; not for forms

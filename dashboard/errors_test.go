@@ -86,8 +86,8 @@ func TestFormInOutage(t *testing.T) {
 	fault.lacks(t, resubmitButton)
 }
 
-// TestPageInOutage checks that an unavailable page offers to retry, because the visitor may
-// still be signed in.
+// TestPageInOutage checks that an unavailable page offers to retry instead of asking the visitor,
+// who may still be signed in, to sign in.
 func TestPageInOutage(t *testing.T) {
 	s := mustSite(t)
 	for name, out := range s.outages() {
@@ -117,7 +117,7 @@ func TestOutageWithoutResubmission(t *testing.T) {
 	done.checkHTML(t)
 }
 
-// TestMentionsRetry checks that a retry time is not added to a message that has one.
+// TestMentionsRetry checks which messages already say that, or when, the user can retry.
 func TestMentionsRetry(t *testing.T) {
 	for message, want := range map[string]bool{
 		cola.Unavailable().Message:                       true,

@@ -44,7 +44,7 @@ func exploreRoutes() []route {
 type explorePage struct {
 	Tabs     []facetLink
 	Form     exploreForm
-	Hints    []string // about ignored URL parameters
+	Hints    []string // notes on ignored URL parameters
 	Refused  *refusal // the search exceeded a limit
 	Results  *exploreResults
 	Examples []exampleSearch
@@ -154,9 +154,10 @@ func (req *request) searchCall(p cola.SearchParams) *apiCall {
 	return req.call("GET", path, cost).forTool("search_colas", argumentsOf(p))
 }
 
-// allowBackCache lets the browser cache a charged page for the back button. Otherwise a reader who
-// opens five labels from a search would pay for the search six times and soon reach the rate limit
-// of a free plan. Other pages are not cached at all.
+// allowBackCache lets the browser cache a charged page for the back button. Otherwise, returning
+// from a label would repeat the search: each time counts toward the rate limit and, after
+// store.PageRetention, costs list records again. A reader who opens several labels from a search
+// would soon reach the rate limit of a free plan. Other pages are not cached at all.
 //
 // Any other navigation to the URL requests the page again (no-cache), so counters are current.
 // After another user signs in, the cookie differs (Vary). Signing out clears the cache, for shared
@@ -226,7 +227,8 @@ type chargeConfirmation struct {
 //   - A link from another site, including a sibling domain, gets a confirmation page. Otherwise
 //     any website could spend the quota of a signed-in visitor.
 //
-// All other requests are charged, including those from browsers that send none of these headers.
+// All other requests open the page at its usual price, including those from browsers that send none
+// of these headers.
 func (req *request) guardCharge(p price) (answered bool, err error) {
 	h := req.http.Header
 	if req.http.Method == http.MethodHead {

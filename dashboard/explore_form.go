@@ -25,7 +25,7 @@ type queryParams[P any] struct {
 	values url.Values // values of known parameters
 	params P
 	broken bool     // the query itself is invalid; params has the problem
-	hints  []string // about unknown parameters that resemble a known one
+	hints  []string // notes on unknown parameters that resemble a known one
 }
 
 // readQuery reads the query of a URL and records problems in params. It ignores unknown parameters,
@@ -135,7 +135,7 @@ func newExploreForm(values url.Values, problems map[string][]string) exploreForm
 	return f
 }
 
-// setProblems adds problems. It opens the additional filters if one of them has a problem.
+// setProblems sets the problems. It opens the additional filters if one of them has a problem.
 func (f *exploreForm) setProblems(problems map[string][]string) {
 	f.Problems = problems
 	for name := range problems {
@@ -161,7 +161,7 @@ type exploreField struct {
 	Name, Label, Hint string
 	Value             string
 	Kind              string // text, date, number, choice or unit
-	MaxLength         int    // characters
+	MaxLength         int    // in characters
 	Problems          []string
 	Options           []option
 	Empty             string // label of the empty choice

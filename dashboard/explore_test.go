@@ -180,7 +180,7 @@ func TestSearchControls(t *testing.T) {
 	page.lacks(t, `class="explore-labels"`)
 	page.checkHTML(t)
 	if rows := strings.Count(page.body, `<h3><a href="/explore/`); rows != min(50, page.total(t)) {
-		t.Errorf("%d rows of %d, want 50", rows, page.total(t))
+		t.Errorf("%d rows of %d labels, want up to 50", rows, page.total(t))
 	}
 	list := s.get("/explore?view=%3Cscript%3E&sort=-APPROVAL_DATE")
 	list.shows(t, http.StatusOK, `class="explore-labels"`, `aria-current="true">Newest<`, `aria-current="true">20<`, `aria-current="true">List<`)
@@ -216,7 +216,8 @@ func TestExport(t *testing.T) {
 	s.get("/explore?q=nosuchlabel").lacks(t, "labels.csv")
 }
 
-// TestRemovableFilters checks that a search without results links to searches that find some.
+// TestRemovableFilters checks that a search without results links to searches that find some, in
+// the same view.
 func TestRemovableFilters(t *testing.T) {
 	s := mustSite(t)
 	s.registry.AddLabels(t, cola.Cola{ColaSummary: cola.ColaSummary{
@@ -232,7 +233,7 @@ func TestRemovableFilters(t *testing.T) {
 	}
 	for _, href := range hrefs {
 		if to := s.get(href[1]); to.total(t) == 0 || !strings.Contains(href[1], "view=gallery") {
-			t.Errorf("%s finds no labels", href[1])
+			t.Errorf("%s finds no labels or loses the view", href[1])
 		}
 	}
 }

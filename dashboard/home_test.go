@@ -160,7 +160,8 @@ func TestOverviewFree(t *testing.T) {
 	}
 }
 
-// TestSuspended checks that every page shows a suspended visitor the reason and lets them sign out.
+// TestSuspended checks that pages that need a sign-in show a suspended visitor the reason and let
+// them sign out, and that public pages stay available.
 func TestSuspended(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account

@@ -43,7 +43,7 @@ func keyRoutes() []route {
 
 const (
 	keysPerPage       = 25
-	inactiveKeysShown = 5 // in the list of keys
+	inactiveKeysShown = 5 // number of inactive keys in the list of keys
 	expirySoon        = 14 * 24 * time.Hour
 )
 

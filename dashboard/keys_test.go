@@ -390,7 +390,7 @@ func TestRevokeKey(t *testing.T) {
 func TestForeignKeys(t *testing.T) {
 	s := mustSite(t)
 	s.join(bob, cola.TierFree)
-	secret := s.makeKey("annskey", "").secret(t)
+	secret := s.makeKey("ann-laptop", "").secret(t)
 	key := s.keys()[0]
 	theirs := s.by(bob)
 	unknown := theirs.get("/keys/999999/revoke")
@@ -408,7 +408,7 @@ func TestForeignKeys(t *testing.T) {
 				}),
 			} {
 				a.shows(t, http.StatusNotFound)
-				if strings.Contains(a.body, "annskey") {
+				if strings.Contains(a.body, "ann-laptop") {
 					t.Errorf("response for %s reveals the key:\n%s", id, a.body)
 				}
 			}
@@ -418,7 +418,7 @@ func TestForeignKeys(t *testing.T) {
 	if !s.accepts(secret) {
 		t.Error("another account revoked the key")
 	}
-	if strings.Contains(theirs.get("/keys").body, "annskey") {
+	if strings.Contains(theirs.get("/keys").body, "ann-laptop") {
 		t.Error("another account sees the key")
 	}
 	for _, target := range []string{"/keys", "/keys/new", keyPath(key, "revoke")} {

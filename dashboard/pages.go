@@ -75,7 +75,7 @@ func parsePages(a *web.Assets, now cola.Clock) pages {
 	return all
 }
 
-// show writes a page within the layout.
+// show writes a page within the layout or, for signed-out visitors, within Options.Frame.
 func (req *request) show(status int, name string, p page) error {
 	f := layoutData{
 		page: p, Area: areaOf(req.http.URL.Path), Path: req.http.URL.RequestURI(), SignedIn: req.signedIn && req.account.DeletesAt.IsZero(),

@@ -30,18 +30,18 @@ func (a response) checkHTML(t *testing.T) {
 
 // htmlCheck is the state of a walk through the elements of a page.
 type htmlCheck struct {
-	errors   []string
-	open     []string // enclosing elements
-	ids      map[string]bool
-	wanted   []string // referenced IDs
-	labelled map[string]bool
-	fields   []string // IDs of fields without an enclosing label
-	heading  int
-	titles   int // number of h1 elements
+	errors  []string
+	open    []string // enclosing elements
+	ids     map[string]bool
+	wanted  []string // referenced IDs
+	labeled map[string]bool
+	fields  []string // IDs of fields without an enclosing label
+	heading int
+	titles  int // number of h1 elements
 }
 
 func htmlErrors(page string) []string {
-	c := &htmlCheck{ids: map[string]bool{}, labelled: map[string]bool{}}
+	c := &htmlCheck{ids: map[string]bool{}, labeled: map[string]bool{}}
 	d := xml.NewDecoder(strings.NewReader(page))
 	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
 	for {
@@ -120,7 +120,7 @@ func (c *htmlCheck) element(name string, attributes map[string]string) {
 			c.addError("inline script")
 		}
 	case "label":
-		c.labelled[attributes["for"]] = true
+		c.labeled[attributes["for"]] = true
 	case "input", "select", "textarea":
 		c.field(name, attributes)
 	case "img":
@@ -178,7 +178,7 @@ func (c *htmlCheck) finish() {
 		c.addError("want one h1")
 	}
 	for _, id := range c.fields {
-		if id != "" && !c.labelled[id] {
+		if id != "" && !c.labeled[id] {
 			c.addError("no label for the field", id)
 		}
 	}

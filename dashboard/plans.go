@@ -44,7 +44,7 @@ type plan struct {
 	Action      string // label of the button that changes to the plan; may be empty
 	Quiet       bool   // the button doesn't stand out
 
-	Link web.PlanLink // for visitors who can create an account
+	Link web.PlanLink // link for visitors who can create an account
 }
 
 // plansPage compares the tiers.

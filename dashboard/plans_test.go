@@ -143,8 +143,8 @@ func TestPlanLife(t *testing.T) {
 		do      func() (back string)
 		tier    cola.Tier
 		shows   []string
-		buttons string // on the plans page
-		banner  bool   // on other pages
+		buttons string // buttons on the plans page
+		banner  bool   // other pages show the banner
 	}{
 		{"new account", func() string { return "/plans" }, cola.TierFree, nil, "[starter pro]", false},
 		{"subscribe", func() string { return s.atStripe("/plans", "starter", "pay") }, cola.TierStarter, []string{"renews"}, "[billing free pro]", false},

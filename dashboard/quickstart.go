@@ -56,7 +56,7 @@ type quickstartPage struct {
 	Usage      copied // a free call
 	Search     copied
 	Assistants []assistant
-	Others     setup // for all other clients
+	Others     setup // setup for all other clients
 }
 
 func (req *request) quickstart() error {

@@ -129,7 +129,7 @@ func (e *edge) authenticated(to route) http.HandlerFunc {
 			req.finish(req.redirectLeaving())
 			return
 		case cola.CodeOf(err) == cola.CodeAccountSuspended:
-			unread := req.loadSuspendedAccount() // the error page shows its subscription
+			unread := req.loadSuspendedAccount() // the error page shows the account's subscription
 			if to.suspended || to.leaving && cola.IsDeletionRequested(err) {
 				err = unread
 			}

@@ -192,8 +192,8 @@ func TestRequestDetail(t *testing.T) {
 	for _, path := range append(paths, "/requests/0", "/requests/-1", "/requests/x", "/requests/01", "/requests/%00", "/requests/99999999999999999999") {
 		s.by("bob@example.com").get(path).shows(t, http.StatusNotFound)
 	}
-	s.mustLog(bob, cola.LoggedRequest{Method: "GET", Target: "/bobs", Status: 200})
-	s.get("/requests").lacks(t, "/bobs")
+	s.mustLog(bob, cola.LoggedRequest{Method: "GET", Target: "/from-bob", Status: 200})
+	s.get("/requests").lacks(t, "/from-bob")
 	s.by("bob@example.com").get("/requests").lacks(t, "saved-searches</bdi>", "nightly")
 }
 

@@ -142,7 +142,7 @@ func TestSharedChoices(t *testing.T) {
 func TestSaveSearchWithInvalidDestination(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
-	bobs := s.by("bob@example.com").destinationsOf("bob@example.com")[0][14:]
+	foreign := s.by("bob@example.com").destinationsOf("bob@example.com")[0][14:]
 	created := s.post("/destinations/new", typedWebhook())
 	created.shows(t, http.StatusCreated)
 	for _, tt := range []struct {
@@ -158,7 +158,7 @@ func TestSaveSearchWithInvalidDestination(t *testing.T) {
 		{"search", []string{"filters.abv_min", "x", "destination.address", hook}, 400, []string{`href="#filters-abv_min"`}},
 		{"too broad", []string{"name", "kept text", "filters.query", "", "filters.type_wine", "", "destination.address", hook}, 400, nil},
 		{"exists", []string{"destination.address", hook, "destination.all", "true"}, 409, []string{`id="destination-all" name="destination.all" value="true" checked`}},
-		{"another account's", []string{"destinations", bobs}, 400, []string{"Destinations"}},
+		{"another account's", []string{"destinations", foreign}, 400, []string{"Destinations"}},
 		{"malformed ID", []string{"destinations", "x'"}, 400, nil},
 	} {
 		form := typedSearch(append([]string{"filters.query", "kept text"}, tt.fields...)...)

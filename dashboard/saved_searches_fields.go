@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
-// nonFilterFields are the fields other than filters, by API name. schedule.day is split into
+// nonFilterFields are the fields other than filters, by name. The API's schedule.day is split into
 // schedule.weekday and schedule.monthday.
 var nonFilterFields = map[string]formField{
 	"name":              {Label: "Name", Hint: "Shown in alerts.", MaxLength: 200},

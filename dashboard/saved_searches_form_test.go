@@ -124,8 +124,8 @@ func TestFingerprint(t *testing.T) {
 	s.get(path).shows(t, http.StatusOK, "All wine", "oak")
 }
 
-// TestUnknownFormToken checks that the message for a rejected form also fits a form that was
-// never opened here.
+// TestUnknownFormToken checks that a form with an unknown token is rejected with the same message
+// as one that was already submitted, and has no effect.
 func TestUnknownFormToken(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSave(typedSearch())

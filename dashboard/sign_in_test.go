@@ -34,9 +34,9 @@ func TestSignInByEmail(t *testing.T) {
 		options Options
 		want    string
 	}{
-		"off":    {Options{SignInByEmail: true}, "You don’t need a password"},
-		"invite": {Options{SignInByEmail: true, InviteOnly: true}, "by invitation"},
-		"open":   {Options{SignInByEmail: true, SignUp: true}, "create an account"},
+		"no sign-up":  {Options{SignInByEmail: true}, "You don’t need a password"},
+		"invite-only": {Options{SignInByEmail: true, InviteOnly: true}, "by invitation"},
+		"sign-up":     {Options{SignInByEmail: true, SignUp: true}, "create an account"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := s.withOptions(func(o *Options) {

@@ -27,7 +27,7 @@ func countRoutes() []route {
 // trendsPage is the form and, if dimensions were chosen, the counts.
 type trendsPage struct {
 	Form     countForm
-	Hints    []string // about ignored URL parameters
+	Hints    []string // notes on ignored URL parameters
 	Notes    []noteLink
 	Result   *trendResult
 	Examples []exampleSearch

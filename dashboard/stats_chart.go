@@ -31,12 +31,12 @@ type trendRow struct {
 	Label, Detail string
 	full          string // untruncated label, for the CSV file
 	group         cola.LabelGroup
-	Partial       bool   // the search covers only part of the period
+	Partial       bool   // the period hasn't ended, or the search covers only part of it
 	Href          string // page of a permittee; may be empty
 	LabelsURL     string // search for the labels; may be empty
 	Counts        []int  // by column; empty without a second dimension
 	Total         int
-	Bar           []barPart // of a ranking
+	Bar           []barPart // parts of the bar in a ranking
 }
 
 // barPart is one part of a bar, in percent of the longest bar.
@@ -64,7 +64,7 @@ type labelCounts struct {
 	by          []string // dimensions of the rows: one, or both in a ranking of pairs
 	split       string   // dimension of the columns; may be empty
 	rows, names []cola.LabelGroup
-	cells       map[[2]string]int // by the values of by and split
+	cells       map[[2]string]int // number of labels by the values of by and split
 	others      map[string]int    // labels in no group, by row
 }
 
@@ -146,7 +146,8 @@ func (c *labelCounts) rowOf(g *cola.LabelGroup) string {
 	return row
 }
 
-// add adds groups and the labels in no group. Rows and columns are in the order of their first group.
+// add adds groups and the labels in no group. Rows and columns are in the order of their first
+// group.
 func (c *labelCounts) add(groups []cola.LabelGroup, others []cola.OtherLabels) {
 	rows, names := map[string]int{}, map[string]bool{} // position of each row, from 1
 	addRow := func(g cola.LabelGroup) (row string) {
@@ -239,8 +240,8 @@ type column struct {
 	others bool // includes the labels in no group
 }
 
-// columns returns a column for each of the second dimension's values with the most labels. The other
-// values share one column, with the labels in no group.
+// columns returns a column for each of the second dimension's values with the most labels. The
+// other values share one column, with the labels in no group.
 func (c *labelCounts) columns() []column {
 	if c.split == "" {
 		return []column{{values: []string{""}}}
@@ -320,7 +321,8 @@ func groupLabel(g *cola.LabelGroup, dimension string) (label, detail string) {
 	return value, ""
 }
 
-// addColumns adds the columns that have names, with their styles.
+// addColumns adds the columns, with their styles. Without a second dimension, the only column has
+// no name.
 func (t *trend) addColumns(columns []column) {
 	for i, one := range columns {
 		s := series{Name: truncate(one.name, maxShownName), Class: seriesClasses()[i]}

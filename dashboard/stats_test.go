@@ -81,7 +81,7 @@ func TestTrendTable(t *testing.T) {
 func TestTrendProblems(t *testing.T) {
 	s := mustSite(t)
 	for query, says := range map[string]string{
-		"group_by=colour":                         `href="#f-group_by"`,
+		"group_by=color":                          `href="#f-group_by"`,
 		"group_by=year,year":                      `href="#f-group_by"`,
 		"group_by=year,brand,month":               `href="#f-group_by"`,
 		"group_by=brand&top=1001":                 `href="#f-top"`,
@@ -108,8 +108,8 @@ func TestTrendNotes(t *testing.T) {
 	s.costs(cola.Used{}, 0, 0)
 }
 
-// TestTrendLinks checks that dimensions are case-insensitive, and that the links of a result keep its
-// dimensions and the number of rows.
+// TestTrendLinks checks that dimensions are case-insensitive, and that the links of a result keep
+// its dimensions and the number of rows.
 func TestTrendLinks(t *testing.T) {
 	s := mustSite(t)
 	page := s.get("/trends?group_by=Brand&top=100&product_type=wine")

@@ -45,9 +45,9 @@ func (req *request) tryCall() error {
 	return nil
 }
 
-// checkSession returns the error for a session that can't send requests, because scripts need its
-// code rather than a page. As on authenticated pages, the sign-in's limit applies before the
-// account is loaded, and the account's limit afterwards.
+// checkSession returns the error for a session that can't send requests. Scripts need its code, not
+// a page. As on authenticated pages, the sign-in's limit applies before the account is loaded, and
+// the account's limit afterwards.
 func (req *request) checkSession() error {
 	if req.caller.Account == 0 {
 		return cola.Errorf(cola.CodeUnauthorized, "You’re signed out. Sign in to make calls, or use an API key.")

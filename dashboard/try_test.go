@@ -96,7 +96,7 @@ func TestTryCallRefused(t *testing.T) {
 	}
 }
 
-// accountLoads counts account loads.
+// accountLoads is a Service that counts account loads.
 type accountLoads struct {
 	Service
 	n int

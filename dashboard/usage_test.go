@@ -50,8 +50,8 @@ func TestNoUsage(t *testing.T) {
 	}
 }
 
-// TestUsage checks that usage is shown in each unit, by channel and credential, by day and month, with
-// totals.
+// TestUsage checks that usage is shown in each unit, by channel and credential, by day and month,
+// with totals.
 func TestUsage(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
@@ -94,8 +94,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestUsageSwitches checks that each switch changes one part of the view and keeps the others, and that
-// unknown values select the default.
+// TestUsageSwitches checks that each switch changes one part of the view and keeps the others, and
+// that unknown values select the default.
 func TestUsageSwitches(t *testing.T) {
 	s := mustSite(t)
 	page := s.get("/usage?unit=detail_views&group_by=source&range=90d&utm_source=mail")
@@ -361,7 +361,8 @@ func TestFullUsage(t *testing.T) {
 	}
 }
 
-// TestUsageSums checks that the series add up to the total usage for any number of sources.
+// TestUsageSums checks that the series by channel, and those by source, add up to each day's total
+// usage.
 func TestUsageSums(t *testing.T) {
 	r := fullReport("x")
 	for name, all := range map[string][]usageSeries{"channels": channelSeries(r), "sources": sourceSeries(r)} {

@@ -13,13 +13,13 @@ const (
 	openAfter     = time.Second            // how long one batch may fail before the breaker opens
 	probeInterval = 250 * time.Millisecond // pause between probes of the store
 	probeTimeout  = 2 * time.Second        // time limit for one probe
-	maxProbes     = 3                      // in flight, in case the store ignores its context
+	maxProbes     = 3                      // probes in flight, in case the store ignores its context
 )
 
 // circuitBreaker is open while the store cannot commit; the ledger then rejects charges
 // immediately. Only the ledger's worker opens and closes it.
 //
-//	          a batch failed for openAfter, or was not committed in time
+//	          a batch failed for openAfter, ran out of time or is in doubt
 //	┌────────┐ ─────────────────────────────────────────────────────► ┌──────┐
 //	│ closed │                                                        │ open │ ──┐ probe fails
 //	└────────┘ ◄───────────────────────────────────────────────────── └──────┘ ◄─┘
@@ -140,8 +140,8 @@ type failureLog struct {
 
 	mu       sync.Mutex
 	unclear  bool // an attempt with an unknown outcome was logged
-	batches  int  // failed since the last commit
-	charges  int  // in those batches
+	batches  int  // batches that failed since the last commit
+	charges  int  // charges in those batches
 	loggedAt time.Time
 }
 

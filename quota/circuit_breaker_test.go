@@ -73,7 +73,7 @@ func TestFailFast(t *testing.T) {
 }
 
 // TestQueueBehindFailingBatch checks that charges queued behind a failing batch fail after a
-// second, while the batch itself is retried and is granted if the store recovers in time.
+// second, while the batch itself is retried and commits if the store recovers in time.
 func TestQueueBehindFailingBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierPro)
@@ -256,8 +256,8 @@ func (p *logRecorder) withoutInDoubt() (list []string) {
 // failingStore is a store that fails for a while.
 type failingStore struct {
 	*fakeLedger
-	until  time.Time // when it recovers
-	silent time.Time // from this time until it recovers, it does not respond before the context ends
+	until  time.Time // when the store recovers
+	silent time.Time // from this time until the store recovers, it does not respond before the context ends
 	reason error     // returned before silent
 	probed bool      // whether probes (empty batches) succeed meanwhile
 }

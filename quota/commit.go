@@ -12,7 +12,7 @@ import (
 
 const (
 	minTimeLeft = time.Second            // a charge with less than this left of its chargeTimeout is rejected
-	retryPause  = 100 * time.Millisecond // between attempts to settle a batch
+	retryPause  = 100 * time.Millisecond // pause between attempts to settle a batch
 )
 
 // run settles queued charges until the queue is closed and empty.
@@ -38,8 +38,8 @@ func rejectLate(batch []*pending, now time.Time) []*pending {
 	})
 }
 
-// settle commits one batch and sends the outcomes to its callers. If the batch is not committed in
-// time, it rejects the charges.
+// settle commits one batch and sends the outcomes to its callers. If the commit fails or takes too
+// long, it rejects the charges.
 func (l *Ledger) settle(batch []*pending) {
 	if l.breaker.isOpen() || l.inDoubt.full() {
 		reject(batch)
@@ -85,9 +85,9 @@ func reject(batch []*pending) {
 }
 
 // markInDoubt queues a rejected batch for voiding if it may have been committed. In that case, or
-// if the time ran out, it also opens the circuit breaker. Later charges do not wait for
-// the void. Until the batch is voided, its units may count as used, so an account may be granted
-// less than its remaining quota, but never more.
+// if the time ran out, it also opens the circuit breaker. Later charges do not wait for the void.
+// Until the batch is voided, its units may count as used, so an account may be granted less than
+// its remaining quota, but never more.
 func (l *Ledger) markInDoubt(ctx context.Context, g *group, err error) {
 	maybeCommitted := !g.finished() || g.mayBeCommitted()
 	if maybeCommitted {

@@ -22,7 +22,7 @@ const Window = time.Minute
 type Request struct {
 	Caller cola.Caller
 	Meter  cola.Meter
-	Units  int // requested; zero with MeterNone
+	Units  int // units requested; zero with MeterNone
 
 	// Page identifies the rows of a page of list records that a dashboard session may reload for
 	// store.PageRetention without a charge; empty if it may not. It is a hash of everything that
@@ -39,7 +39,9 @@ type Grant struct {
 	Units int             // charged now or for the same page; fewer than requested if fewer list records are left
 	State cola.QuotaState // after the charge, for the response headers
 
-	Scopes []cola.Scope // of the caller when the request was decided; nil if it was rejected earlier or the credential is invalid
+	// Scopes are the caller's scopes when the request was decided. They are nil if it was rejected
+	// earlier or by the credential check.
+	Scopes []cola.Scope
 }
 
 // outcome is a grant, or an error with the quota state for the response headers.
@@ -48,8 +50,8 @@ type outcome struct {
 	err   error
 }
 
-// Rules decide charges. A decision is a pure function of the account's state, the current time and
-// the requests, so it is the same on every database and testable without one.
+// Rules decide charges. A decision depends only on the account's state, the current time and the
+// requests, so it is the same on every database and testable without one.
 type Rules struct {
 	UpgradeURL string // upgrade page, for quota errors of accounts without the largest plan
 }
@@ -165,12 +167,12 @@ type decision struct {
 	rules    Rules
 	now      time.Time
 	quota    cola.QuotaState // includes the requests granted so far
-	grants   []store.Grant   // of earlier batches, in the window
+	grants   []store.Grant   // requests of earlier batches in the window
 	inWindow int             // requests in the window, including those granted so far
-	entry    store.Entry     // to charge
+	entry    store.Entry     // entry to charge
 
 	paid    map[store.PageKey]int // list records charged for pages, including those granted so far
-	earlier map[store.PageKey]int // those of earlier batches
+	earlier map[store.PageKey]int // list records that earlier batches charged for pages
 }
 
 // decideOne applies steps 3 to 5 of decide to one request. missing is the error for a missing

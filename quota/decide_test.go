@@ -383,7 +383,7 @@ func TestKeyNetworks(t *testing.T) {
 	for _, peek := range []bool{false, true} {
 		for _, client := range []string{"203.0.113.9", "::ffff:203.0.113.9", "2001:db8::1"} {
 			if o, _, used := send(client, peek); o.err != nil || !used {
-				t.Errorf("%s: error = %v, used = %t, want a use", client, o.err, used)
+				t.Errorf("%s: error = %v, used = %t, want nil, true", client, o.err, used)
 			}
 		}
 		for _, client := range []string{"203.0.114.1", "2001:db8::2", "::1", "", "suspended"} {
@@ -392,7 +392,7 @@ func TestKeyNetworks(t *testing.T) {
 				t.Errorf("%s: outcome = %+v, want %s without a state", client, o, cola.NetworkNotAllowed)
 			}
 			if entry.Requests != 0 || len(entry.Units) != 0 || used {
-				t.Errorf("%s: entry = %+v, used = %t, want neither", client, entry, used)
+				t.Errorf("%s: entry = %+v, used = %t, want no charge and no use", client, entry, used)
 			}
 		}
 	}
@@ -406,8 +406,8 @@ func TestMissingScope(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		credential cola.Credential
-		scopes     []cola.Scope // of the caller
-		key        []cola.Scope // stored
+		scopes     []cola.Scope // the caller's scopes
+		key        []cola.Scope // the stored key's scopes
 		granted    bool
 	}{
 		{"key", key1, cola.Scopes(), cola.Scopes(), true},

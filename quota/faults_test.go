@@ -26,7 +26,7 @@ type plan struct {
 type planned struct {
 	process int           // the charging process, 0 or 1
 	after   time.Duration // pause after the previous charge
-	timeout time.Duration // of the caller
+	timeout time.Duration // the caller's timeout
 	request Request
 }
 

@@ -28,9 +28,9 @@ type group struct {
 	done    chan struct{} // closed after the last attempt, when the fields below are final
 
 	outcomes []outcome     // by index into pending
-	entries  []store.Entry // of the latest decision; no others can be committed
+	entries  []store.Entry // entries of the latest decision; no others can be committed
 	unclear  bool          // an attempt failed with an unknown outcome
-	err      error         // of the latest attempt; nil if committed
+	err      error         // error of the latest attempt; nil if committed
 }
 
 func newGroup(batch []*pending) *group {

@@ -33,7 +33,7 @@ const (
 	ignoresContextBefore       // decides and commits after lateBy, regardless of the context
 	stuck                      // returns after stuckFor, regardless of the context; not started
 	fails                      // permanent error; not committed
-	numFaults                  // not a fault
+	numFaults                  // number of faults; not a fault itself
 )
 
 const (
@@ -54,7 +54,7 @@ type fakeLedger struct {
 	mu         sync.Mutex
 	tier       cola.Tier
 	suspended  string                       // suspension reason of all accounts, if suspended
-	networks   cola.Networks                // of all keys
+	networks   cola.Networks                // networks of all keys
 	start      map[cola.AccountID]cola.Used // usage before the first batch
 	batches    map[store.BatchID]*entry
 	order      []store.BatchID

@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	maxInDoubt   = 10_000                 // batches; when full, the ledger rejects charges
-	minVoidPause = 200 * time.Millisecond // before the first attempt to void; doubled after each round without progress
+	maxInDoubt   = 10_000                 // batches in doubt; at the limit, the ledger rejects charges
+	minVoidPause = 200 * time.Millisecond // pause before the first attempt; doubled after each round without progress
 	maxVoidPause = 5 * time.Second
-	voidTimeout  = 5 * time.Second // for one attempt; Void may wait for an open transaction
-	closeTimeout = 5 * time.Second // for voiding the remaining batches when the ledger closes
+	voidTimeout  = 5 * time.Second // time limit for one attempt; Void may wait for an open transaction
+	closeTimeout = 5 * time.Second // time limit for voiding the remaining batches when the ledger closes
 )
 
-// inDoubt tracks batches that were rejected because the store did not respond in time, although
-// their transaction may have committed:
+// inDoubt tracks batches that were rejected although their transaction may have committed:
 //
 //  1. The ledger rejects the batch's charges and calls add.
 //  2. A background worker calls store.Ledger.Void, oldest batch first, with exponential backoff.
@@ -45,7 +44,7 @@ type inDoubt struct {
 
 	mu     sync.Mutex
 	list   []*group // oldest first
-	voided int      // since the list was last empty
+	voided int      // batches voided since the list was last empty
 }
 
 func newInDoubt(st store.Ledger, log *slog.Logger) *inDoubt {
@@ -82,8 +81,8 @@ func (d *inDoubt) add(g *group) {
 	signal(d.pending)
 }
 
-// retryNow starts the next round immediately, because the store has recovered or the ledger is
-// closing.
+// retryNow starts the next round immediately. It is called when the store has recovered or the
+// ledger is closing.
 func (d *inDoubt) retryNow() {
 	if d.len() > 0 {
 		signal(d.wake)

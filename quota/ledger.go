@@ -63,7 +63,7 @@ const (
 type Options struct {
 	Rules   Rules
 	Logger  *slog.Logger          // optional
-	Metrics prometheus.Registerer // for one Ledger only; optional
+	Metrics prometheus.Registerer // registers the metrics of this Ledger only; optional
 }
 
 // Ledger charges requests against a store's ledger in group commits. Create it with New, and Close

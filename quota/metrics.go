@@ -19,7 +19,7 @@ type metrics struct {
 	unclear      prometheus.Counter                // attempts to settle with an unknown outcome
 	overloads    prometheus.Counter                // requests rejected because too many are waiting
 	refused      map[string]prometheus.Counter     // charges, by reason: "burst", a meter or an error code
-	charged      map[cola.Meter]prometheus.Counter // units
+	charged      map[cola.Meter]prometheus.Counter // charged units, by meter
 }
 
 // newMetrics registers the metrics of a ledger. With a nil registerer they are counted but not

@@ -11,7 +11,7 @@ const (
 	// they share slow commits.
 	minAccounts = 512
 
-	paceWeight = 1. / 16 // of the latest batch in the averages
+	paceWeight = 1. / 16 // weight of the latest batch in the averages
 
 	// Until batches of different sizes have been measured, an account is assumed to take
 	// assumedSeconds, as on a small machine. The assumption carries as much weight as batches whose
@@ -26,7 +26,7 @@ const (
 // over recent batches, weighted exponentially. The zero value is ready to use.
 type pace struct {
 	accounts, seconds    float64 // averages
-	variance, covariance float64 // of accounts; of accounts and seconds
+	variance, covariance float64 // variance of accounts; covariance of accounts and seconds
 	known                bool
 }
 

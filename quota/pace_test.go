@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// paceOf returns the pace after batches of many sizes that took a fixed time and a time per
+// paceOf returns the pace after batches of many sizes that each took a fixed time plus a time per
 // account.
 func paceOf(fixed, each time.Duration) (p pace) {
 	for i := range 200 {

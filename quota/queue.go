@@ -21,16 +21,16 @@ const (
 // queue holds the charges that wait for the ledger's worker. It is bounded by number, by account,
 // and by the estimated time until the charges are committed.
 //
-// Accounts take turns, so a charge waits for at most the batch that is being settled, however many
-// charges of other accounts are ahead of it. Only if more than maxBatch accounts are waiting does
-// it take longer. The charges of one account stay in order of arrival.
+// Accounts take turns, so an account's next charge waits for at most the batch that is being
+// settled, however many charges of other accounts are ahead of it. Only if more than maxBatch
+// accounts are waiting does it wait longer. The charges of one account stay in order of arrival.
 type queue struct {
 	filled chan struct{} // signals the worker; capacity 1
 
 	mu       sync.Mutex
 	lines    map[cola.AccountID]*line
-	turns    list.List // of *line, in the order in which the accounts are served
-	charges  int       // waiting
+	turns    list.List // *line elements, in the order in which the accounts are served
+	charges  int       // waiting charges
 	settling int       // accounts in the batch that the worker has taken
 	pace     pace
 	closed   bool

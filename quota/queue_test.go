@@ -22,7 +22,7 @@ import (
 type pacedLedger struct {
 	*fakeLedger
 	fixed, each time.Duration
-	stall       time.Duration // of the next batch
+	stall       time.Duration // additional time for the next batch
 }
 
 func (b *pacedLedger) Settle(
@@ -237,7 +237,7 @@ func TestCancelWhileQueued(t *testing.T) {
 		wg.Wait()
 		l.Close()
 		if taken.err != nil || taken.took != time.Second {
-			t.Errorf("charge in the running batch: %v after %v, want a grant after it", taken.err, taken.took)
+			t.Errorf("charge in the running batch: %v after %v, want a grant after %v", taken.err, taken.took, b.fixed)
 		}
 		for i, r := range queued {
 			if canceled := i%2 == 0; canceled != errors.Is(r.err, context.DeadlineExceeded) || canceled && r.took > 100*time.Millisecond {
@@ -311,7 +311,7 @@ func TestQueueBound(t *testing.T) {
 }
 
 // TestRetryAfterOverload checks that Retry-After is the estimated time until the waiting charges
-// are committed.
+// are committed, within the bounds of cola.Overloaded.
 func TestRetryAfterOverload(t *testing.T) {
 	for each, want := range map[time.Duration]time.Duration{
 		time.Millisecond:       time.Second,             // half a second of charges, rounded up

@@ -33,8 +33,8 @@ type cachedRejection struct {
 	retry time.Time // when the window has room again; unused if err is set
 }
 
-// update caches a rejection. An admitted request removes the sender, unless it is a peek, which is
-// exempt from the rate limit.
+// update caches a rejection. Any other outcome removes the sender, unless the request is a peek,
+// which is exempt from the rate limit.
 func (r *rejectionCache) update(q Request, o outcome, now time.Time) {
 	entry, ok := newCachedRejection(q, o, now)
 	if !ok && q.Peek {
@@ -54,8 +54,8 @@ func (r *rejectionCache) update(q Request, o outcome, now time.Time) {
 }
 
 // newCachedRejection returns the entry for an outcome, if the outcome can be cached. Rejections of
-// a session are cached only for a full window: an account holder who cancels the account's deletion
-// can use the dashboard immediately.
+// a session are cached only for a full window, so that an account holder who cancels the account's
+// deletion can use the dashboard immediately.
 func newCachedRejection(q Request, o outcome, now time.Time) (entry cachedRejection, ok bool) {
 	rejection, ok := errors.AsType[*cola.Error](o.err)
 	if !ok {

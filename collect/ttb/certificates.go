@@ -26,10 +26,10 @@ import (
 type verifier struct {
 	host      string         // host name of the site
 	roots     *x509.CertPool // nil for the system roots
-	userAgent string         // for fetching issuers
+	userAgent string         // User-Agent for fetching issuers
 
 	mu      sync.Mutex
-	issuers []*x509.Certificate // fetched
+	issuers []*x509.Certificate // fetched issuers
 }
 
 // Limits for fetching issuers.
@@ -41,7 +41,7 @@ const (
 	maxChainToSearch   = 8
 )
 
-// missingIssuer is the error for a valid site certificate with an incomplete chain.
+// missingIssuer is the error for a site certificate whose chain is incomplete.
 type missingIssuer struct {
 	cert *x509.Certificate // last certificate in the chain
 	err  error
@@ -51,7 +51,7 @@ func (e *missingIssuer) Error() string { return e.err.Error() }
 func (e *missingIssuer) Unwrap() error { return e.err }
 
 // config returns a configuration that checks every connection with verify. InsecureSkipVerify only
-// turns off the verification of crypto/tls, which verify replaces in full.
+// turns off the built-in verification of crypto/tls, which verify replaces in full.
 func (v *verifier) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,

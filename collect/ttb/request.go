@@ -27,7 +27,7 @@ const (
 // Limits on one call.
 const (
 	maxRedirects = 5
-	maxDuration  = 10 * time.Minute // for one response
+	maxDuration  = 10 * time.Minute // time limit for one response
 )
 
 // searchPage is the page that opens a session. The site also redirects to it when a session has

@@ -35,8 +35,8 @@ type Options struct {
 	Logger    *slog.Logger                    // nil discards
 }
 
-// Client sends requests to the site in a session, which it opens when needed and again when it has
-// expired. It is not safe for concurrent use.
+// Client sends requests to the site in a session. It opens the session when needed, and a new one
+// when the session has expired. It is not safe for concurrent use.
 type Client struct {
 	base      *url.URL
 	userAgent string

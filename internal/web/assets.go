@@ -32,12 +32,12 @@ type Assets struct {
 	version string
 }
 
-// lineComment matches a line of a script with only a comment.
+// lineComment matches a line of a script that contains only a comment.
 var lineComment = regexp.MustCompile(`(?m)^ *//.*\n`)
 
 // LoadAssets reads the folder "assets". Its files are served below path, which ends with a slash.
 // The named style sheet starts with BaseStyle, whose font is one of the assets. Scripts are served
-// without their comments, which are over a tenth of their size.
+// without their comment lines, which are over a tenth of their size.
 func LoadAssets(files fs.FS, path, sheet string) *Assets {
 	a := &Assets{path: path, files: map[string][]byte{"newsreader.woff2": serif}}
 	sum := sha256.New()

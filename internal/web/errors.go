@@ -70,8 +70,8 @@ func Envelope(e *cola.Error) ErrorBody {
 	}
 }
 
-// PublicError converts any error to one that is safe to show. fault is the error to log, or nil if
-// the caller caused it.
+// PublicError converts any error to one that is safe to show. fault is the error to log; it is nil
+// if the caller caused the error, and for an overload.
 func PublicError(err error, requestID string) (shown *cola.Error, fault error) {
 	if errors.As(err, &shown) && shown.Code != cola.CodeInternal {
 		if shown.Code != cola.CodeUnavailable || shown.Details["reason"] == cola.ReasonOverloaded {

@@ -108,8 +108,8 @@ func (m *metrics) skipRequest() {
 	}
 }
 
-// finishRequest records the end of a request. route and o.method come from routeLabel and
-// methodLabel.
+// finishRequest records the end of a request. route is one of the patterns or Other, and o.method
+// comes from methodLabel.
 func (m *metrics) finishRequest(route string, o outcome, took time.Duration, bytes int, panicked bool) {
 	if m == nil {
 		return

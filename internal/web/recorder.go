@@ -22,17 +22,17 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Event is the content of a request's log line. Handlers fill it in. It never contains secrets or
-// search terms.
+// Event is the content of a request's log line. Handlers fill it in. The line never contains
+// secrets or search terms.
 type Event struct {
 	RequestID string
 	Channel   cola.Channel // empty for public routes
 	Caller    cola.Caller  // zero if not authenticated
 	Meter     cola.Meter
-	Units     int         // charged
+	Units     int         // units charged
 	Code      cola.Code   // error code of the response
 	Fault     error       // server fault, not the caller's error
-	Stack     []byte      // of a panic
+	Stack     []byte      // stack of a panic
 	Attrs     []slog.Attr // further attributes, whose values must come from fixed lists
 	Forwarded bool        // another Recorder logs and measures the request, under the same ID
 
@@ -41,10 +41,10 @@ type Event struct {
 	Call   *Call // replaces the HTTP method, path and query; may be nil
 	Answer any   // the body of an error response, marshaled only if needed
 
-	resource        auth.Resource // for challenges
-	bodyRead        bool          // to the end
+	resource        auth.Resource // resource named in challenges
+	bodyRead        bool          // the body was read to the end
 	restoreDeadline func()        // undoes ShortenBodyTimeout; may be nil
-	bodyTruncated   bool          // timed out or ended early
+	bodyTruncated   bool          // the body timed out or ended early
 }
 
 type eventKey struct{}

@@ -18,7 +18,7 @@ const (
 	maxLoggedInput  = 2_000
 	maxLoggedAnswer = 4_000
 	// maxScrubbed is the maximum length of a string that is searched for credentials. Longer
-	// strings are truncated first.
+	// strings are truncated first; longer JSON is not recorded.
 	maxScrubbed = 16_000
 )
 

@@ -57,8 +57,8 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// TestPanicBeforeResponse checks that the response contains only the request ID and that the log
-// has the stack.
+// TestPanicBeforeResponse checks that the response to a panic contains only the request ID and that
+// the log has the stack.
 func TestPanicBeforeResponse(t *testing.T) {
 	var log strings.Builder
 	resp := get(withMiddleware(&log, nil, "/", func(http.ResponseWriter, *http.Request) { panic(errBroken) }), "seen")
@@ -75,8 +75,8 @@ func TestPanicBeforeResponse(t *testing.T) {
 	}
 }
 
-// TestPanicDuringResponse checks that the connection is closed, because the response is
-// incomplete.
+// TestPanicDuringResponse checks that a panic during a response closes the connection, because the
+// response is incomplete.
 func TestPanicDuringResponse(t *testing.T) {
 	h := withMiddleware(&strings.Builder{}, nil, "/", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
