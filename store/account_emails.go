@@ -52,7 +52,7 @@ func ParseQuotaUse(text string) (u QuotaUse, err error) {
 	return u, nil
 }
 
-// QuotaThresholds are the percentages of a monthly quota at which email is sent, in descending
+// QuotaThresholds returns the percentages of a monthly quota at which email is sent, in descending
 // order.
 func QuotaThresholds() []int { return []int{100, 80} }
 

@@ -78,7 +78,7 @@ type DestinationError struct {
 	Err         error
 }
 
-// Error returns the wrapped error's text.
+// Error implements error.
 func (e DestinationError) Error() string { return "create destination: " + e.Err.Error() }
 
 // Unwrap returns the wrapped error.

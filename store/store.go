@@ -221,7 +221,7 @@ type References interface {
 // ReferenceSets contains all reference data, in the order of the API.
 type ReferenceSets struct {
 	Revision cola.Revision    // of the latest change to any set
-	AVAs     []cola.AVADetail // by name, then validity, then id
+	AVAs     []cola.AVADetail // by name, then validity, then ID
 	// Newest report first, then by commodity, type and order of import.
 	ProductionReports []cola.ProductionReport
 	ProcessingTimes   []cola.ProcessingTime // newest snapshot first, then commodity

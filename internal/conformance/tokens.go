@@ -61,8 +61,8 @@ const (
 	listTools   = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 )
 
-// tryTokens checks that a client's tokens work on the REST API and stop working when its link to
-// the user is revoked.
+// tryTokens checks that a client's tokens work on the REST API, stop working when its link to the
+// user is revoked, and work again when the link is restored.
 func (b *bench) tryTokens(ctx context.Context, r *report, w oauthClient, reported clientResults) error {
 	read, write := reported.read.Token, reported.created.Token
 	if err := b.attempts(ctx, r, w,
