@@ -56,9 +56,9 @@ type Accounts interface {
 	// CreateAccount creates an account. It fails with ErrExists if another account has the email
 	// address, and with ErrMalformed if CheckEmail rejects it.
 	CreateAccount(ctx context.Context, email string, tier cola.Tier) (Account, error)
-	// Account returns an account by ID, or ErrNotFound. Like most methods, it does not find accounts
-	// whose deletion has started. The exceptions are Accounts, HasAccounts, the methods of Ledger
-	// and Copier, and those that carry out the deletion.
+	// Account returns an account by ID, or ErrNotFound. Like most methods, it does not find
+	// accounts whose deletion has started. The exceptions are Accounts, HasAccounts, the methods of
+	// Ledger and Copier, and those that carry out the deletion.
 	Account(ctx context.Context, id cola.AccountID) (Account, error)
 	// AccountByEmail returns an account by its email address, in any ASCII letter case, or
 	// ErrNotFound.
