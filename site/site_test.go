@@ -602,7 +602,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, private := range []string{"getUsage", "listSavedSearches", "createSavedSearch", "get_usage", "create_saved_search", "lookUpBarcode"} {
 		if call, ok := asked[private]; ok {
-			t.Errorf("asked for %s %s", private, call)
+			t.Errorf("ran the example call of %s: %s", private, call)
 		}
 	}
 }
@@ -886,7 +886,7 @@ func TestPrivacyStorage(t *testing.T) {
 var storageItems = regexp.MustCompile(`(?:Storage", |Item\(|listKey = )"([^"]+)"`)
 
 // TestSampleTabs checks which code blocks of a guide become tabs: those in several languages, each
-// after a paragraph that only names its language.
+// but the first after a paragraph that only names its language.
 func TestSampleTabs(t *testing.T) {
 	block := func(language string) string { return "```" + language + "\n" + language + "()\n```\n\n" }
 	for source, want := range map[string]string{
