@@ -1,9 +1,10 @@
-// Package site serves the public pages of the service: the landing page, the guides in docs/ and
-// the API reference.
+// Package site serves the public pages of the service: the landing page, the guides in docs/, and
+// the reference of the API and the MCP tools.
 //
-// Pages are the same for everyone, and browsers and proxies may cache all but the landing page.
-// Pages are rendered at startup; those with example calls are rendered again when the records in
-// the examples change. All pages work without JavaScript and read no session.
+// Pages are the same for everyone. Browsers and proxies may cache all but the landing page, search
+// results and error pages. Most pages are rendered at startup; those with example calls are
+// rendered again when the records in the examples change. All pages work without JavaScript and
+// read no session.
 package site
 
 import (

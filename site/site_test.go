@@ -777,8 +777,8 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// TestGrouped checks that long lists of parameters are grouped without losing any, and that short
-// ones are not.
+// TestGrouped checks that long lists of parameters are grouped without losing parameters, and that
+// short lists are not grouped.
 func TestGrouped(t *testing.T) {
 	titles := map[string][]string{}
 	for _, section := range newAPI().Reference.Sections {

@@ -25,7 +25,7 @@ var (
 	ErrLimit = errors.New("limit reached")
 	// ErrReused means that the idempotency key was used for a different request.
 	ErrReused = errors.New("idempotency key already used for another request")
-	// ErrNotActive means that the record is paused, disabled or not confirmed.
+	// ErrNotActive means that the record is paused, disabled, not confirmed or no longer valid.
 	ErrNotActive = errors.New("not active")
 	// ErrConfirmationLimit means that there were too many recent confirmation requests. Methods
 	// return it as a ConfirmationLimitError.

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// answered is the response to a request.
-type answered struct {
+// apiResponse is the response to a request.
+type apiResponse struct {
 	status    int
 	code      string // error code, if it failed
 	challenge string
 }
 
 // try makes a request with a token, without a client library.
-func (b *bench) try(ctx context.Context, token, method, path, body string) (a answered, err error) {
+func (b *bench) try(ctx context.Context, token, method, path, body string) (a apiResponse, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, b.public.origin()+path, strings.NewReader(body))
 	if err != nil {
 		return a, err
