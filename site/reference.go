@@ -259,8 +259,8 @@ func (s *server) templateFuncs() template.FuncMap {
 	}
 }
 
-// fieldGroup is a group of an operation's parameters. Those before the first filter, or in a short
-// list, have no title.
+// fieldGroup is a group of an operation's parameters. The group before the first filter, and the
+// only group of a short list, have no title.
 type fieldGroup struct {
 	Title  string
 	Anchor string // prefix of the IDs of fields; empty if they have none

@@ -128,7 +128,7 @@ func mustParseAll(t *testing.T, s *server) map[string]parsed {
 var outside = []string{"/", "/api/v1/openapi.json", "/keys/new", "/plans", "/sign-in"}
 
 // TestLinks checks that every link to this site leads to a page and an element on it, that every
-// page is linked, and that links to other parts of the service are listed.
+// page of the documentation is linked, and that links to other parts of the service are listed.
 func TestLinks(t *testing.T) {
 	s := newTestServer()
 	h, pages := s.routes(), mustParseAll(t, s)

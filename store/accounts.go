@@ -16,7 +16,7 @@ type Account struct {
 	CreatedAt time.Time // UTC, whole microseconds
 
 	SuspendedAt     time.Time // zero if active
-	SuspendedReason string    // for the account holder
+	SuspendedReason string    // shown to the account holder
 	DeletesAt       time.Time // when a requested deletion starts, until it is complete; otherwise zero
 	DeletedAt       time.Time // when the deletion started; zero for other accounts
 	ActiveLimit     int       // maximum number of active schedules
@@ -105,7 +105,7 @@ type AccountDeletion interface {
 	// does not change the time. It fails with ErrNotFound if the account does not exist.
 	RequestDeletion(ctx context.Context, id cola.AccountID, after time.Duration) error
 	// CancelDeletion undoes RequestDeletion. It has no effect if no deletion was requested. It
-	// fails with ErrNotFound if the account does not exist or it is too late.
+	// fails with ErrNotFound if the account does not exist or if it is too late.
 	CancelDeletion(ctx context.Context, id cola.AccountID) error
 	// DueDeletions returns up to limit accounts whose deletion is due and not complete, by due
 	// time.

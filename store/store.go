@@ -224,7 +224,7 @@ type ReferenceSets struct {
 	AVAs     []cola.AVADetail // by name, then validity, then ID
 	// Newest report first, then by commodity, type and order of import.
 	ProductionReports []cola.ProductionReport
-	ProcessingTimes   []cola.ProcessingTime // newest snapshot first, then commodity
+	ProcessingTimes   []cola.ProcessingTime // newest snapshot first, then by commodity
 	// Newest snapshot first, then by commodity and formula type.
 	FormulaProcessingTimes []cola.FormulaProcessingTime
 	// Newest month first, then by category and application type.

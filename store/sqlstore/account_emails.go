@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// hasAddress selects accounts with an email address.
+	// hasAddress is the condition for accounts with an email address.
 	hasAddress         = `email NOT LIKE '%://%#%'`
 	insertAccountEmail = `INSERT INTO account_emails (account_id, event, about, once, address, created_at, next_attempt_at)
 		SELECT id, $2, $3, $4, $5, $6, $6 FROM accounts WHERE id = $1 AND deleted_at IS NULL AND ` + hasAddress + `
