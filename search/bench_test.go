@@ -151,7 +151,7 @@ func measure(b *testing.B, all []class, queries int, limit time.Duration) {
 // and how much memory they use.
 func BenchmarkFirstSeen(b *testing.B) {
 	x := built()
-	search := func(shape string) {
+	compute := func(shape string) {
 		v := x.index.View()
 		start := time.Now()
 		segments := v.firstSeenBy(cola.ByBrand)
@@ -162,16 +162,16 @@ func BenchmarkFirstSeen(b *testing.B) {
 		}
 		fmt.Fprintf(os.Stderr, "%s: %v, %d MiB\n", shape, took.Round(time.Microsecond), size/mib)
 	}
-	search("new index")
+	compute("new index")
 	churn(b, x.index, x.g)
-	search("after changes")
+	compute("after changes")
 	u := x.index.Begin()
 	for range 2000 {
 		l := x.g.label(x.g.IntN(*benchLabels), *benchLabels)
 		u.Label(&l)
 	}
 	mustCommit(b, u, Marks{})
-	search("after 2,000 labels")
+	compute("after 2,000 more changes")
 }
 
 // BenchmarkBrands prints the latency of searches for similar brands.

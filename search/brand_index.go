@@ -46,7 +46,7 @@ type brandIndex struct {
 
 	// cola.SortBrand orders documents by the rank of their brand.
 	rank  []uint32 // rank of the brand of each value
-	order []uint32 // documents in that order
+	order []uint32 // documents in order of rank
 }
 
 // buildBrandIndex indexes the brands of a table.

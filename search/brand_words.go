@@ -206,7 +206,7 @@ func (s *segment) similarNames(
 
 // relatedWords are the words of a segment that are similar to a word of the query.
 type relatedWords struct {
-	relations map[uint32][]similar.Relation // to each word of the query
+	relations map[uint32][]similar.Relation // of each word to each word of the query
 	set       []uint64                      // bitmap of the words
 }
 
@@ -257,7 +257,7 @@ func (x *brandWords) relateWord(q *similar.Query, i int, r *relatedWords) {
 	if k, ok := x.byKey.keys.Find(want.Text); ok {
 		compareKey(k)
 	}
-	if !q.InCore(i) { // only similar to itself
+	if !q.InCore(i) { // similar only to itself
 		return
 	}
 	x.keyLike.candidates(&want.Form, similar.EditLimit, compareKey)

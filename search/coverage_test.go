@@ -125,19 +125,19 @@ func TestCoverage(t *testing.T) {
 		Years:         []cola.YearCoverage{{Year: 2026, CoverageCounts: one}, {Year: 2025, CoverageCounts: other}},
 		EstimateError: &cola.EstimateError{Labels: 1, MedianDays: 31, WorstDays: 31},
 	}
-	check("without completion dates", want)
+	check("without update dates", want)
 
 	undated.LatestUpdateDate = cola.NewDate(2024, 5, 6)
 	commit(undated)
 	want.DataAsOf = undated.LatestUpdateDate
-	check("with a completion date", want)
+	check("with an update date", want)
 
 	known.LatestUpdateDate = today.AddDays(1) // data entry error
 	commit(known)
-	check("with a completion date in the future", want)
+	check("with an update date in the future", want)
 
-	undated.LatestUpdateDate = 0 // the only other completion date
+	undated.LatestUpdateDate = 0 // the only other update date
 	commit(undated)
 	want.DataAsOf = known.ApprovalDate
-	check("with a removed completion date", want)
+	check("with a removed update date", want)
 }

@@ -10,7 +10,7 @@
 //
 // A view consists of segments. A segment holds labels in result order: latest effective date first,
 // then by descending TTB ID, undated labels last. Therefore, posting lists are sorted, a date
-// window is a range of documents, and a page is the first bits of a bitmap. A changed label is
+// window is a range of documents, and a page is a run of set bits in a bitmap. A changed label is
 // written to a new segment and gets a tombstone in the old one. Compaction merges segments in the
 // background, using their own columns rather than the store.
 //

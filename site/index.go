@@ -10,8 +10,8 @@ import (
 	_ "modernc.org/sqlite" // with FTS5
 )
 
-// entry is a search result: a section of a guide, an operation, a parameter, a header, an error or
-// an object.
+// entry is a search result, such as a section of a guide, an operation, a tool, a parameter, a
+// header, an error or an object.
 type entry struct {
 	Area              string // part of the documentation
 	Page, Title, Path string

@@ -58,8 +58,8 @@ type landingPage struct {
 	Similar *cola.BrandMatch      // the most similar one whose name isn't identical; may be nil
 	Newest  []newLabel            // the newest labels
 	Bottle  *registry.SampleLabel // a label with an image; may be nil
-	Bars    []bar                 // the sample count
-	Shares  []share               // of the labels
+	Bars    []bar                 // chart of the sample count
+	Shares  []share               // of all labels, by kind of data
 	Since   int                   // year of the oldest approval; 0 if unknown
 	Plans   []plan
 }

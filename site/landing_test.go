@@ -55,8 +55,8 @@ func sections(page string) (ids []string) {
 	return ids
 }
 
-// TestLanding checks the sections of the landing page with all samples, without images, for an
-// empty registry, and while there are no samples.
+// TestLanding checks the sections of the landing page with all samples, without images, without
+// sample calls, for an empty registry, and while there are no samples.
 func TestLanding(t *testing.T) {
 	full, err := registrytest.New(t).Samples(t.Context())
 	if err != nil {
@@ -64,8 +64,8 @@ func TestLanding(t *testing.T) {
 	}
 	plain := *full
 	plain.Labels = nil
-	odd := *full
-	odd.Calls, odd.Colas, odd.Brands, odd.Counts = registry.SampleCalls{}, registry.ColaPage{}, registry.BrandPage{}, registry.ColaCounts{}
+	noCalls := *full
+	noCalls.Calls, noCalls.Colas, noCalls.Brands, noCalls.Counts = registry.SampleCalls{}, registry.ColaPage{}, registry.BrandPage{}, registry.ColaCounts{}
 	for name, tt := range map[string]struct {
 		svc    Service
 		images int
@@ -75,7 +75,7 @@ func TestLanding(t *testing.T) {
 	}{
 		"all":       {samples{m: full}, 9, "newest try assistants uses plans", true, ""},
 		"no images": {samples{m: &plain}, 0, "try assistants uses plans", true, ""},
-		"odd names": {samples{m: &odd}, 9, "newest uses plans", true, ""},
+		"no calls":  {samples{m: &noCalls}, 9, "newest uses plans", true, ""},
 		"no labels": {samples{m: &registry.Samples{}}, 0, "try uses plans", false, "empty"},
 		"starting":  {samples{err: cola.Unavailable()}, 0, "try uses plans", false, "starting"},
 		"failing":   {samples{err: errors.New("broken")}, 0, "try uses plans", false, "starting"},

@@ -259,8 +259,8 @@ func (s *server) templateFuncs() template.FuncMap {
 	}
 }
 
-// fieldGroup is a group of an operation's parameters. Those before the first filter, or in a short
-// list, have no title.
+// fieldGroup is a group of an operation's parameters. The group before the first filter, and the
+// only group of a short list, have no title.
 type fieldGroup struct {
 	Title  string
 	Anchor string // prefix of the IDs of fields; empty if they have none
@@ -272,8 +272,8 @@ type fieldGroup struct {
 const maxUngrouped = 12
 
 // grouped groups long lists of parameters by the sections of filters, in order of appearance.
-// Fields before the first filter come first, and those after it last. The page collapses all groups
-// but the first.
+// Fields that aren't filters come first if they precede the first filter, and last otherwise. The
+// page collapses all groups but the first.
 func grouped(anchor string, fields []httpapi.Field) []fieldGroup {
 	groups := []fieldGroup{{Anchor: anchor}}
 	if len(fields) <= maxUngrouped {

@@ -1,9 +1,10 @@
-// Package site serves the public pages of the service: the landing page, the guides in docs/ and
-// the API reference.
+// Package site serves the public pages of the service: the landing page, the guides in docs/, and
+// the reference of the API and the MCP tools.
 //
-// Pages are the same for everyone, and browsers and proxies may cache all but the landing page.
-// They are rendered at startup. Those with example calls are rendered again when the records in the
-// examples change. They work without JavaScript and read no session.
+// Pages are the same for everyone. Browsers and proxies may cache all but the landing page, search
+// results and error pages. Most pages are rendered at startup; those with example calls are
+// rendered again when the records in the examples change. All pages work without JavaScript and
+// read no session.
 package site
 
 import (
@@ -41,7 +42,7 @@ import (
 type Options struct {
 	PublicURL string            // scheme and host of the service, without a trailing slash
 	Reference httpapi.Reference // of the REST API
-	Service   Service           // supplies the landing page and the records in example calls
+	Service   Service           // supplies the samples on the landing page and in example calls
 	// Answers returns this registry's responses to a public operation's example call, one per
 	// format. ToolAnswer does so for a tool that reads public records. If nil or after an error,
 	// pages show the documented call and response.

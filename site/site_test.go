@@ -129,7 +129,7 @@ func mustParseAll(t *testing.T, s *server) map[string]parsed {
 var outside = []string{"/", "/api/v1/openapi.json", "/keys/new", "/plans", "/sign-in"}
 
 // TestLinks checks that every link to this site leads to a page and an element on it, that every
-// page is linked, and that links to other parts of the service are listed.
+// page of the documentation is linked, and that links to other parts of the service are listed.
 func TestLinks(t *testing.T) {
 	s := newTestServer()
 	h, pages := s.routes(), mustParseAll(t, s)
@@ -604,7 +604,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, private := range []string{"getUsage", "listSavedSearches", "createSavedSearch", "get_usage", "create_saved_search", "lookUpBarcode"} {
 		if call, ok := asked[private]; ok {
-			t.Errorf("asked for %s %s", private, call)
+			t.Errorf("ran the example call of %s: %s", private, call)
 		}
 	}
 }
@@ -779,8 +779,8 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// TestGrouped checks that long lists of parameters are grouped without losing any, and that short
-// ones are not.
+// TestGrouped checks that long lists of parameters are grouped without losing parameters, and that
+// short lists are not grouped.
 func TestGrouped(t *testing.T) {
 	titles := map[string][]string{}
 	for _, section := range newAPI().Reference.Sections {
@@ -888,7 +888,7 @@ func TestPrivacyStorage(t *testing.T) {
 var storageItems = regexp.MustCompile(`(?:Storage", |Item\(|listKey = )"([^"]+)"`)
 
 // TestSampleTabs checks which code blocks of a guide become tabs: those in several languages, each
-// after a paragraph that only names its language.
+// but the first after a paragraph that only names its language.
 func TestSampleTabs(t *testing.T) {
 	block := func(language string) string { return "```" + language + "\n" + language + "()\n```\n\n" }
 	for source, want := range map[string]string{

@@ -41,7 +41,7 @@ func TestTools(t *testing.T) {
 		}
 	}
 	if n < 19 {
-		t.Errorf("%d tools", n)
+		t.Errorf("%d tools, want at least 19", n)
 	}
 }
 

@@ -52,7 +52,7 @@ func ParseQuotaUse(text string) (u QuotaUse, err error) {
 	return u, nil
 }
 
-// QuotaThresholds are the percentages of a monthly quota at which email is sent, in descending
+// QuotaThresholds returns the percentages of a monthly quota at which email is sent, in descending
 // order.
 func QuotaThresholds() []int { return []int{100, 80} }
 
@@ -65,7 +65,7 @@ const (
 )
 
 // AccountEmails stores email to account holders until it is sent. Accounts without an email address
-// get none. Several processes can send: each email is claimed by one.
+// get none. Several processes can send: only one claims each email.
 type AccountEmails interface {
 	// QueueQuotaEmails queues email to the accounts whose usage has reached a threshold of a
 	// monthly quota, and returns how many. It queues one email per account, month, tier, meter and

@@ -16,7 +16,7 @@ type Account struct {
 	CreatedAt time.Time // UTC, whole microseconds
 
 	SuspendedAt     time.Time // zero if active
-	SuspendedReason string    // for the account holder
+	SuspendedReason string    // shown to the account holder
 	DeletesAt       time.Time // when a requested deletion starts, until it is complete; otherwise zero
 	DeletedAt       time.Time // when the deletion started; zero for other accounts
 	ActiveLimit     int       // maximum number of active schedules
@@ -56,8 +56,9 @@ type Accounts interface {
 	// CreateAccount creates an account. It fails with ErrExists if another account has the email
 	// address, and with ErrMalformed if CheckEmail rejects it.
 	CreateAccount(ctx context.Context, email string, tier cola.Tier) (Account, error)
-	// Account returns an account by ID, or ErrNotFound. Like all methods except Accounts and those
-	// of Ledger, it does not find accounts whose deletion has started.
+	// Account returns an account by ID, or ErrNotFound. Like most methods, it does not find
+	// accounts whose deletion has started. The exceptions are Accounts, HasAccounts, the methods of
+	// Ledger and Copier, and those that carry out the deletion.
 	Account(ctx context.Context, id cola.AccountID) (Account, error)
 	// AccountByEmail returns an account by its email address, in any ASCII letter case, or
 	// ErrNotFound.
@@ -104,7 +105,7 @@ type AccountDeletion interface {
 	// does not change the time. It fails with ErrNotFound if the account does not exist.
 	RequestDeletion(ctx context.Context, id cola.AccountID, after time.Duration) error
 	// CancelDeletion undoes RequestDeletion. It has no effect if no deletion was requested. It
-	// fails with ErrNotFound if the account does not exist or it is too late.
+	// fails with ErrNotFound if the account does not exist or if it is too late.
 	CancelDeletion(ctx context.Context, id cola.AccountID) error
 	// DueDeletions returns up to limit accounts whose deletion is due and not complete, by due
 	// time.

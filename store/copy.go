@@ -215,7 +215,7 @@ type StoredCreation struct {
 	Account     cola.AccountID
 	Key         string
 	Fingerprint [32]byte
-	UUID        string    // of the search, which may be deleted
+	UUID        string    // of the search, which may have been deleted
 	Until       time.Time // when the record may be deleted
 }
 

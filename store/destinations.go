@@ -184,9 +184,9 @@ type ConfirmationRequest struct {
 	Limits ConfirmationLimits
 }
 
-// ConfirmationLimits limit confirmation requests, because recipients may not know us. They apply
-// across all processes, by the store's clock. Requests count even if their destination was deleted.
-// Endpoints are counted by host.
+// ConfirmationLimits limit confirmation requests, because recipients may not have asked for them.
+// They apply across all processes, by the store's clock. Requests count even if their destination
+// was deleted. Endpoints are counted by host.
 //
 // MaxPerAddress does not apply to an account's first challenge to a host within the window, nor to
 // hosts where the account has a confirmed endpoint. Accounts share the hosts of large platforms and

@@ -39,9 +39,9 @@ type Enrichment struct {
 	Fields    string    // JSON object of the fields filled by results
 	Answer    string    // JSON object of the fields that the answer will fill; empty once applied
 	Failure   cola.Text // why there is no usable answer
-	Attempts  int       // requests
-	TokensIn  int       // in these requests
-	TokensOut int
+	Attempts  int       // number of requests
+	TokensIn  int       // tokens that these requests contained
+	TokensOut int       // tokens in the responses
 	At        time.Time // of the last request
 
 	// Revision is the revision of the label that the result covers. If it is zero when saved,

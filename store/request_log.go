@@ -61,8 +61,8 @@ type RequestLog interface {
 	// RequestGaps returns the sum of an account's gaps in all hours that overlap the given time
 	// span.
 	RequestGaps(ctx context.Context, account cola.AccountID, from, to time.Time) (RequestGap, error)
-	// LimitRequestLog makes recorded requests expire at the given age or earlier, and gaps that
-	// long after the end of their hour. It then deletes the expired ones. It never makes them
-	// expire later.
+	// LimitRequestLog makes recorded requests expire at the given age, and gaps that long after the
+	// end of their hour, unless they already expire earlier. It then deletes expired requests and
+	// gaps.
 	LimitRequestLog(ctx context.Context, retention time.Duration) error
 }

@@ -36,7 +36,8 @@ type Arrival struct {
 //  2. The runner applies the search's filters to the labels that arrived after the mark.
 //  3. RecordRuns stores the matches together with the new mark, and releases the claim.
 //
-// An interrupted run is therefore repeated from the same mark, and a recorded one never is.
+// An interrupted run is therefore repeated from the same mark, and a recorded run is never
+// repeated.
 type Runs interface {
 	// ClaimDue claims searches that are due at the given time, most overdue first. No other caller,
 	// in any process, gets them until hold has passed by the database's clock. It skips claimed

@@ -26,9 +26,10 @@ type SavedSearches interface {
 	// state with repeated set if the fingerprint is the same, and fails with ErrReused otherwise.
 	//
 	// It fails with ErrLimit, as a LimitError, if the new search has an active schedule and the
-	// account already has as many as MaxActive or its ActiveLimit allows, or if it already has
-	// MaxSearches searches, active or not. It fails with ErrNotFound if the account does not exist,
-	// with ErrExists if the UUID is taken, and with ErrMalformed for an invalid search.
+	// account already has as many active schedules as MaxActive or its ActiveLimit allows, or if
+	// the account already has MaxSearches searches, active or not. It fails with ErrNotFound if the
+	// account does not exist, with ErrExists if the UUID is taken, and with ErrMalformed for an
+	// invalid search.
 	//
 	// It creates the search's Destinations in the same transaction, or fails with a DestinationError
 	// and creates nothing. A repeated request creates none.
@@ -48,7 +49,7 @@ type SavedSearches interface {
 	//
 	// A failed call has no effect. If change fails, UpdateSavedSearch returns its error as is. It
 	// fails with ErrNotFound if the account has no such search, with ErrLimit, as a LimitError, if
-	// the change activates the schedule and the account already has as many active ones as
+	// the change activates the schedule and the account already has as many active schedules as
 	// maxActive or its ActiveLimit allows, and with ErrMalformed for an invalid search.
 	UpdateSavedSearch(ctx context.Context, account cola.AccountID, uuid string, maxActive int,
 		change func(cola.SavedSearch) (cola.SavedSearch, error)) (cola.SavedSearch, error)
@@ -78,7 +79,7 @@ type DestinationError struct {
 	Err         error
 }
 
-// Error returns the wrapped error's text.
+// Error implements error.
 func (e DestinationError) Error() string { return "create destination: " + e.Err.Error() }
 
 // Unwrap returns the wrapped error.

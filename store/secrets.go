@@ -48,7 +48,7 @@ const (
 	SecretDestination SecretKind = "destination"  // SHA-256 of a link's token
 )
 
-// SecretKinds lists the kinds of secret.
+// SecretKinds returns the kinds of secrets.
 func SecretKinds() []SecretKind {
 	return []SecretKind{SecretKey, SecretSession, SecretSignInLink, SecretFeed, SecretDestination}
 }

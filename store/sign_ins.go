@@ -29,8 +29,8 @@ type SignIns interface {
 	CreateSignIn(ctx context.Context, s SignIn) (SignIn, error)
 	// SignIns returns the valid sign-ins of an account, newest first.
 	SignIns(ctx context.Context, account cola.AccountID) ([]SignIn, error)
-	// EndSignIn ends a sign-in, effective with the next request, in all processes. Ending it again
-	// does not change EndedAt. It fails with ErrNotFound if the account has no such sign-in.
+	// EndSignIn ends a sign-in, effective from the next request in all processes. Ending it again
+	// does not change EndedAt. EndSignIn fails with ErrNotFound if the account has no such sign-in.
 	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
 	// EndOtherSignIns ends all valid sign-ins of an account except one, and returns their number.
 	EndOtherSignIns(ctx context.Context, account cola.AccountID, except int64) (int, error)
@@ -60,7 +60,7 @@ type SignInLinks interface {
 	// used or expired. If called concurrently, even from several processes, exactly one call
 	// succeeds. The account of an emailed link is the one that has its address now. If there is
 	// none, UseSignInLink creates one on the free tier if signUp is true, and otherwise fails with
-	// ErrNotFound. All emailed links for the address are used up together.
+	// ErrNotFound. Using an emailed link also uses up all other emailed links for its address.
 	UseSignInLink(ctx context.Context, hash SignInLinkHash, signUp bool) (Account, error)
 }
 

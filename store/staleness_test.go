@@ -11,8 +11,8 @@ import (
 func TestStaleSince(t *testing.T) {
 	for newest, since := range map[int]int{
 		2: 6,  // Monday: Tuesday to Thursday may pass
-		3: 7,  // Tuesday: until Friday; the weekend doesn't matter
-		4: 10, // Wednesday: until Monday
+		3: 7,  // Tuesday: Wednesday to Friday may pass
+		4: 10, // Wednesday: Thursday to Monday may pass
 		5: 11,
 		6: 12,
 		7: 12, // Saturday counts as Friday

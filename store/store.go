@@ -25,7 +25,7 @@ var (
 	ErrLimit = errors.New("limit reached")
 	// ErrReused means that the idempotency key was used for a different request.
 	ErrReused = errors.New("idempotency key already used for another request")
-	// ErrNotActive means that the record is paused, disabled or not confirmed.
+	// ErrNotActive means that the record is paused, disabled, not confirmed or no longer valid.
 	ErrNotActive = errors.New("not active")
 	// ErrConfirmationLimit means that there were too many recent confirmation requests. Methods
 	// return it as a ConfirmationLimitError.
@@ -221,10 +221,10 @@ type References interface {
 // ReferenceSets contains all reference data, in the order of the API.
 type ReferenceSets struct {
 	Revision cola.Revision    // of the latest change to any set
-	AVAs     []cola.AVADetail // by name, then validity, then id
+	AVAs     []cola.AVADetail // by name, then validity, then ID
 	// Newest report first, then by commodity, type and order of import.
 	ProductionReports []cola.ProductionReport
-	ProcessingTimes   []cola.ProcessingTime // newest snapshot first, then commodity
+	ProcessingTimes   []cola.ProcessingTime // newest snapshot first, then by commodity
 	// Newest snapshot first, then by commodity and formula type.
 	FormulaProcessingTimes []cola.FormulaProcessingTime
 	// Newest month first, then by category and application type.

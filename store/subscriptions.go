@@ -60,7 +60,8 @@ type Subscriptions interface {
 	SubscriptionOf(ctx context.Context, account cola.AccountID) (Subscription, error)
 	// SubscriptionByCustomer returns the record of a customer, or ErrNotFound.
 	SubscriptionByCustomer(ctx context.Context, customer string) (Subscription, error)
-	// Subscriptions returns up to limit records of accounts above an ID, in order of their IDs.
+	// Subscriptions returns up to limit records of accounts with IDs above the given one, ordered
+	// by account ID.
 	Subscriptions(ctx context.Context, above cola.AccountID, limit int) ([]Subscription, error)
 	// SaveSubscription replaces the state of a record and, if Granted differs from the stored value
 	// and is not empty, sets the account's tier. It also records the ID of the event that caused

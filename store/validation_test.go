@@ -80,6 +80,6 @@ func TestUniqueIdentityNames(t *testing.T) {
 		}
 	}
 	if len(seen) != 4*6 {
-		t.Errorf("%d identities passed Check, want the %d of four issuers", len(seen), 4*6)
+		t.Errorf("%d identities passed Check, want %d: those of the four valid issuers", len(seen), 4*6)
 	}
 }

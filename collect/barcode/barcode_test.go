@@ -224,7 +224,7 @@ func TestReadInTexture(t *testing.T) {
 	}
 }
 
-// TestReadFormats reads the same code from images in every color model.
+// TestReadFormats reads the same code from images in different color models.
 func TestReadFormats(t *testing.T) {
 	d := samples[0]
 	src := d.draw(t, 3)

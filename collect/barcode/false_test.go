@@ -69,8 +69,8 @@ var textures = map[string]func(rng *rand.Rand) *image.Gray{
 
 func blank(w, h int) *image.Gray { return image.NewGray(image.Rect(0, 0, w, h)) }
 
-// randomBars draws as many bars as a symbol has, each one to four modules wide, between quiet
-// zones.
+// randomBars draws as many bars and spaces as a symbol has, each one to four modules wide, between
+// quiet zones.
 func randomBars(rng *rand.Rand) *image.Gray {
 	module := 2 + rng.IntN(2)
 	runs := []int{33, 43, 59, 77, 61}[rng.IntN(5)]
@@ -199,7 +199,7 @@ func TestDecodersAreStrict(t *testing.T) {
 				}
 				for _, v := range decodeAll(moved) {
 					if v != d.value {
-						t.Errorf("%s: run %d moved by %v reads %q", d.typ, i, by, v)
+						t.Errorf("%s: moving the end of run %d by %v reads %q", d.typ, i, by, v)
 					}
 				}
 			}

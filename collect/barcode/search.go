@@ -116,7 +116,8 @@ func (s *searcher) sample(from, along vec, n int) {
 	}
 }
 
-// read collects the symbols of the profile, in both directions.
+// read collects the symbols of the profile, in both directions, and the finder patterns if the line
+// is horizontal or vertical.
 func (s *searcher) read(from, along vec, line, direction int) {
 	s.profile.split()
 	runs, starts := s.profile.runs, s.profile.starts

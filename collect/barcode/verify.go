@@ -138,8 +138,9 @@ func newVerifier(p *plane, c *candidate) *verifier {
 }
 
 // slope returns how far the readings shift along the line for each unit of distance between lines.
-// It is 0 if the lines cross the bars at right angles. A tilted code is read on tilted lines too,
-// but the corners of its box and the average across lines need the true axis.
+// It is 0 if the lines cross the bars at right angles, or if it can't be measured. Lines that cross
+// the bars at another angle also read the code, but the corners of its box and the average across
+// lines need the true axis.
 func (c *candidate) slope() float64 {
 	along := c.last.sub(c.first).unit()
 	across := along.normal()

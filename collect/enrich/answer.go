@@ -238,7 +238,8 @@ func checkCategory(path string) (string, error) {
 }
 
 // schema returns the JSON schema of answers. All fields are required, and strings and numbers are
-// nullable, because strict modes allow neither optional fields nor bounds.
+// nullable, because strict modes don't allow optional fields. They don't allow bounds either; parse
+// checks those.
 func schema() map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for _, f := range fields {

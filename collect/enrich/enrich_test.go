@@ -383,7 +383,7 @@ func TestUnansweredLabel(t *testing.T) {
 		t.Errorf("result = %+v, want a failure", got)
 	}
 	if report := w.mustRun(t); report != (Report{}) {
-		t.Errorf("second run: %+v, want nothing to do", report)
+		t.Errorf("second run: %+v, want an empty report", report)
 	}
 }
 
@@ -481,7 +481,7 @@ func TestPanic(t *testing.T) {
 		t.Errorf("result = %+v, want the panic", got)
 	}
 	if report := w.mustRun(t, panicky); report != (Report{}) {
-		t.Errorf("second run: %+v, want nothing to do", report)
+		t.Errorf("second run: %+v, want an empty report", report)
 	}
 }
 

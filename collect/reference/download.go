@@ -30,7 +30,7 @@ const (
 	headerTimeout  = 2 * time.Minute
 	idleTimeout    = time.Minute      // between parts of a response
 	maxDuration    = 30 * time.Minute // for a whole response
-	maxValidator   = 1000             // bytes of an ETag
+	maxValidator   = 1000             // bytes of an ETag or Last-Modified value
 )
 
 // client sends requests. It is not safe for concurrent use.

@@ -24,8 +24,8 @@ func (n notifyingStore) FailReferenceFetch(ctx context.Context, source, failure 
 	return n.Store.FailReferenceFetch(ctx, source, failure)
 }
 
-// TestFollow checks that two followers fetch each source once, log the outcomes, and end when they
-// are canceled.
+// TestFollow checks that Follow waits for the end of the quiet hours, logs the outcomes and ends
+// when it is canceled, and that a second follower doesn't fetch the sources again.
 func TestFollow(t *testing.T) {
 	st := mustOpen(t)
 	web := newSite(t, map[string]http.HandlerFunc{"/a": text(permitList)})
@@ -65,7 +65,7 @@ func (panickingStore) ClaimReferenceFetch(context.Context, string, time.Duration
 	panic("bug")
 }
 
-// TestFollowPanics checks that a panic doesn't end the process.
+// TestFollowPanics checks that a panic becomes an error, and that its stack is logged.
 func TestFollowPanics(t *testing.T) {
 	var out bytes.Buffer
 	o := Options{Sources: []Source{{Name: "a", URL: "https://example.com/"}}, Logger: slog.New(slog.NewTextHandler(&out, nil))}

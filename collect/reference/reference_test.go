@@ -33,7 +33,7 @@ const (
 	formStats  = "application_type,processing_time,processing_new,creation_date\nWine,5,11/14/2026,11/20/2026\n"
 )
 
-// site is a web site with one file at each path. It logs requests.
+// site is a website with one file at each path. It logs requests.
 type site struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -204,7 +204,7 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// TestLastModified checks conditional requests for a file that has a Last-Modified but no ETag.
+// TestLastModified checks conditional requests for a file with a Last-Modified header but no ETag.
 func TestLastModified(t *testing.T) {
 	st := mustOpen(t)
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)
@@ -218,7 +218,7 @@ func TestLastModified(t *testing.T) {
 	}
 }
 
-// TestCompressed checks that archives and compressed files are imported.
+// TestCompressed checks that archives, compressed files and compressed responses are imported.
 func TestCompressed(t *testing.T) {
 	var zipped, packed bytes.Buffer
 	archive, stream := zip.NewWriter(&zipped), gzip.NewWriter(&packed)
@@ -273,7 +273,7 @@ func TestFailures(t *testing.T) {
 		}, 1},
 		"web page without a type": {text("\n<!DOCTYPE html><html><body>Not found</body></html>"), 1},
 		"empty":                   {text(""), 1},
-		"white space":             {text("\n\n"), 1},
+		"whitespace":              {text("\n\n"), 1},
 		"no rows":                 {text(strings.SplitAfter(permitList, "\n")[0]), 1},
 		"other columns":           {text("a,b\n1,2\n"), 1},
 		"other format":            {text(`{"Definitions":["Permit_Number"],"Permit Data":[["CA-W-1"]]}`), 1},
@@ -330,7 +330,7 @@ func TestFailures(t *testing.T) {
 				t.Errorf("state = %+v", f)
 			}
 			if sizes, err := st.Sizes(t.Context()); err != nil || sizes[store.ItemPermittee] != 0 || imports(t, st) != 1 {
-				t.Errorf("%d permittees, %d imports, want only that of the other source; %v",
+				t.Errorf("%d permittees, %d imports, want 0 and 1; %v",
 					sizes[store.ItemPermittee], imports(t, st), err)
 			}
 			web.set("/bad.csv", versioned(permitList, `"1"`))
@@ -412,7 +412,7 @@ func TestMinAge(t *testing.T) {
 // TestCancel checks that a canceled run ends at once and records no failure.
 func TestCancel(t *testing.T) {
 	for name, serve := range map[string]http.HandlerFunc{
-		"before an attempt": status(503, "Retry-After", "60"),
+		"while waiting to retry": status(503, "Retry-After", "60"),
 		"while downloading": func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprint(w, permitList)
 			w.(http.Flusher).Flush()

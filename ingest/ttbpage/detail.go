@@ -72,7 +72,7 @@ func block(name *html.Node) (lines []string) {
 // the comma on printable forms.
 var place = regexp.MustCompile(` ([A-Z]{2}) (\d{5}(?:-?\d{4})?)$`)
 
-// setApplicant reads the permit number, the business name and the address.
+// setApplicant reads the permit number, and the business name, state and ZIP code.
 func (l *Label) setApplicant(lines []string) {
 	if len(lines) > 0 {
 		l.PermitNumber = lines[0]

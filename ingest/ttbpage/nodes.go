@@ -90,8 +90,8 @@ func linesOf(n *html.Node) []string {
 
 var spaces = strings.NewReplacer("\n", " ", "\r", " ", "\t", " ")
 
-// writeText writes text with "\n" for a line break or the end of a row or block; other white space
-// becomes a space.
+// writeText writes text with "\n" for a line break or the end of a row or block; other whitespace
+// becomes spaces.
 func writeText(b *strings.Builder, n *html.Node) {
 	switch {
 	case n.Type == html.TextNode:

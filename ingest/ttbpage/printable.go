@@ -101,8 +101,7 @@ func checked(cell *html.Node, prefix string) string {
 	return strings.TrimPrefix(attribute(box, "alt"), prefix)
 }
 
-// readApplicationTypes reads the application type check boxes and the values filled in next to
-// them.
+// readApplicationTypes reads the application type checkboxes and the values filled in next to them.
 func (l *Label) readApplicationTypes(cell *html.Node) {
 	if cell == nil {
 		return

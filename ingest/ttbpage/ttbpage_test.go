@@ -114,7 +114,7 @@ func TestTotal(t *testing.T) {
 		heading + strings.Repeat("<p>1 to 2 of 2 (Total Matching Records: 2)</p>", 2): {2, 2, true},
 		heading + none: {0, 0, true},
 		"<title>Search</title><b>Error</b>" + none: {0, 0, true},
-		// Never zero without the sentence.
+		// Pages without a consistent total or a visible statement that there are no results.
 		heading:               {},
 		heading + "0 results": {},
 		heading + "1 to 20 of 1000 (Total Matching Records: )":                                      {},

@@ -60,7 +60,8 @@ func mustSend(t *testing.T, r *recorder, path, body string, headers ...string) s
 const savedSearchCall = `{"method":"tools/call","params":{"name":"list_saved_searches"}}`
 
 // TestRecorderAddsKeys checks that every request gets a key, and that calls about saved searches
-// always get the same one. The recorder leaves Host and Origin unchanged, except for its own address.
+// always get the first key. The recorder leaves Host and Origin unchanged, except that it replaces
+// its own address.
 func TestRecorderAddsKeys(t *testing.T) {
 	r, target := mustRecorder(t, new(atomic.Int64), "one", "two")
 	for _, tt := range []struct {

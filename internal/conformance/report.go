@@ -82,8 +82,7 @@ func printLines(out io.Writer, mark string, lines []string) {
 	}
 }
 
-// printAll prints reports and their totals, and reports whether all passed. An empty list does not
-// pass.
+// printAll prints the reports and returns whether all of them passed. An empty list does not pass.
 func printAll(out io.Writer, reports []*report, verbose bool) (ok bool) {
 	ok = len(reports) > 0
 	for _, r := range reports {

@@ -57,8 +57,8 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// TestServerReport checks that an error in the server's log fails a run even if no client
-// complained.
+// TestServerReport checks that an error in the server's log, an unclean exit or a missing log fails
+// a run even if no client complained.
 func TestServerReport(t *testing.T) {
 	for line, ok := range map[string]bool{
 		"level=INFO msg=request code=not_found": true, "level=ERROR msg=request code=internal_error": false,

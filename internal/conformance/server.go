@@ -120,7 +120,8 @@ func (s *server) report() *report {
 	return r
 }
 
-// logErrors returns an error with the lines of a log that report an internal error.
+// logErrors returns an error with the lines of a log that report an internal error, a panic or a
+// data race.
 func logErrors(log []byte) error {
 	var errs []error
 	for line := range bytes.Lines(log) {

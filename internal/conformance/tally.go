@@ -78,7 +78,7 @@ func (e entry) checkFailure(results []result, requests []exchange) error {
 	return nil
 }
 
-// found returns the failed results of the check that an entry names.
+// found returns the failures and warnings of the check that an entry names.
 func (e entry) found(results []result) (found []result) {
 	for _, r := range results {
 		if r.scenario == e.scenario && r.ID == e.check && r.bad() {

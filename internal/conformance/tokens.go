@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// answered is the response to a request.
-type answered struct {
+// apiResponse is the response to a request.
+type apiResponse struct {
 	status    int
 	code      string // error code, if it failed
 	challenge string
 }
 
 // try makes a request with a token, without a client library.
-func (b *bench) try(ctx context.Context, token, method, path, body string) (a answered, err error) {
+func (b *bench) try(ctx context.Context, token, method, path, body string) (a apiResponse, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, b.public.origin()+path, strings.NewReader(body))
 	if err != nil {
 		return a, err
@@ -61,8 +61,8 @@ const (
 	listTools   = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 )
 
-// tryTokens checks that a client's tokens work on the REST API and stop working when its link to
-// the user is revoked.
+// tryTokens checks that a client's tokens work on the REST API, stop working when its link to the
+// user is revoked, and work again when the link is restored.
 func (b *bench) tryTokens(ctx context.Context, r *report, w oauthClient, reported clientResults) error {
 	read, write := reported.read.Token, reported.created.Token
 	if err := b.attempts(ctx, r, w,

@@ -70,7 +70,7 @@ func Parse(content []byte) (*Keyring, error) {
 		}
 		secret, err := base64.StdEncoding.Strict().DecodeString(line)
 		if err != nil || len(secret) != keySize {
-			// omit the line, which may be secret
+			// Omit the line, which may be secret.
 			return nil, fmt.Errorf("line %d is not a key; expected %d bytes in base64", n+1, keySize)
 		}
 		added := key{newID(secret), secret}

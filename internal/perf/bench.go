@@ -121,8 +121,8 @@ func printLedger(before, during measure.Latencies) {
 		measure.Ratio(during.At(0.5), before.At(0.5)), measure.Ratio(during.At(0.99), before.At(0.99)))
 }
 
-// settleAndStop waits until the server shows every label and has compacted its index, and prints
-// its memory use.
+// settleAndStop waits until the server shows every label with an approval date, gives it time to
+// compact its index, prints its memory use, and stops it.
 func (b *bench) settleAndStop(ctx context.Context, s *measure.Server) error {
 	started, expected := time.Now(), b.dated
 	for {

@@ -18,7 +18,7 @@ import (
 )
 
 // Content returns the bytes of an image. A generated image with a barcode shows a drawn label. The
-// others are color patterns, different for each label, because patterns are much faster to draw.
+// others are color patterns, different for each image, because patterns are much faster to draw.
 func (i LabelImage) Content(l *Label) ([]byte, error) {
 	switch {
 	case i.file != "":

@@ -126,7 +126,7 @@ func generate(o Options, days []cola.Date) (labels []*Label) {
 		for range n {
 			l := &Label{Completed: days[d], Class: pickClass(random, classes), Origin: pick(random, origins)}
 			if random.IntN(2) == 0 {
-				l.Origin = pick(random, origins[:60]) // most are domestic
+				l.Origin = pick(random, origins[:60]) // most of these are domestic
 			}
 			l.Applied = l.Completed.AddDays(-3 - random.IntN(40))
 			received[l.Applied]++

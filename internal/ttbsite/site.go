@@ -60,7 +60,7 @@ type Site struct {
 	options Options
 
 	mu       sync.Mutex
-	random   *rand.Rand // decides which requests fail
+	random   *rand.Rand // decides which requests fail, and generates session IDs
 	labels   []*Label   // sorted by ID
 	byID     map[cola.TTBID]*Label
 	sessions map[string]*session

@@ -10,7 +10,8 @@ import (
 )
 
 // TestPrepareDeletion pays on an open Checkout page before and after a deletion is prepared. The
-// record includes the first payment although no event arrived; the second is impossible.
+// record includes a payment made before, although no event arrived. A payment made after is
+// impossible.
 func TestPrepareDeletion(t *testing.T) {
 	w := onSQLite(t)
 	prepare := func() {

@@ -107,7 +107,7 @@ func TestRequestShapes(t *testing.T) {
 			t.Errorf("request %s was not checked; checked: %v", want, checked)
 		}
 	}
-	if len(checked) != 11 { // and the expired session
+	if len(checked) != 11 { // including the request that expires a session
 		t.Errorf("%d kinds of requests, want 11: %v", len(checked), checked)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// maxAttempts limits how many times a sync is tried if concurrent ones in other processes
+// maxAttempts limits how many times a sync is tried if concurrent syncs in other processes
 // interfere. Within a process, syncs of a customer wait for each other.
 const maxAttempts = 20
 

@@ -27,7 +27,7 @@ const maxEvent = 512 << 10
 const (
 	outcomeApplied   = "applied"
 	outcomeDuplicate = "duplicate" // processed before
-	outcomeIgnored   = "ignored"   // irrelevant event type
+	outcomeIgnored   = "ignored"   // irrelevant event type, or no customer
 	outcomeUnknown   = "unknown_customer"
 	outcomeUnsigned  = "unsigned"
 	outcomeForged    = "wrong_signature"

@@ -44,6 +44,6 @@ func TestAccountRemoval(t *testing.T) {
 	}
 	file, err := os.ReadFile(path)
 	if err != nil || bytes.Contains(file, []byte("gone@")) || !bytes.Contains(file, []byte("other@")) {
-		t.Errorf("the file contains the address of the deleted account, or lacks the other one (error %v)", err)
+		t.Errorf("the file contains the address of the deleted account, or lacks that of the other account (error %v)", err)
 	}
 }

@@ -160,15 +160,15 @@ func BenchmarkSettleDuringRuns(b *testing.B) {
 	}
 	storetest.SampleKeys(b, s, charged)
 	for day := 1; b.Loop(); day++ {
-		over := make(chan error, 1)
+		done := make(chan error, 1)
 		go func() {
 			_, err := storetest.RunSampleSearches(b.Context(), s, day)
-			over <- err
+			done <- err
 		}()
 		var took []time.Duration
 		for running := true; running; time.Sleep(2 * time.Millisecond) {
 			select {
-			case err := <-over:
+			case err := <-done:
 				if running = false; err != nil {
 					b.Fatal(err)
 				}

@@ -126,7 +126,7 @@ func (s *Store) fill(ctx context.Context, i *store.Item) error {
 	if err := w.exec(ctx, t.insert, arguments(row)...); err != nil || i.Kind != store.ItemAccount {
 		return err
 	}
-	// A trigger created a destination; the items include the account's own.
+	// A trigger created the account's own destination, which the items also include.
 	return w.exec(ctx, `DELETE FROM destinations WHERE account_id = ?`, int64(i.Account.ID))
 }
 

@@ -142,7 +142,7 @@ func TestConfirmationRetention(t *testing.T) {
 	for n := range 10 {
 		request(n)
 	}
-	for i, want := range []int{11, 4, 2, 3} { // each request deletes eight and adds one
+	for i, want := range []int{11, 4, 2, 3} { // each request deletes up to eight expired ones and adds one
 		var left int
 		request(20 + i)
 		if err := s.read.db.QueryRow(`SELECT count(*) FROM confirmations_asked`).Scan(&left); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// errClosed is the error that all methods return after Close.
+// errClosed is the error of operations on a closed store.
 var errClosed = fmt.Errorf("store closed: %w", store.ErrUnavailable)
 
 // failed wraps an error with its operation. Temporary failures of the database become

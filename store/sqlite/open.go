@@ -52,7 +52,8 @@ func (o Options) withDefaults() Options {
 // Open opens the database in a file, creates it if necessary, and upgrades its schema. If several
 // processes open it concurrently, one migrates and the others wait. It fails with
 // store.ErrNewerSchema if a newer version of the program has migrated the database. A new folder
-// has mode 0700, a new file 0600. All files whose names start with its name belong to the database.
+// has mode 0700, a new file 0600. All files whose names start with the name of the database file
+// belong to the database.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
 	const operation = "open database"

@@ -208,7 +208,8 @@ func TestJournalSize(t *testing.T) {
 	}
 }
 
-// TestFilesAfterClose checks that closing the last store leaves all data in the database file.
+// TestFilesAfterClose checks that closing the last store leaves all data in the database file, and
+// that Remove deletes all files.
 func TestFilesAfterClose(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	s, other := mustOpen(t, path, Options{Logger: quiet()}), mustOpen(t, path, Options{Logger: quiet()})

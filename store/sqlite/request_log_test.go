@@ -17,8 +17,8 @@ func TestExpiredRequests(t *testing.T) {
 	storetest.ExpiredRequests(t, s, start, func(d time.Duration) { now = now.Add(d) }, func() error { return nil })
 }
 
-// TestHourlyDeletion checks that expired requests are deleted without further writes.
-func TestHourlyDeletion(t *testing.T) {
+// TestPeriodicDeletion checks that expired requests are deleted without further writes.
+func TestPeriodicDeletion(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet(), deleteInterval: time.Millisecond})
 	a, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestSessionRetention(t *testing.T) {
 	now = now.Add(time.Hour)
 	save("lasting", now.Add(3*time.Hour))
 	checkCount(t, s, "sessions", 21, "after a page view")
-	for i, want := range []int{21 - 8 + 1, 21 - 16 + 2, 1 + 3, 1 + 4} { // each new session deletes eight and adds one
+	for i, want := range []int{21 - 8 + 1, 21 - 16 + 2, 1 + 3, 1 + 4} { // each new session deletes up to eight expired ones
 		save(fmt.Sprint("new", i), now.Add(time.Hour))
 		checkCount(t, s, "sessions", want, fmt.Sprintf("after %d new ones", i+1))
 	}

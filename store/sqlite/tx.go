@@ -34,8 +34,8 @@ type writer struct {
 const slowCommit = 100 * time.Millisecond
 
 // transact runs work in a write transaction and commits it, unless work fails or panics. It fails
-// if the context ends before the transaction begins, and ignores the context afterwards: the work
-// is short, and the outcome of an interrupted commit would be unknown.
+// if the context ends before the transaction begins, and ignores the context afterward: the work is
+// short, and the outcome of an interrupted commit would be unknown.
 func (w *writer) transact(ctx context.Context, work func(ctx context.Context) error) error {
 	if err := w.gate.Lock(ctx); err != nil {
 		return err

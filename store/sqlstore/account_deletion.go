@@ -152,8 +152,8 @@ const deletedWithAccount = 500
 
 // DeleteAccountData implements store.AccountDeletion. The first step removes the address and all
 // ways to sign in, so that the holder can sign up again from then on. Every statement that adds a
-// row for an account skips accounts that have reached this step; the completing step runs in a
-// later transaction, so it finds the rows of earlier statements.
+// row for an account skips accounts that have reached this step. The later steps run in other
+// transactions, so they find the rows of earlier statements.
 func (s *Store) DeleteAccountData(ctx context.Context, id cola.AccountID) (done bool, err error) {
 	err = s.db.TransactErasing(ctx, "delete account", func(ctx context.Context, tx Tx) error {
 		done = false
@@ -184,7 +184,8 @@ func (s *Store) DeleteAccountData(ctx context.Context, id cola.AccountID) (done 
 	return done && err == nil, err
 }
 
-// eraseHolder removes an account's address, its identities and the sign-in links sent to it.
+// eraseHolder removes an account's address, its identities and the sign-in links sent to that
+// address, and queues the email about the deletion.
 func (s *Store) eraseHolder(ctx context.Context, tx Tx, a store.Account, now time.Time) error {
 	if err := queueAccountEmailTo(ctx, tx, a.ID, store.EventDeleted, "", "", a.Email, now); err != nil {
 		return err

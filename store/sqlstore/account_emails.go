@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// hasAddress selects accounts with an email address.
+	// hasAddress is the condition for accounts with an email address.
 	hasAddress         = `email NOT LIKE '%://%#%'`
 	insertAccountEmail = `INSERT INTO account_emails (account_id, event, about, once, address, created_at, next_attempt_at)
 		SELECT id, $2, $3, $4, $5, $6, $6 FROM accounts WHERE id = $1 AND deleted_at IS NULL AND ` + hasAddress + `
@@ -59,8 +59,8 @@ func (s *Store) queueAccountEmail(
 	return queueAccountEmailTo(ctx, tx, account, event, about, once, "", now)
 }
 
-// queueAccountEmailTo queues an email to an address or, if it is empty, to the account's. It is due
-// at the given time, which is also stored as its creation time.
+// queueAccountEmailTo queues an email to an address or, if that is empty, to the account's address.
+// The email is due at the given time, which is also stored as its creation time.
 func queueAccountEmailTo(ctx context.Context, tx Tx, account cola.AccountID, event store.AccountEvent,
 	about, once, address string, due time.Time) error {
 	_, err := tx.Exec(ctx, insertAccountEmail,

@@ -123,8 +123,9 @@ func lockAccountRow(ctx context.Context, tx Tx, account cola.AccountID) error {
 //  3. If another transaction inserted either row first, roll back and run again: the next run finds
 //     its rows.
 //
-// Every transaction locks the address before the identity, and nothing afterwards, so there are no
-// deadlocks. For the same reason, AddIdentity locks the account first and the identity last.
+// Every transaction locks the address before the identity, and locks no other row afterward, so
+// there are no deadlocks. For the same reason, AddIdentity locks the account first and the identity
+// last.
 const (
 	// accountOfIdentity also reports whether any account has the verified address.
 	accountOfIdentity = `SELECT ` + accountNames + `, EXISTS (SELECT 1 FROM accounts WHERE email_folded = $3)

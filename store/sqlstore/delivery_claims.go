@@ -63,8 +63,8 @@ func (s *Store) ClaimDeliveries(ctx context.Context, due time.Time, kinds []stri
 	})
 }
 
-// claimInChunks claims up to limit rows, in transactions of at most Options.MaxRows. If one fails,
-// the claims of earlier ones are left to expire.
+// claimInChunks claims up to limit rows, in transactions of at most Options.MaxRows. If a
+// transaction fails, the claims of earlier transactions are left to expire.
 func claimInChunks[T any](s *Store, limit int, claim func(most int) ([]T, error)) ([]T, error) {
 	var all []T
 	for len(all) < limit {

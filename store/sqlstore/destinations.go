@@ -219,7 +219,7 @@ func (s *Store) SetFeed(ctx context.Context, account cola.AccountID, uuid string
 
 // recipientLocks is the class of the advisory locks on recipients of confirmation requests. A
 // transaction takes such a lock after those on the account and the destination, and waits for no
-// lock afterwards.
+// lock after that.
 const recipientLocks int32 = 0x61736b // "ask"
 
 const (

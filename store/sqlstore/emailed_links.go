@@ -25,7 +25,7 @@ const (
 )
 
 // CreateEmailedLink implements store.SignInLinks. It first checks the address and the limits
-// outside a transaction, because anyone can request links.
+// outside a transaction, so that refused requests, which anyone can send, take no locks.
 func (s *Store) CreateEmailedLink(
 	ctx context.Context, l store.EmailedLink, signUp bool, limits store.EmailedLinkLimits,
 ) (forSignUp bool, err error) {

@@ -108,7 +108,7 @@ func (s *Store) updatePausesReturning(ctx context.Context, tx Tx, account cola.A
 }
 
 // checkSearchLimits fails with a LimitError if a locked account has reached its maximum number of
-// searches, or of active ones if the new search is active.
+// searches, or of active schedules if the new search is active.
 func checkSearchLimits(ctx context.Context, tx Tx, n store.NewSavedSearch, active bool) error {
 	count, err := value[int](ctx, tx, countSearches, int64(n.Account))
 	switch {

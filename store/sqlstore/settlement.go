@@ -87,7 +87,7 @@ type CredentialRow struct {
 	cola.Credential
 	Account                      cola.AccountID
 	LastUsed, Revoked, ExpiresAt time.Time // zero if never
-	store.KeyAccess                        // of a key
+	store.KeyAccess                        // empty unless the credential is a key
 }
 
 // Columns returns pointers to the fields in the order of SelectCredentials.

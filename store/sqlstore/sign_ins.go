@@ -51,8 +51,8 @@ func (s *Store) EndSignIn(ctx context.Context, account cola.AccountID, id int64)
 	return s.affectOne(ctx, "end sign-in", endSignIn, int64(account), id, s.clock)
 }
 
-// EndOtherSignIns implements store.SignIns. It locks the account first, as a settlement does,
-// because a settlement may update the last use of several sign-ins.
+// EndOtherSignIns implements store.SignIns. It locks the account first, as a settlement does, so
+// that it can't deadlock with a settlement that updates several of the sign-ins.
 func (s *Store) EndOtherSignIns(ctx context.Context, account cola.AccountID, except int64) (ended int, err error) {
 	err = s.db.Transact(ctx, "end other sign-ins", func(ctx context.Context, tx Tx) error {
 		if err := tx.LockRows(ctx, lockAccount, int64(account)); err != nil {
@@ -104,8 +104,8 @@ func (s *Store) SignInLink(ctx context.Context, hash store.SignInLinkHash) (stor
 	return a, err
 }
 
-// UseSignInLink implements store.SignInLinks. It first looks for the link outside a transaction,
-// because anyone can send requests with unknown links.
+// UseSignInLink implements store.SignInLinks. It first looks for the link outside a transaction, so
+// that requests with unknown links, which anyone can send, take no locks.
 func (s *Store) UseSignInLink(ctx context.Context, hash store.SignInLinkHash, signUp bool) (store.Account, error) {
 	const operation = "use sign-in link"
 	found, err := s.SignInLink(ctx, hash)

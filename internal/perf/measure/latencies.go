@@ -28,7 +28,7 @@ func Ratio(a, b time.Duration) float64 {
 	return float64(a) / float64(b)
 }
 
-// Milliseconds formats d for the tables.
+// Milliseconds formats d in milliseconds.
 func Milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000)
 }

@@ -79,7 +79,7 @@ func (l *openLoop) fail(err error) {
 	l.failed = errors.Join(l.failed, err)
 }
 
-// serve sends requests over one connection until it has sent all.
+// serve sends the due requests over one connection until l.due is closed.
 func (l *openLoop) serve(c *connection) error {
 	defer c.conn.Close()
 	for a := range l.due {

@@ -44,7 +44,7 @@ func searchPaths() (paths []string) {
 	return paths
 }
 
-// Searches contains the results of Search.
+// Searches contains the results of Search, or of the accepted or rejected requests of SearchAt.
 type Searches struct {
 	Latencies Latencies   // of all requests, sorted
 	Statuses  map[int]int // number of responses by status

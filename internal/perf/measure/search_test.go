@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestSearch checks that every request is counted, and that all keys are used equally.
+// TestSearch checks that the limit holds, that every request is counted, and that all keys are used
+// equally.
 func TestSearch(t *testing.T) {
 	var served, byA atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +44,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestSearchAt checks that requests arrive at the given rate even though the server is slow, that
+// TestSearchAt checks that requests are due at the given rate even though the server is slow, that
 // latencies include the time spent waiting for a connection, and that all requests are accounted
 // for.
 func TestSearchAt(t *testing.T) {
