@@ -194,7 +194,7 @@ type newSignIn struct {
 	via       string // URL of the issuer; empty for a link
 	browser   string // User-Agent
 	signOutAt string // the issuer's end_session_endpoint, if any
-	clientID  string // of this service at the issuer
+	clientID  string // this service's ID at the issuer
 	idToken   string // to sign out with
 	verified  string // email address; may be empty
 }

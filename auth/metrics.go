@@ -114,8 +114,8 @@ type rateLimitedLog struct {
 }
 
 type loggedKind struct {
-	at      time.Time // of the last line
-	omitted int       // since then
+	at      time.Time // time of the last line
+	omitted int       // lines omitted since then
 }
 
 func newRateLimitedLog(log *slog.Logger, now cola.Clock) *rateLimitedLog {

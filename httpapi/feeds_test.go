@@ -26,8 +26,8 @@ import (
 
 const feedTarget = "/feeds/" + exampleFeedToken
 
-// readAtom parses a feed and checks RFC 4287: each required element appears once, and IDs are
-// unique.
+// readAtom parses a feed and checks it against RFC 4287: no required element is missing, and IDs
+// are unique.
 func readAtom(content []byte) (feed atomFeed, err error) {
 	if err := xml.Unmarshal(content, &feed); err != nil {
 		return feed, err

@@ -275,7 +275,7 @@ type pairTally struct {
 	groups []uint32 // those with labels
 }
 
-// count replaces the counts.
+// count replaces the counts. groups has the group of each label in the second dimension.
 func (t *pairTally) count(groups []uint32) {
 	for _, g := range t.groups {
 		t.counts[g] = 0
