@@ -181,7 +181,7 @@ func TestSendTimeout(t *testing.T) {
 }
 
 // TestNoAddress checks that a message without a usable address fails immediately, and that a
-// missing address is not the receiver's fault.
+// missing address is not the recipient's fault.
 func TestNoAddress(t *testing.T) {
 	s, _ := mustSender(t, "smtp://127.0.0.1:1", nil)
 	want := alerts.Result{Fault: faultAddress, Final: true}

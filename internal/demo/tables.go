@@ -109,7 +109,7 @@ type region struct {
 	Origin       string
 	Name         string
 	Reds, Whites []string
-	Bubbles      bool // the region is known for sparkling wine
+	Bubbles      bool // only for sparkling wine
 }
 
 // state is a US state where permittees are based: its TTB origin code, the prefixes of its ZIP
@@ -162,7 +162,7 @@ func CategoryAliases(Options) []vocabulary.CategoryAlias {
 // Fields that do not apply to its product type are empty.
 type style struct {
 	Class    string     // TTB class and type code of a domestic product
-	Imported string     // of an imported product, if different
+	Imported string     // class and type code of an imported product, if different
 	Path     string     // category path
 	Weight   float64    // relative frequency within its product type
 	ABV      [2]float64 // lowest and highest, in percent
