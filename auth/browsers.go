@@ -92,7 +92,7 @@ type Browsers struct {
 	log          *slog.Logger
 	throttledLog *rateLimitedLog
 	onFault      func(http.ResponseWriter, *http.Request, error)
-	counts       *prometheus.CounterVec // of sign-ins
+	counts       *prometheus.CounterVec // sign-ins, by method and result
 	events       *security.Events
 	links        *linkQueue // nil without email
 }

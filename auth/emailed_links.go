@@ -170,8 +170,8 @@ func (b *Browsers) RequestLink(ctx context.Context, email string) error {
 	}
 }
 
-// Run sends requested links and deletes old ones until the context ends. Then it sends the waiting
-// ones, for up to ten seconds.
+// Run sends requested links and deletes old links until the context ends. Then it sends the waiting
+// links, for up to ten seconds.
 func (b *Browsers) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()

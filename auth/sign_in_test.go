@@ -151,8 +151,8 @@ func TestValidResponses(t *testing.T) {
 	}
 }
 
-// TestAddresses checks that a verified address links to its account, whether it is in the ID token
-// or in the userinfo response.
+// TestAddresses checks that a verified address, from the ID token or the userinfo response,
+// determines the account.
 func TestAddresses(t *testing.T) {
 	for name, c := range map[string]struct {
 		token []change

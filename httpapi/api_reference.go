@@ -71,7 +71,7 @@ type Field struct {
 // Response describes a successful response.
 type Response struct {
 	Status, MediaType, Example string
-	Fields                     []Field // of the JSON body
+	Fields                     []Field // fields of the JSON body
 	Body                       string  // component name of the JSON body; empty for other media types
 }
 

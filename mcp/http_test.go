@@ -149,14 +149,14 @@ func checkHeaders(t *testing.T, got reply) {
 	t.Helper()
 	for _, name := range web.QuotaHeaders() {
 		if (got.Header.Get(name) != "") != (got.StatusCode != 401) {
-			t.Errorf("%d has %s: %q", got.StatusCode, name, got.Header.Get(name))
+			t.Errorf("status %d: %s = %q", got.StatusCode, name, got.Header.Get(name))
 		}
 	}
 	if (got.Header.Get("WWW-Authenticate") != "") != (got.StatusCode == 401) {
-		t.Errorf("%d has WWW-Authenticate %q", got.StatusCode, got.Header.Get("WWW-Authenticate"))
+		t.Errorf("status %d: WWW-Authenticate = %q", got.StatusCode, got.Header.Get("WWW-Authenticate"))
 	}
 	if (got.Header.Get("Allow") == "POST") != (got.StatusCode == 405) {
-		t.Errorf("%d has Allow %q", got.StatusCode, got.Header.Get("Allow"))
+		t.Errorf("status %d: Allow = %q", got.StatusCode, got.Header.Get("Allow"))
 	}
 	if got.Header.Get("Cache-Control") != "private, no-store" || got.Header.Get("X-Request-Id") == "" || got.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("headers: %v", got.Header)
@@ -266,7 +266,7 @@ func TestCancelAnotherClientsCall(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if got := <-done; got.code(t) != "unavailable" || !strings.Contains(got.texts[0], "timed out") {
-		t.Errorf("canceled call: got %s", got.texts[0])
+		t.Errorf("call with the canceled ID: got %s, want a timeout", got.texts[0])
 	}
 }
 

@@ -129,7 +129,7 @@ func (t *groupTally) count(segment, from int, w []uint64) {
 	t.segments[segment].docs.CountBits(t.byValue[segment], from, w)
 }
 
-// add adds a group to those found.
+// add adds a group to the found groups.
 func (c *groupCounter) add(of [2]uint32, count uint32) {
 	c.found = append(c.found, foundGroup{of, count})
 	c.inFound += int(count)

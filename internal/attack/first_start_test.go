@@ -40,7 +40,7 @@ func TestFirstStartSecrets(t *testing.T) {
 			args := strings.Fields(strings.ReplaceAll(command, "'", ""))
 			args = args[:len(args)-2] // Run adds --data-dir
 			if out := s.Run(args...); !printedSecret.MatchString(out) {
-				t.Errorf("%s prints %s", command, out)
+				t.Errorf("%s prints no credential: %s", command, out)
 			}
 		}
 		s.Stop()

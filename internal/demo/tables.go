@@ -22,7 +22,7 @@ type tables struct {
 	Lists         map[string][]string // by name; other tables refer to a list as "@name"
 	Styles        perKind[[]style]
 	Containers    perKind[[]container]
-	Tongues       map[string]*language
+	Languages     map[string]*language
 	States        []state
 	Countries     []country
 	Regions       []region
@@ -81,7 +81,7 @@ func (t *tables) resolve(lists ...*[]string) {
 	}
 }
 
-func english() *language { return table().Tongues["english"] }
+func english() *language { return table().Languages["english"] }
 
 // perKind has one value for each product type.
 type perKind[T any] struct{ Wine, Beer, Spirits T }
@@ -123,9 +123,9 @@ type state struct {
 // country is a foreign origin: its TTB code, its language, the GS1 prefixes of its barcodes, and
 // its relative share of imported wines, beers and spirits.
 type country struct {
-	Origin string
-	Tongue string
-	GS1    []string
+	Origin   string
+	Language string
+	GS1      []string
 	perKind[float64]
 }
 
