@@ -21,7 +21,7 @@ func (hangingStore) KeyByHash(ctx context.Context, _ store.KeyHash) (store.Key, 
 }
 
 // TestKeyStoreTimeout checks that authentication with an uncached key fails after three seconds
-// with a Retry-After, or earlier if its context ends.
+// with a Retry-After, or earlier if the caller's context ends.
 func TestKeyStoreTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		header := http.Header{"X-Api-Key": {NewSecret().Reveal()}}

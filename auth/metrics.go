@@ -104,8 +104,8 @@ const (
 )
 
 // rateLimitedLog logs at most one warning of each kind a minute, for events that strangers can
-// cause. The next warning includes the number omitted. A rateLimitedLog is safe for
-// concurrent use.
+// cause. The next warning includes the number omitted. A rateLimitedLog is
+// safe for concurrent use.
 type rateLimitedLog struct {
 	log *slog.Logger
 	now cola.Clock
