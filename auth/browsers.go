@@ -148,9 +148,9 @@ func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 	}, true
 }
 
-// Put stores a string for a later request from the same browser, replacing any with the same key.
-// At most four are stored per browser; beyond that, Put drops the oldest. Strings are truncated to
-// 2,000 bytes.
+// Put stores a string for a later request from the same browser. It replaces any string with the
+// same key. At most four are stored per browser; beyond that, Put drops the oldest. Strings are
+// truncated to 2,000 bytes.
 func (b *Browsers) Put(ctx context.Context, key, value string) {
 	s := sessionOf(ctx)
 	s.data.put(key, value)

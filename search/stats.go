@@ -8,7 +8,7 @@ import (
 // GroupCounts is the number of labels that a search finds in each group.
 type GroupCounts struct {
 	Groups []cola.LabelGroup // in order
-	Others cola.OtherGroups  // beyond the requested number
+	Others cola.OtherGroups  // the groups beyond the requested number
 	Total  int               // labels in all groups: the total of Search
 
 	// AxisTotals counts the labels of each value of the axis (see cola.CountSearch), in order.
