@@ -270,7 +270,8 @@ func TestCancelAnotherClientsCall(t *testing.T) {
 	}
 }
 
-// TestRevokedDuringCall checks that a revoked key gets an HTTP 401, even during a call.
+// TestRevokedDuringCall checks that every message gets an HTTP 401 if the key is revoked after it was
+// authenticated.
 func TestRevokedDuringCall(t *testing.T) {
 	for _, message := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`,
@@ -289,7 +290,8 @@ func TestRevokedDuringCall(t *testing.T) {
 }
 
 // TestUnavailable checks that requests fail if metering is unavailable. The result of a tool call
-// says when to retry, a read gets a JSON-RPC error, and messages that aren't counted get a 503.
+// says when to retry, a read gets a JSON-RPC error, and messages that aren't counted get a 503. A
+// failed credential lookup gets a 500 without the cause.
 func TestUnavailable(t *testing.T) {
 	f := newFake()
 	f.err = cola.Unavailable()
