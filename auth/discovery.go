@@ -37,8 +37,8 @@ func discover(ctx context.Context, client *http.Client, issuer string, into any)
 	return nil
 }
 
-// fetchKeys returns the keys that an issuer publishes. It discovers their URL each time, because the
-// URL can change.
+// fetchKeys returns the keys that an issuer publishes. It discovers their URL each time, because
+// the URL can change.
 func fetchKeys(ctx context.Context, client *http.Client, issuer string) (keySet, error) {
 	var document struct {
 		JWKSURI string `json:"jwks_uri"`

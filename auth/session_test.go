@@ -81,8 +81,8 @@ func TestSignInAndOutInOneRequest(t *testing.T) {
 	}
 }
 
-// TestNotices checks that notices last until they are read, are limited in number and length, and are
-// removed when the browser signs in or out.
+// TestNotices checks that notices last until they are read, are limited in number and length, and
+// are removed when the browser signs in or out.
 func TestNotices(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b := d.browser()

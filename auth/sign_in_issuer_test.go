@@ -73,9 +73,9 @@ func TestHostileDiscovery(t *testing.T) {
 	}
 }
 
-// TestUnavailableIssuer checks that repeated sign-ins don't flood an unavailable issuer with requests,
-// that sign-ins start soon after it recovers, and that they still start while the discovery document
-// is at most a day old.
+// TestUnavailableIssuer checks that repeated sign-ins don't flood an unavailable issuer with
+// requests, that sign-ins start soon after it recovers, and that they still start while the
+// discovery document is at most a day old.
 func TestUnavailableIssuer(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b := d.browser()

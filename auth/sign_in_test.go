@@ -49,8 +49,8 @@ func TestIssuerSignIn(t *testing.T) {
 	}
 }
 
-// TestClientAuthentication checks that a client without a secret sends its ID in the request body, and
-// that a secret is sent there too if the issuer doesn't support the header.
+// TestClientAuthentication checks that a client without a secret sends its ID in the request body,
+// and that a secret is sent there too if the issuer doesn't support the header.
 func TestClientAuthentication(t *testing.T) {
 	d := newBrowserFixture(t, func(d *browserFixture, _ *BrowserOptions) { d.provider.secret = "" })
 	d.browser().signIn(t, "ann")

@@ -72,8 +72,8 @@ func TestCreateDestination(t *testing.T) {
 	}
 }
 
-// TestDestinationOperations checks that operations without a body reach the service, require the write
-// scope, and reject query parameters and unknown IDs.
+// TestDestinationOperations checks that operations without a body reach the service, require the
+// write scope, and reject query parameters and unknown IDs.
 func TestDestinationOperations(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {

@@ -153,8 +153,8 @@ func TestImageFileErrors(t *testing.T) {
 	}
 }
 
-// TestImageFileOutage checks that a recently requested image needs no database reads, and that a known
-// file is served while the database is unavailable.
+// TestImageFileOutage checks that a recently requested image needs no database reads, and that a
+// known file is served while the database is unavailable.
 func TestImageFileOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := withFile(t)

@@ -132,7 +132,7 @@ func TestEscapedSearchNames(t *testing.T) {
 }
 
 // TestOneClick checks that a mail client's one-click POST, from any origin and in either form
-// encoding, gets a plain-text response.
+// encoding, gets a plain-text response, and that any other POST unsubscribes too but gets a page.
 func TestOneClick(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	var parts bytes.Buffer

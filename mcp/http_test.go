@@ -270,8 +270,8 @@ func TestCancelAnotherClientsCall(t *testing.T) {
 	}
 }
 
-// TestRevokedDuringCall checks that every message gets an HTTP 401 if the key is revoked after it was
-// authenticated.
+// TestRevokedDuringCall checks that every message gets an HTTP 401 if the key is revoked after it
+// was authenticated.
 func TestRevokedDuringCall(t *testing.T) {
 	for _, message := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`,

@@ -30,8 +30,8 @@ func (h *harness) checkMatches() {
 	}
 }
 
-// TestMatchesInOldView checks that Matches and Label use the labels of their own view, even after the
-// index has changed, and that Matches finds only labels in the subset.
+// TestMatchesInOldView checks that Matches and Label use the labels of their own view, even after
+// the index has changed, and that Matches finds only labels in the subset.
 func TestMatchesInOldView(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

@@ -109,8 +109,8 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// TestServerUnavailable checks that failures to reach the server count as our fault, are logged
-// once per outage, and are not visible to account holders.
+// TestServerUnavailable checks that failures to connect securely or to log in count as our fault,
+// are logged once per outage, and are not visible to account holders.
 func TestServerUnavailable(t *testing.T) {
 	p := startServer(t, startTLS, "relay-user")
 	ours := alerts.Result{Fault: faultNotSent, OurFault: true}

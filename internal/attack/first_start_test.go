@@ -47,7 +47,8 @@ func TestFirstStartSecrets(t *testing.T) {
 	}
 }
 
-// TestFirstStartOnLoopback checks that a server on a loopback address prints the key and the link.
+// TestFirstStartOnLoopback checks that a server on a loopback address prints a key and a link at
+// its first start, and only a link later.
 func TestFirstStartOnLoopback(t *testing.T) {
 	dir := t.TempDir()
 	markFirstStart(t, dir)

@@ -156,8 +156,9 @@ const (
 	bottleApproval cola.Text = "DISTINCTIVE LIQUOR BOTTLE APPROVAL"
 )
 
-// settleApplication sets the application type: an approval, an exemption for sale in a single state,
-// or the approval of a distinctive bottle. Any of them can be a resubmission of an earlier label.
+// settleApplication sets the application type: an approval, an exemption for sale in a single
+// state, or the approval of a distinctive bottle. Any of them can be a resubmission of an earlier
+// label.
 func settleApplication(d *rng, c *cola.Cola, p *product, earlier cola.TTBID) {
 	c.ApplicationType = labelApproval
 	stated := yearOf(c.ApplicationDate) >= 2008 || d.chance(0.6) // often missing in old records
