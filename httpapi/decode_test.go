@@ -89,7 +89,7 @@ func TestDecodeProblems(t *testing.T) {
 	}
 }
 
-func TestDecodeEmpty(t *testing.T) {
+func TestDecodeNoParams(t *testing.T) {
 	got := newDecoder[cola.NoParams]().decode("q=1").Problems
 	if len(got) != 1 || len(got["q"]) != 1 {
 		t.Errorf("problems = %v, want one for q", got)

@@ -46,7 +46,7 @@ func destinationExchanges() []exchange {
 	}
 }
 
-func TestCreateDestination(t *testing.T) {
+func TestDestinationParameters(t *testing.T) {
 	f := newFake()
 	resp := post(t, mustServe(t, f, io.Discard), destinationsTarget, `{"kind":"WEBHOOK","address":" https://hooks.example.com/labels ","saved_search":"`+exampleUUID+`","send_empty":true}`)
 	want := cola.Destination{Kind: cola.KindWebhook, Address: cola.Some("https://hooks.example.com/labels"), SavedSearch: cola.Some(exampleUUID), SendEmpty: true}

@@ -92,7 +92,7 @@ func TestFeed(t *testing.T) {
 		t.Errorf("first entry reports a changed status:\n%s", first.Content.Text)
 	}
 	if second := feed.Entries[1].Content.Text; !strings.Contains(second, "approved 2026-10-14 (late); now surrendered;") || strings.Contains(first.Content.Text, "(late)") {
-		t.Errorf("only the second entry may have late labels:\n%s", second)
+		t.Errorf("want a label marked as late in the second entry only:\n%s", second)
 	}
 	h := resp.Header
 	if h.Get("Content-Type") != "application/atom+xml; charset=utf-8" || !strings.HasPrefix(h.Get("Cache-Control"), "private, max-age=") || h.Get("X-Robots-Tag") != "noindex, nofollow" || h.Get("Referrer-Policy") != "no-referrer" || f.spent != 0 {

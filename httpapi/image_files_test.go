@@ -144,7 +144,7 @@ func TestImageFileErrors(t *testing.T) {
 			t.Errorf("%v: headers = %v, want no image headers", tt.err, h)
 		}
 		if tt.status == 500 && !strings.Contains(log.String(), "secret") {
-			t.Errorf("log = %s, want the damaged file", log.String())
+			t.Errorf("log = %s, want the name of the damaged file", log.String())
 		}
 		f.contentErr = nil // errors are not cached
 		if resp := send(t, h, "GET", imagePath); resp.StatusCode != http.StatusOK {

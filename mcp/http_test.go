@@ -391,7 +391,7 @@ func TestLogLines(t *testing.T) {
 	}
 }
 
-func TestMethods(t *testing.T) {
+func TestCountedMethods(t *testing.T) {
 	for _, m := range countedMethods {
 		if !slices.Contains(servedMethods, m) {
 			t.Errorf("%s is counted but not served", m)
