@@ -20,8 +20,8 @@ func (hangingStore) KeyByHash(ctx context.Context, _ store.KeyHash) (store.Key, 
 	return store.Key{}, ctx.Err()
 }
 
-// TestKeyStoreTimeout checks that authentication with an uncached key fails
-// within three seconds, with a Retry-After.
+// TestKeyStoreTimeout checks that authentication with an uncached key fails after three seconds
+// with a Retry-After, or earlier if the caller's context ends.
 func TestKeyStoreTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		header := http.Header{"X-Api-Key": {NewSecret().Reveal()}}

@@ -92,7 +92,7 @@ type Browsers struct {
 	log          *slog.Logger
 	throttledLog *rateLimitedLog
 	onFault      func(http.ResponseWriter, *http.Request, error)
-	counts       *prometheus.CounterVec // of sign-ins
+	counts       *prometheus.CounterVec // sign-ins, by method and result
 	events       *security.Events
 	links        *linkQueue // nil without email
 }
@@ -148,9 +148,9 @@ func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 	}, true
 }
 
-// Put stores a string for a later request from the same browser, replacing any with the same key.
-// At most four are stored per browser; beyond that, Put drops the oldest. Strings are truncated to
-// 2,000 bytes.
+// Put stores a string for a later request from the same browser. It replaces any string with the
+// same key. At most four are stored per browser; beyond that, Put drops the oldest. Strings are
+// truncated to 2,000 bytes.
 func (b *Browsers) Put(ctx context.Context, key, value string) {
 	s := sessionOf(ctx)
 	s.data.put(key, value)
@@ -194,7 +194,7 @@ type newSignIn struct {
 	via       string // URL of the issuer; empty for a link
 	browser   string // User-Agent
 	signOutAt string // the issuer's end_session_endpoint, if any
-	clientID  string // of this service at the issuer
+	clientID  string // this service's ID at the issuer
 	idToken   string // to sign out with
 	verified  string // email address; may be empty
 }

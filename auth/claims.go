@@ -118,7 +118,7 @@ const (
 type tokenClaims struct {
 	subject string
 	client  string       // client ID of the app
-	scopes  []cola.Scope // of this service, sorted
+	scopes  []cola.Scope // this service's scopes, sorted
 	email   string       // verified by the issuer, or empty
 	expires time.Time
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestClaimTypes checks that a claim of the wrong type, including null, is an
-// error and is never treated as empty.
+// TestClaimTypes checks that a claim of the wrong type, including null, is an error and is never
+// treated as empty.
 func TestClaimTypes(t *testing.T) {
 	tests := []struct {
 		value string // the claim is missing if empty

@@ -37,8 +37,8 @@ func discover(ctx context.Context, client *http.Client, issuer string, into any)
 	return nil
 }
 
-// fetchKeys returns the keys that an issuer publishes. It discovers their URL each time, because it
-// can change.
+// fetchKeys returns the keys that an issuer publishes. It discovers their URL each time, because
+// the URL can change.
 func fetchKeys(ctx context.Context, client *http.Client, issuer string) (keySet, error) {
 	var document struct {
 		JWKSURI string `json:"jwks_uri"`
@@ -162,7 +162,8 @@ const (
 
 // cachedDocument caches a document that an issuer publishes: its keys or its endpoints. The
 // document is fetched on demand, by one request for all waiting callers. While the issuer is
-// unavailable, the cached document stays in use. It is safe for concurrent use.
+// unavailable, the cached document stays in use for up to maxDocumentAge. A cachedDocument is safe
+// for concurrent use.
 type cachedDocument[T any] struct {
 	name   string // for the log
 	issuer string
@@ -186,7 +187,7 @@ type documentVersion[T any] struct {
 // pendingFetch is a running fetch.
 type pendingFetch[T any] struct {
 	at      time.Time     // start of the fetch
-	done    chan struct{} // closed when the other fields are set
+	done    chan struct{} // closed after version or err is set
 	version *documentVersion[T]
 	err     error
 }

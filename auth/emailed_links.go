@@ -33,8 +33,8 @@ import (
 //
 // First attempts and retries have separate senders, so a new link waits only for the first attempts
 // before it, each of which takes at most linkSendTimeout. A link is not sent after linkSendWindow,
-// so that its recipient has time to use it. At shutdown, waiting links are sent once more. A crash
-// loses unsent links; see docs/DECISIONS.md.
+// so that its recipient has time to use it. At shutdown, each waiting link gets one more attempt. A
+// crash loses unsent links; see docs/DECISIONS.md.
 
 // Limits on emailed links.
 const (
@@ -92,7 +92,7 @@ const (
 	linkNoAccount     = "no_account"
 	linkLimited       = "limited"
 	linkUndeliverable = "undeliverable"
-	linkFailed        = "failed"  // the store or the mail server did not respond
+	linkFailed        = "failed"  // the store or the mail server failed or did not respond
 	linkDropped       = "dropped" // not sent before the process ended
 	linkQueueFull     = "queue_full"
 )
@@ -116,7 +116,7 @@ type linkQueue struct {
 	sends    sync.WaitGroup // one goroutine for each link that is being sent or waiting for a retry
 	unsent   chan struct{}  // semaphore of sends
 	dropped  atomic.Int64   // links still unsent when the process stopped
-	senders  chan struct{}  // semaphore of first attempts
+	senders  chan struct{}  // semaphore of first attempts and, at shutdown, of last attempts
 	retriers chan struct{}  // semaphore of retries
 }
 
@@ -170,8 +170,8 @@ func (b *Browsers) RequestLink(ctx context.Context, email string) error {
 	}
 }
 
-// Run sends requested links and deletes old ones until the context ends. Then it sends the waiting
-// ones, for up to ten seconds.
+// Run sends requested links and deletes old links until the context ends. Then it sends the waiting
+// links, for up to ten seconds.
 func (b *Browsers) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -261,8 +261,8 @@ func (q *linkQueue) finish(result string) {
 	}
 }
 
-// create creates and stores the link for a request. If there is no link to send, it returns a
-// result.
+// create creates and stores the link for a request. If there is no link to send, it returns the
+// result to count.
 func (q *linkQueue) create(ctx context.Context, r linkRequest) (m LinkMail, result string) {
 	if q.lookups.Wait(ctx) != nil {
 		return m, linkDropped

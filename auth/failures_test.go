@@ -29,8 +29,9 @@ func limited(t *testing.T, events *security.Events) context.Context {
 // frozenNow is a clock that never advances, so that the rate limit does not expire.
 func frozenNow() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-// TestLimitedAddress checks that an address that sent too many invalid credentials gets a 429 only
-// for more invalid credentials.
+// TestLimitedAddress checks that an address that sent too many invalid credentials gets a 429 for
+// more unknown, malformed or forged ones, but not for valid credentials, expired tokens or tokens
+// of an unregistered app.
 func TestLimitedAddress(t *testing.T) {
 	b := newTokenFixture(t, nil)
 	events := security.New(security.Options{Now: frozenNow})
@@ -41,19 +42,19 @@ func TestLimitedAddress(t *testing.T) {
 		header http.Header
 		want   cola.Code
 	}{
-		"no credential":         {nil, cola.CodeUnauthorized},
-		"another scheme":        {http.Header{"Authorization": {"Basic YTpi"}}, cola.CodeUnauthorized},
-		"valid key":             {http.Header{"X-Api-Key": {valid.Reveal()}}, ""},
-		"valid token":           {http.Header{"Authorization": {"Bearer " + b.token()}}, ""},
-		"expired token":         {http.Header{"Authorization": {"Bearer " + b.token(claim("exp", time.Now().Add(-time.Hour).Unix()))}}, cola.CodeUnauthorized},
-		"token for another app": {http.Header{"Authorization": {"Bearer " + b.token(claim("client_id", "new"))}}, cola.CodeUnauthorized},
-		"unknown key":           {http.Header{"X-Api-Key": {NewSecret().Reveal()}}, cola.CodeQuotaExceeded},
-		"mistyped key":          {http.Header{"X-Api-Key": {valid.Reveal() + "x"}}, cola.CodeQuotaExceeded},
-		"malformed key":         {http.Header{"X-Api-Key": {"letmein"}}, cola.CodeQuotaExceeded},
-		"malformed token":       {http.Header{"Authorization": {"Bearer a.b.c"}}, cola.CodeQuotaExceeded},
-		"forged token":          {http.Header{"Authorization": {"Bearer " + other.sign(b.header(nil), b.claims(nil))}}, cola.CodeQuotaExceeded},
-		"unknown issuer":        {http.Header{"Authorization": {"Bearer " + b.token(claim("iss", "https://evil.example"))}}, cola.CodeQuotaExceeded},
-		"duplicate claims":      {http.Header{"Authorization": {"Bearer " + b.key.sign(b.header(nil), `{"a":1`+strings.Repeat(`,"a":1`, 1_500)+`}`)}}, cola.CodeQuotaExceeded},
+		"no credential":    {nil, cola.CodeUnauthorized},
+		"another scheme":   {http.Header{"Authorization": {"Basic YTpi"}}, cola.CodeUnauthorized},
+		"valid key":        {http.Header{"X-Api-Key": {valid.Reveal()}}, ""},
+		"valid token":      {http.Header{"Authorization": {"Bearer " + b.token()}}, ""},
+		"expired token":    {http.Header{"Authorization": {"Bearer " + b.token(claim("exp", time.Now().Add(-time.Hour).Unix()))}}, cola.CodeUnauthorized},
+		"unregistered app": {http.Header{"Authorization": {"Bearer " + b.token(claim("client_id", "new"))}}, cola.CodeUnauthorized},
+		"unknown key":      {http.Header{"X-Api-Key": {NewSecret().Reveal()}}, cola.CodeQuotaExceeded},
+		"mistyped key":     {http.Header{"X-Api-Key": {valid.Reveal() + "x"}}, cola.CodeQuotaExceeded},
+		"malformed key":    {http.Header{"X-Api-Key": {"letmein"}}, cola.CodeQuotaExceeded},
+		"malformed token":  {http.Header{"Authorization": {"Bearer a.b.c"}}, cola.CodeQuotaExceeded},
+		"forged token":     {http.Header{"Authorization": {"Bearer " + other.sign(b.header(nil), b.claims(nil))}}, cola.CodeQuotaExceeded},
+		"unknown issuer":   {http.Header{"Authorization": {"Bearer " + b.token(claim("iss", "https://evil.example"))}}, cola.CodeQuotaExceeded},
+		"duplicate claims": {http.Header{"Authorization": {"Bearer " + b.key.sign(b.header(nil), `{"a":1`+strings.Repeat(`,"a":1`, 1_500)+`}`)}}, cola.CodeQuotaExceeded},
 	} {
 		if _, err := a.Authenticate(ctx, tt.header, cola.ChannelREST); cola.CodeOf(err) != tt.want {
 			t.Errorf("%s: error = %v, want code %q", name, err, tt.want)

@@ -25,7 +25,7 @@ var equateAddresses = cmpopts.EquateComparable(netip.Addr{})
 type hostileCase struct {
 	name     string
 	setup    func(*browserFixture)                               // before the sign-in starts
-	query    func(d *browserFixture, good url.Values) url.Values // of the callback
+	query    func(d *browserFixture, good url.Values) url.Values // returns the query of the callback
 	later    func(d *browserFixture, b *browser)                 // after the person approves, before the callback
 	code     cola.Code                                           // default: CodeUnauthorized
 	reusable bool                                                // the attempt can still be finished

@@ -263,8 +263,8 @@ func TestSlowIssuer(t *testing.T) {
 	})
 }
 
-// TestFetchNewer checks that if another request has already replaced the key set, the
-// new set is used without a fetch.
+// TestFetchNewer checks that if another request has already replaced the key set, the new set is
+// used without a fetch.
 func TestFetchNewer(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.mustAccept(t)
@@ -323,7 +323,8 @@ func TestInvalidIssuerResponses(t *testing.T) {
 	}
 }
 
-// TestCheck checks that Check sends a request even right after a fetch.
+// TestCheck checks that Check sends a request even right after a fetch, and that it fails if there
+// is no usable signing key or if its context ends.
 func TestCheck(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		for range 2 {

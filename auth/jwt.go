@@ -25,7 +25,7 @@ const maxToken = 16 << 10
 type accessToken struct {
 	raw    string
 	alg    jose.SignatureAlgorithm // one of algorithms
-	kid    string                  // of the signing key; may be empty
+	kid    string                  // ID of the signing key; may be empty
 	typed  bool                    // the header declares an access token
 	issuer string                  // claimed issuer
 }

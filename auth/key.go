@@ -38,7 +38,7 @@ func NewSecret() Secret {
 	body := make([]byte, 0, keyRandom)
 	var buf [64]byte
 	for len(body) < keyRandom {
-		rand.Read(buf[:]) // never fails: crypto/rand ends the program instead
+		rand.Read(buf[:]) // never fails: crypto/rand crashes the program instead
 		for _, b := range buf {
 			// 248 is the largest multiple of 62 in a byte; larger values would bias the characters.
 			if b < 248 && len(body) < keyRandom {

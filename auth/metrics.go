@@ -104,7 +104,8 @@ const (
 )
 
 // rateLimitedLog logs at most one warning of each kind a minute, for events that strangers can
-// cause. The next warning includes the number omitted. It is safe for concurrent use.
+// cause. The next warning includes the number omitted. A rateLimitedLog is
+// safe for concurrent use.
 type rateLimitedLog struct {
 	log *slog.Logger
 	now cola.Clock
@@ -114,8 +115,8 @@ type rateLimitedLog struct {
 }
 
 type loggedKind struct {
-	at      time.Time // of the last line
-	omitted int       // since then
+	at      time.Time // time of the last line
+	omitted int       // lines omitted since then
 }
 
 func newRateLimitedLog(log *slog.Logger, now cola.Clock) *rateLimitedLog {

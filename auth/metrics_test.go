@@ -105,8 +105,8 @@ func TestDuplicateAccounts(t *testing.T) {
 	})
 }
 
-// TestRateLimitedLog checks that each kind is logged once a minute, and that the least
-// recently logged kind is evicted.
+// TestRateLimitedLog checks that a repeated warning is omitted, and that the least recently used
+// kind is evicted.
 func TestRateLimitedLog(t *testing.T) {
 	lines := &lockedBuffer{}
 	l := newRateLimitedLog(slog.New(slog.NewTextHandler(lines, nil)), (&fakeClock{}).now)

@@ -82,7 +82,7 @@ func TestSignInAndOutInOneRequest(t *testing.T) {
 }
 
 // TestNotices checks that notices last until they are read, are limited in number and length, and
-// are private to the browser.
+// are removed when the browser signs in or out.
 func TestNotices(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b := d.browser()

@@ -187,8 +187,8 @@ const (
 // codeExchanges limits requests to redeem codes. Anyone can start a sign-in and return with an
 // invalid code, and issuers throttle this service as a whole. So each attempt gets one exchange, an
 // address with many failed exchanges must wait, and the number of exchanges in flight is limited.
-// Successful exchanges don't count. State lives in memory, per process. It is safe for concurrent
-// use.
+// Successful exchanges don't count. State lives in memory, per process. The methods are safe for
+// concurrent use.
 type codeExchanges struct {
 	used      *lru.Cache[string, struct{}] // by state
 	addresses *ratelimit.Limiter[netip.Prefix]
@@ -210,8 +210,8 @@ func newCodeExchanges(now cola.Clock) *codeExchanges {
 var errTooManyExchanges = errors.New("too many exchanges in flight")
 
 // begin admits the code exchange of an attempt, identified by its state. The caller must call done
-// and report whether the issuer accepted the code. It fails with errNoAttempt if the attempt's code
-// was already exchanged, with CodeQuotaExceeded for an address over its limit, with
+// and report whether the issuer accepted the code. begin fails with errNoAttempt if the attempt's
+// code was already exchanged, with CodeQuotaExceeded for an address over its limit, with
 // errTooManyExchanges, or with the context's error. After any error but errNoAttempt, the attempt
 // can be retried.
 func (e *codeExchanges) begin(ctx context.Context, state string) (done func(accepted bool), err error) {

@@ -37,7 +37,8 @@ func stateOf(t *testing.T, redirect string) string {
 	return u.Query().Get("state")
 }
 
-// TestReplayedCallback replays a callback with the cookie that its response deleted.
+// TestReplayedCallback replays a callback with the cookie that its response deleted. Only the first
+// request may send a code to the issuer.
 func TestReplayedCallback(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b := d.browser()

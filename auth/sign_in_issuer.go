@@ -131,7 +131,7 @@ func (i *signInIssuer) unavailable() error {
 	}
 }
 
-// busy returns the error for a sign-in that must wait for others.
+// busy returns the error for a sign-in that must wait for other sign-ins.
 func (i *signInIssuer) busy() error {
 	return &cola.Error{
 		Code: cola.CodeUnavailable,

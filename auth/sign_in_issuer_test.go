@@ -22,8 +22,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestHostileDiscovery checks that an issuer whose discovery document contains unsafe URLs signs no
-// one in. The person sees "try again later"; the log has the reason.
+// TestHostileDiscovery checks that no sign-in starts with an issuer whose discovery document is
+// invalid or contains unsafe URLs. The error asks the person to try again later; the log has the
+// reason.
 func TestHostileDiscovery(t *testing.T) {
 	for name, c := range map[string]struct {
 		document map[string]any
@@ -73,7 +74,8 @@ func TestHostileDiscovery(t *testing.T) {
 }
 
 // TestUnavailableIssuer checks that repeated sign-ins don't flood an unavailable issuer with
-// requests, and that sign-ins work soon after it recovers.
+// requests, that sign-ins start soon after it recovers, and that they still start while the
+// discovery document is at most a day old.
 func TestUnavailableIssuer(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b := d.browser()

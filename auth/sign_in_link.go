@@ -22,7 +22,7 @@ const secretBytes = 32
 // newSecretText returns a new random secret in base64url.
 func newSecretText() string {
 	secret := make([]byte, secretBytes)
-	rand.Read(secret) // never fails: crypto/rand ends the program instead
+	rand.Read(secret) // never fails: crypto/rand crashes the program instead
 	return base64.RawURLEncoding.EncodeToString(secret)
 }
 

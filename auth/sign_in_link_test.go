@@ -61,7 +61,7 @@ func TestLinkSignIn(t *testing.T) {
 	}
 }
 
-// TestInvalidLinks checks that malformed tokens return the same error as unknown ones, without
+// TestInvalidLinks checks that malformed tokens return the same error code as unknown ones, without
 // using the store.
 func TestInvalidLinks(t *testing.T) {
 	b := newBrowserFixture(t, nil).browser()
@@ -82,8 +82,8 @@ func TestInvalidLinks(t *testing.T) {
 	}
 }
 
-// TestInvalidLinkAdvice checks that the error for an invalid link suggests requesting a new one
-// only if the service sends links by email, and that no target is returned.
+// TestInvalidLinkAdvice checks that the error for an invalid link depends on whether the service
+// sends links by email, and that no target is returned.
 func TestInvalidLinkAdvice(t *testing.T) {
 	target, without := newBrowserFixture(t, nil).LinkAccount(t.Context(), newSecretText())
 	_, with := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.SendLink = (&outbox{}).send }).

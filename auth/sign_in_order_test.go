@@ -64,7 +64,7 @@ type walker struct {
 
 type sentAnswer struct {
 	query   url.Values
-	by      *walker // the browser that started it
+	by      *walker // the browser that started the attempt
 	subject string
 	issuer  string
 	used    bool

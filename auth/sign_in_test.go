@@ -49,7 +49,8 @@ func TestIssuerSignIn(t *testing.T) {
 	}
 }
 
-// TestClientAuthentication checks that a client without a secret sends its ID in the request body.
+// TestClientAuthentication checks that a client without a secret sends its ID in the request body,
+// and that a secret is sent there too if the issuer doesn't support the header.
 func TestClientAuthentication(t *testing.T) {
 	d := newBrowserFixture(t, func(d *browserFixture, _ *BrowserOptions) { d.provider.secret = "" })
 	d.browser().signIn(t, "ann")
@@ -151,8 +152,8 @@ func TestValidResponses(t *testing.T) {
 	}
 }
 
-// TestAddresses checks that a verified address links to its account, whether it is in the ID token
-// or in the userinfo response.
+// TestAddresses checks that a verified address, from the ID token or the userinfo response,
+// determines the account.
 func TestAddresses(t *testing.T) {
 	for name, c := range map[string]struct {
 		token []change
@@ -229,8 +230,8 @@ func TestPossibleDuplicateAccount(t *testing.T) {
 	}
 }
 
-// TestMixUp checks that a code is sent only to the issuer that the attempt started with, no matter
-// where it came from.
+// TestMixUp checks that a code is sent only to the issuer that the attempt started with, and to no
+// issuer if the response names another one.
 func TestMixUp(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b := d.browser()
@@ -270,7 +271,7 @@ func TestForgedSignIn(t *testing.T) {
 	}
 }
 
-// TestUnknownIssuers checks that an unknown issuer key does not redirect.
+// TestUnknownIssuers checks that Begin rejects an unknown issuer key and sets no cookie.
 func TestUnknownIssuers(t *testing.T) {
 	b := newBrowserFixture(t, nil).browser()
 	for _, key := range []string{"", "2", "-1", "00", ourIssuer, "0 "} {
@@ -297,7 +298,7 @@ func TestRemovedIssuer(t *testing.T) {
 	}
 }
 
-// TestOutsideLoad checks that session methods other than Caller panic outside Load.
+// TestOutsideLoad checks that outside Load, Caller returns no caller and Put panics.
 func TestOutsideLoad(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	if _, ok := d.Caller(t.Context()); ok {

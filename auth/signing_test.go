@@ -24,7 +24,7 @@ type signer struct {
 	alg, kid string
 	key      crypto.Signer
 	secret   []byte         // replaces the key, for HS256
-	in       map[string]any // extra members of its JWK
+	changes  map[string]any // changed members of its JWK; nil removes a member
 }
 
 // rsaKey is generated once because generation is slow.
@@ -54,7 +54,7 @@ func newSigner(t testing.TB, alg, kid string) signer {
 
 // with returns the same key with changed JWK members. A nil value removes a member.
 func (s signer) with(members map[string]any) signer {
-	s.in = members
+	s.changes = members
 	return s
 }
 
@@ -68,7 +68,7 @@ func (s signer) jwk() string {
 	if err := json.Unmarshal(plain, &members); err != nil {
 		panic(err)
 	}
-	return toJSON(changed(members, s.in))
+	return toJSON(changed(members, s.changes))
 }
 
 // sign returns a token with a header and a payload.

@@ -36,7 +36,7 @@ type fakeIssuer struct {
 	jwks     string        // replaces the key set
 	err      error         // returned for every request
 	hold     chan struct{} // blocks requests until closed
-	delay    time.Duration // of every response
+	delay    time.Duration // before every response
 	requests map[string]int
 }
 

@@ -68,7 +68,7 @@ type TokenOptions struct {
 type Tokens struct {
 	store        TokenStore
 	issuers      map[string]*issuer // by URL
-	urls         []string           // of the issuers
+	urls         []string           // issuers' URLs, as configured
 	ours         names
 	anyApp       bool
 	links        LinkPolicies
@@ -211,7 +211,7 @@ func (t *Tokens) grant(ctx context.Context, raw string) (g grant, result string,
 }
 
 // checkOnce checks a token once for all concurrent requests. The check continues after a request is
-// canceled, because others may wait for it; each step has a timeout.
+// canceled, because other requests may wait for it; each step has a timeout.
 func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken) (grant, error) {
 	hash := tokenHash(sha256.Sum256([]byte(token.raw)))
 	result := t.checks.DoChan(string(hash[:]), func() (_ any, err error) {
@@ -234,7 +234,7 @@ func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken)
 }
 
 // recovered turns a panic into an error. The check runs in its own goroutine, where a panic would
-// end the program.
+// crash the program.
 func (t *Tokens) recovered(err *error) {
 	if p := recover(); p != nil {
 		t.log.Error("panic while checking an access token", "stack", string(debug.Stack()))

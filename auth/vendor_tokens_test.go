@@ -106,7 +106,8 @@ func vendorTokensTyped() []vendorToken {
 	}
 }
 
-// TestVendorTokens checks that access tokens from real issuers are accepted and understood.
+// TestVendorTokens checks that access tokens with the headers and claims of real issuers are
+// accepted and understood.
 func TestVendorTokens(t *testing.T) {
 	for _, tt := range append(vendorTokensJWT(), vendorTokensTyped()...) {
 		t.Run(tt.name, func(t *testing.T) {
@@ -129,7 +130,8 @@ func TestVendorTokens(t *testing.T) {
 	}
 }
 
-// TestClockLeeway checks that clocks may differ by half a minute.
+// TestClockLeeway checks that tokens are accepted if clocks differ by less than half a minute, and
+// that fractions of a second, a missing iat and the latest possible expiry are accepted too.
 func TestClockLeeway(t *testing.T) {
 	b := newTokenFixture(t, nil)
 	at := func(d time.Duration) float64 { return float64(b.now().Add(d).UnixMilli()) / 1000 }

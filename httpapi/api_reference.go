@@ -21,11 +21,11 @@ import (
 // for the plans and the table of errors.
 type Reference struct {
 	Title, Version, Intro string
-	BaseURL               string // of the API
+	BaseURL               string // includes the path /api/v1
 	Plans                 []Plan
 	Sections              []Section
 	Errors                []ErrorDoc
-	Headers               []Field  // of responses
+	Headers               []Field  // response headers
 	Objects               []Object // used by no section, such as those in errors
 }
 
@@ -71,13 +71,13 @@ type Field struct {
 // Response describes a successful response.
 type Response struct {
 	Status, MediaType, Example string
-	Fields                     []Field // of the JSON body
+	Fields                     []Field // fields of the JSON body
 	Body                       string  // component name of the JSON body; empty for other media types
 }
 
 // ErrorDoc describes an error.
 type ErrorDoc struct {
-	ID                        string // of the component
+	ID                        string // name of the component
 	Status, Code, Description string
 }
 
@@ -119,8 +119,8 @@ func newReference(doc description, publicURL string) Reference {
 	return ref
 }
 
-// addObjects adds each object to the first section that uses it, and the others to the reference.
-// Response bodies are described with their operations instead.
+// addObjects adds each object to the first section that uses it, or to the reference if no section
+// does. Response bodies are described with their operations instead.
 func (ref *Reference) addObjects(doc description) {
 	seen := map[string]bool{}
 	for i := range ref.Sections {

@@ -89,7 +89,7 @@ func TestDecodeProblems(t *testing.T) {
 	}
 }
 
-func TestDecodeEmpty(t *testing.T) {
+func TestDecodeNoParams(t *testing.T) {
 	got := newDecoder[cola.NoParams]().decode("q=1").Problems
 	if len(got) != 1 || len(got["q"]) != 1 {
 		t.Errorf("problems = %v, want one for q", got)
@@ -177,7 +177,7 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		if values, err := url.ParseQuery(raw); err != nil && len(raw) > 0 && got.Problems == nil {
-			t.Errorf("net/url rejects %q (%v), decode accepts it", raw, err)
+			t.Errorf("net/url rejects %q (%v), but decode accepts it", raw, err)
 		} else if err == nil && got.Problems == nil {
 			checkAgainstURL(t, d, values)
 		}
@@ -254,7 +254,7 @@ func TestRejectedBodies(t *testing.T) {
 	}
 }
 
-// postReplacing posts a body with one header line replaced.
+// postReplacing posts a body with one header line replaced or added.
 func postReplacing(t *testing.T, h http.Handler, body, line string) *http.Response {
 	t.Helper()
 	lines := []string{"X-API-Key: " + testKey}

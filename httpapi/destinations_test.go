@@ -46,7 +46,7 @@ func destinationExchanges() []exchange {
 	}
 }
 
-func TestCreateDestination(t *testing.T) {
+func TestDestinationParameters(t *testing.T) {
 	f := newFake()
 	resp := post(t, mustServe(t, f, io.Discard), destinationsTarget, `{"kind":"WEBHOOK","address":" https://hooks.example.com/labels ","saved_search":"`+exampleUUID+`","send_empty":true}`)
 	want := cola.Destination{Kind: cola.KindWebhook, Address: cola.Some("https://hooks.example.com/labels"), SavedSearch: cola.Some(exampleUUID), SendEmpty: true}
@@ -72,8 +72,8 @@ func TestCreateDestination(t *testing.T) {
 	}
 }
 
-// TestDestinationOperations checks that each operation reaches the service, requires the scope, and
-// rejects query parameters and unknown IDs.
+// TestDestinationOperations checks that operations without a body reach the service, require the
+// write scope, and reject query parameters and unknown IDs.
 func TestDestinationOperations(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {

@@ -137,7 +137,7 @@ func checkFailure(t *testing.T, want failure, resp *http.Response) {
 		t.Errorf("unexpected or missing quota headers: %v", resp.Header)
 	}
 	if challenged := resp.Header.Get("Www-Authenticate") != ""; challenged != (want.status == 401) {
-		t.Errorf("unexpected WWW-Authenticate = %q", resp.Header.Get("Www-Authenticate"))
+		t.Errorf("unexpected or missing WWW-Authenticate: %q", resp.Header.Get("Www-Authenticate"))
 	}
 	if resp.Header.Get("Cache-Control") != "private, no-store" || resp.Header.Get("Etag") != "" {
 		t.Errorf("error may be cached: %v", resp.Header)

@@ -24,7 +24,7 @@ var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // counts calls toward the rate limit, charges only for returned records, and returns the quota
 // state even with an error. Unlike the real one, it also counts Suggest.
 type fake struct {
-	notes     []string // in every response type that has notes
+	notes     []string // added to every response type that has notes
 	label     cola.Cola
 	permittee cola.PermitteeDetail
 	ava       cola.AVADetail

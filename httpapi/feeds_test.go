@@ -26,8 +26,8 @@ import (
 
 const feedTarget = "/feeds/" + exampleFeedToken
 
-// readAtom parses a feed and checks RFC 4287: each required element appears once, and IDs are
-// unique.
+// readAtom parses a feed and checks it against RFC 4287: no required element is missing, and IDs
+// are unique.
 func readAtom(content []byte) (feed atomFeed, err error) {
 	if err := xml.Unmarshal(content, &feed); err != nil {
 		return feed, err
@@ -92,7 +92,7 @@ func TestFeed(t *testing.T) {
 		t.Errorf("first entry reports a changed status:\n%s", first.Content.Text)
 	}
 	if second := feed.Entries[1].Content.Text; !strings.Contains(second, "approved 2026-10-14 (late); now surrendered;") || strings.Contains(first.Content.Text, "(late)") {
-		t.Errorf("only the second entry may have late labels:\n%s", second)
+		t.Errorf("want a label marked as late in the second entry only:\n%s", second)
 	}
 	h := resp.Header
 	if h.Get("Content-Type") != "application/atom+xml; charset=utf-8" || !strings.HasPrefix(h.Get("Cache-Control"), "private, max-age=") || h.Get("X-Robots-Tag") != "noindex, nofollow" || h.Get("Referrer-Policy") != "no-referrer" || f.spent != 0 {

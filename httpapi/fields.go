@@ -10,7 +10,8 @@ import (
 )
 
 // sparseCall is listCall for a list with a fields parameter. split separates the service's
-// parameters from the value of fields; render gets the chosen members of a row, or nil for all.
+// parameters from the value of fields; render gets the chosen members of a row, or nil if the
+// caller chose none.
 func sparseCall[P, Q, R any](
 	row reflect.Type, split func(*P) (q *Q, problems *cola.Problems, fields []string),
 	fetch func(context.Context, cola.Caller, Q) (R, cola.QuotaState, error), render func(R, []string) result,

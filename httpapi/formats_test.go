@@ -229,7 +229,8 @@ func TestCSVText(t *testing.T) {
 	})
 }
 
-// TestCSVFormulas checks cells that contain numbers, lists, dates, and text that looks like a formula.
+// TestCSVFormulas checks cells that contain numbers, lists, dates, and text that looks like a
+// formula.
 func TestCSVFormulas(t *testing.T) {
 	type row struct {
 		Number cola.Opt[float64] `json:"number"`

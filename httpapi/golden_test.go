@@ -186,7 +186,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// TestHeadBody uses a real connection because net/http removes the body.
+// TestHeadBody checks that a response to HEAD has a length but no body. It uses a real connection
+// because the server of net/http removes the body.
 func TestHeadBody(t *testing.T) {
 	server := httptest.NewServer(mustServe(t, newFake(), io.Discard))
 	defer server.Close()

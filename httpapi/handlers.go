@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// maxBodyBytes limits request bodies, in bytes. Operations without a body don't read it.
+// maxBodyBytes is the maximum size of a request body. Operations that take no body don't read one.
 const maxBodyBytes = 64 << 10
 
 // authenticate identifies the caller before any response reveals anything about the path or its

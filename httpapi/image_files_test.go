@@ -144,7 +144,7 @@ func TestImageFileErrors(t *testing.T) {
 			t.Errorf("%v: headers = %v, want no image headers", tt.err, h)
 		}
 		if tt.status == 500 && !strings.Contains(log.String(), "secret") {
-			t.Errorf("log = %s, want the damaged file", log.String())
+			t.Errorf("log = %s, want the name of the damaged file", log.String())
 		}
 		f.contentErr = nil // errors are not cached
 		if resp := send(t, h, "GET", imagePath); resp.StatusCode != http.StatusOK {
@@ -153,7 +153,8 @@ func TestImageFileErrors(t *testing.T) {
 	}
 }
 
-// TestImageFileOutage checks that a known file is served while the database is unavailable.
+// TestImageFileOutage checks that a recently requested image needs no database reads, and that a
+// known file is served while the database is unavailable.
 func TestImageFileOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := withFile(t)

@@ -179,7 +179,8 @@ const responsePrefix = "#/components/responses/"
 
 func statusKey(status int) string { return strconv.Itoa(status) }
 
-// addConditional adds If-None-Match, and the response to it, to the operation of a single record.
+// addConditional adds If-None-Match, the ETag and the 304 response to the operation of a single
+// record.
 func addConditional(o *huma.Operation) {
 	o.Parameters = append(o.Parameters, &huma.Param{
 		Name: "If-None-Match", In: "header", Example: exampleTag, Schema: &huma.Schema{Type: huma.TypeString},

@@ -108,7 +108,7 @@ type result struct {
 	etag        string // ETag of a single record; otherwise empty
 	notModified bool   // 304 without a body
 	location    string // path of the created record: 201; otherwise empty
-	replayed    bool   // an earlier request with the same idempotency key created it
+	replayed    bool   // an earlier request with the same idempotency key created the record
 	async       bool   // 202: the work continues after the response
 	empty       bool   // 204 without a body
 }

@@ -10,7 +10,7 @@ import (
 
 // SampleCall is a fixed call that the landing page shows with its response.
 type SampleCall struct {
-	Name     string // in the URL of the sample
+	Name     string // part of the sample's URL
 	Curl     string
 	Response []byte // JSON
 }

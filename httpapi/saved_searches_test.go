@@ -121,7 +121,7 @@ func TestRejectedSavedSearches(t *testing.T) {
 }
 
 // TestCreateScope checks that a token without the write scope can read but not create, and that the
-// scope error takes precedence over others.
+// scope error takes precedence over other errors.
 func TestCreateScope(t *testing.T) {
 	for _, body := range []string{goodBody, `{"filters":{"brand":1}}`} {
 		f := newFake()

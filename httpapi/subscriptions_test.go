@@ -132,7 +132,7 @@ func TestEscapedSearchNames(t *testing.T) {
 }
 
 // TestOneClick checks that a mail client's one-click POST, from any origin and in either form
-// encoding, gets a plain-text response.
+// encoding, gets a plain-text response, and that any other POST unsubscribes too but gets a page.
 func TestOneClick(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	var parts bytes.Buffer
@@ -223,8 +223,8 @@ func TestSubscriptionMethods(t *testing.T) {
 	}
 }
 
-// TestLogHasNoTokens checks that the log has only the route of requests with a token in the
-// URL, whether it is valid or not. These tokens are as sensitive as passwords.
+// TestLogHasNoTokens checks that the log has only the route of requests with a token in the URL,
+// whether the token is valid or not. These tokens are as sensitive as passwords.
 func TestLogHasNoTokens(t *testing.T) {
 	for _, err := range []error{nil, cola.Unavailable(), errBroken} {
 		var log strings.Builder
@@ -256,7 +256,7 @@ func TestLogHasNoTokens(t *testing.T) {
 	}
 }
 
-// TestPagePanic checks that a panic on a page returns the usual error.
+// TestPagePanic checks that a panic in the handler of a page returns the usual JSON error.
 func TestPagePanic(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()

@@ -60,7 +60,7 @@ func TestSearchDocuments(t *testing.T) {
 	}
 	none := call(t, at(ChatGPTPath, mustServe(t, newFake(), io.Discard)), "search", `{"query":"no label has this"}`)
 	if none.texts[0] != `{"results":[]}` {
-		t.Errorf("no results = %s", none.texts[0])
+		t.Errorf("search without results = %s", none.texts[0])
 	}
 	f.notes = []string{"No label contains \"ravin\"."}
 	f.limits, f.used = cola.Limits{DetailViews: 200, ListRecords: 1, PerMinute: 10}, cola.Used{}

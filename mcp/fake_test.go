@@ -43,7 +43,7 @@ type fake struct {
 	ava        cola.AVADetail
 	times      []cola.ProcessingTime
 	reports    []cola.ProductionReport
-	company    cola.Text // of labels, except those of permittee
+	company    cola.Text // company name of labels, except those of permittee
 	words      registry.Vocabulary
 
 	tier   cola.Tier

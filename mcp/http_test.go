@@ -149,14 +149,14 @@ func checkHeaders(t *testing.T, got reply) {
 	t.Helper()
 	for _, name := range web.QuotaHeaders() {
 		if (got.Header.Get(name) != "") != (got.StatusCode != 401) {
-			t.Errorf("%d has %s: %q", got.StatusCode, name, got.Header.Get(name))
+			t.Errorf("status %d: %s = %q", got.StatusCode, name, got.Header.Get(name))
 		}
 	}
 	if (got.Header.Get("WWW-Authenticate") != "") != (got.StatusCode == 401) {
-		t.Errorf("%d has WWW-Authenticate %q", got.StatusCode, got.Header.Get("WWW-Authenticate"))
+		t.Errorf("status %d: WWW-Authenticate = %q", got.StatusCode, got.Header.Get("WWW-Authenticate"))
 	}
 	if (got.Header.Get("Allow") == "POST") != (got.StatusCode == 405) {
-		t.Errorf("%d has Allow %q", got.StatusCode, got.Header.Get("Allow"))
+		t.Errorf("status %d: Allow = %q", got.StatusCode, got.Header.Get("Allow"))
 	}
 	if got.Header.Get("Cache-Control") != "private, no-store" || got.Header.Get("X-Request-Id") == "" || got.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("headers: %v", got.Header)
@@ -266,11 +266,12 @@ func TestCancelAnotherClientsCall(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if got := <-done; got.code(t) != "unavailable" || !strings.Contains(got.texts[0], "timed out") {
-		t.Errorf("canceled call: got %s", got.texts[0])
+		t.Errorf("call with the canceled ID: got %s, want a timeout", got.texts[0])
 	}
 }
 
-// TestRevokedDuringCall checks that a revoked key gets an HTTP 401, even during a call.
+// TestRevokedDuringCall checks that every message gets an HTTP 401 if the key is revoked after it
+// was authenticated.
 func TestRevokedDuringCall(t *testing.T) {
 	for _, message := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`,
@@ -289,7 +290,8 @@ func TestRevokedDuringCall(t *testing.T) {
 }
 
 // TestUnavailable checks that requests fail if metering is unavailable. The result of a tool call
-// says when to retry, a read gets a JSON-RPC error, and messages that aren't counted get a 503.
+// says when to retry, a read gets a JSON-RPC error, and messages that aren't counted get a 503. A
+// failed credential lookup gets a 500 without the cause.
 func TestUnavailable(t *testing.T) {
 	f := newFake()
 	f.err = cola.Unavailable()
@@ -389,7 +391,7 @@ func TestLogLines(t *testing.T) {
 	}
 }
 
-func TestMethods(t *testing.T) {
+func TestCountedMethods(t *testing.T) {
 	for _, m := range countedMethods {
 		if !slices.Contains(servedMethods, m) {
 			t.Errorf("%s is counted but not served", m)

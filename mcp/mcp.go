@@ -121,7 +121,7 @@ type Authenticator interface {
 type Options struct {
 	PublicURL string        // where callers reach the service; may be empty
 	SiteName  string        // display name of the service; default web.DefaultSiteName
-	Version   string        // of the program
+	Version   string        // program version
 	Logger    *slog.Logger  // gets one line per request; default slog.Default
 	Timeout   time.Duration // per message; default 30 seconds
 	Now       cola.Clock    // default time.Now

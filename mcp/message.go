@@ -20,9 +20,9 @@ import (
 
 // Limits on a message. strictjson.MaxValues limits the number of its values.
 const (
-	maxMessageBytes = 1 << 20  // of a tool call
-	maxOtherBytes   = 64 << 10 // of any other message
-	maxDepth        = 32       // of nested objects and arrays; protocol messages need less than a third of it
+	maxMessageBytes = 1 << 20  // size of a tool call
+	maxOtherBytes   = 64 << 10 // size of any other message
+	maxDepth        = 32       // levels of nested objects and arrays; protocol messages need less than a third
 	maxID           = 1 << 53  // the largest integer that every client can represent exactly
 
 	messageTooLong = "The message is larger than %d bytes."
@@ -36,7 +36,7 @@ type message struct {
 	method          string
 	params          messageParams
 	target          string              // name of a tool or prompt, URI of a resource, or log level
-	arguments       []strictjson.Member // of the call, in the order sent
+	arguments       []strictjson.Member // arguments of the call, in the order sent
 	rawArguments    json.RawMessage     // as sent; nil if absent
 	malformed       bool                // the arguments are not an object
 	protocolVersion string              // as stated in the message; may be empty

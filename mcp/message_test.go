@@ -214,7 +214,8 @@ func nameIn(params string) string {
 	return ""
 }
 
-// TestUnknownCompletions checks that an unknown prompt or argument has no completions.
+// TestUnknownCompletions checks that an unknown prompt, an unknown argument and a TTB ID have no
+// completions.
 func TestUnknownCompletions(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for _, params := range []string{

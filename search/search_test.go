@@ -30,7 +30,8 @@ func (h *harness) checkMatches() {
 	}
 }
 
-// TestMatchesInOldView checks that a view still matches its own labels after the index has changed.
+// TestMatchesInOldView checks that Matches and Label use the labels of their own view, even after
+// the index has changed, and that Matches finds only labels in the subset.
 func TestMatchesInOldView(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

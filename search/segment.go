@@ -34,7 +34,7 @@ type segment struct {
 
 	// Computed when first needed; not included in bytes.
 	appellations atomic.Pointer[column.Packed]    // see appellationOf
-	keyWords     keyWords                         // of the brands
+	keyWords     keyWords                         // words of the brand keys
 	brandsSeen   atomic.Pointer[segmentFirstSeen] // see firstSeenBy
 	permitsSeen  atomic.Pointer[segmentFirstSeen]
 }

@@ -126,7 +126,7 @@ func (h *header) serialize(c codec.Codec) {
 }
 
 // savedView is the part of a view that a snapshot contains; the rest is derived from it. Don't
-// inspect it until the checksum is verified.
+// inspect a savedView that was read from a file until the checksum is verified.
 type savedView struct {
 	marks      Marks
 	aliases    column.Dict // former and current path of each alias

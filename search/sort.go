@@ -80,7 +80,7 @@ func (seg *segmentView) oldest(w []uint64, s *cola.ColaSearch, take int) []uint3
 	return postings.AppendBitsBackward(docs, w, undated, n, take)
 }
 
-// countBefore returns the number of documents before a position, excluding the label at it.
+// countBefore returns the number of documents before a position.
 func (t *table) countBefore(p cola.Position) uint32 {
 	end := t.after(p)
 	if end > 0 && t.position(end-1) == (cola.Position{Date: p.Date, TTBID: p.TTBID}) {

@@ -55,8 +55,8 @@ func TestSortOrders(t *testing.T) {
 	}
 }
 
-// TestSelectByBrand compares the two ways to find the first labels in brand order on searches that
-// match few and many labels, with and without a cursor.
+// TestSelectByBrand compares selectByBrand and byBrand with a walk through all documents in brand
+// order, for sets of few and many documents, with and without a cursor.
 func TestSelectByBrand(t *testing.T) {
 	d, x := newDraws(11, 5000, 200), New(Options{ManualCompaction: true})
 	defer x.Close()

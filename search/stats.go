@@ -8,7 +8,7 @@ import (
 // GroupCounts is the number of labels that a search finds in each group.
 type GroupCounts struct {
 	Groups []cola.LabelGroup // in order
-	Others cola.OtherGroups  // beyond the requested number
+	Others cola.OtherGroups  // the groups beyond the requested number
 	Total  int               // labels in all groups: the total of Search
 
 	// AxisTotals counts the labels of each value of the axis (see cola.CountSearch), in order.
@@ -129,7 +129,7 @@ func (t *groupTally) count(segment, from int, w []uint64) {
 	t.segments[segment].docs.CountBits(t.byValue[segment], from, w)
 }
 
-// add adds a group to those found.
+// add adds a group to the found groups.
 func (c *groupCounter) add(of [2]uint32, count uint32) {
 	c.found = append(c.found, foundGroup{of, count})
 	c.inFound += int(count)

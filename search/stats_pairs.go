@@ -67,7 +67,7 @@ func (c *groupCounter) findFirst(counts []uint32) {
 // it counts the pairs of the largest groups, and then the pairs of other groups that have at least
 // as many labels as the last pair found. In both steps, the groups are limited unless they fit in a
 // table, which bounds the time if almost all pairs are small. A group beyond the limit may then
-// have a pair larger than the last ones found.
+// have a pair larger than the last pairs found.
 func (c *groupCounter) findLargest(counts []uint32) {
 	first, second := 0, 1
 	if c.reversed {
@@ -272,10 +272,10 @@ const pairWords = 16
 // pairTally counts the labels of one group of the first dimension by the second dimension.
 type pairTally struct {
 	counts []uint32 // labels in each group
-	groups []uint32 // those with labels
+	groups []uint32 // groups with labels
 }
 
-// count replaces the counts.
+// count replaces the counts. groups has the group of each label in the second dimension.
 func (t *pairTally) count(groups []uint32) {
 	for _, g := range t.groups {
 		t.counts[g] = 0

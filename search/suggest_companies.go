@@ -20,8 +20,8 @@ func (v *View) suggestCompanies(c *completion, limit int) []cola.Suggestion {
 	return suggestions(begin, v.topCompanies(c, wordBegins, limit-len(begin.first)))
 }
 
-// topCompanies returns the permittees with the most labels among those whose best match is the
-// given one.
+// topCompanies returns the permittees with the most labels among those whose best match is of the
+// given kind.
 func (v *View) topCompanies(c *completion, match, limit int) *ranking[namedValue] {
 	ps, top := v.permittees, &ranking[namedValue]{limit: limit, compare: byLabels}
 	canRank := func(i uint32) bool {

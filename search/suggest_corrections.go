@@ -19,7 +19,7 @@ type eachWord func(first string, yield func(w string, values int))
 
 // Correct returns the most likely correction of a text that has no completions. Each word is
 // replaced by the most similar word of the field's values. An adjective of origin, such as
-// "french", is replaced by the place. It returns "" if there is no correction.
+// "french", is replaced by the place. Correct returns "" if there is no correction.
 func (v *View) Correct(field, q string) string {
 	switch {
 	case field == cola.SuggestBrand:

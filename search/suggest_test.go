@@ -154,7 +154,7 @@ func (r *registry) valueCounts(field string) (all []cola.Suggestion) {
 			}
 			best.Count += spellings[spelling]
 		}
-		switch field { // values that include others
+		switch field { // values that include narrower ones
 		case cola.SuggestOrigin:
 			best.Count = len(r.search(&cola.Query{OriginNames: vocabulary.OriginNames(best.Value)}, nil))
 		case cola.SuggestAppellation:
@@ -204,7 +204,7 @@ func TestSuggestOrder(t *testing.T) {
 		}
 	}
 	if got := suggested(x.View(), cola.SuggestBrand, "hawk", 3); got != "HAWKES 1, Hawkeye 1, COOPER'S HAWK 4" {
-		t.Errorf("three brands = %s", got)
+		t.Errorf("first three brands = %s", got)
 	}
 }
 
@@ -239,7 +239,7 @@ func TestCorrect(t *testing.T) {
 		{cola.SuggestBrand, "oak raven", ""}, // known words
 		{cola.SuggestBrand, "oek", ""},       // too short
 		{cola.SuggestBrand, "zzzzzz", ""},
-		{cola.SuggestBrand, "ravon a b c d e f", ""}, // too long
+		{cola.SuggestBrand, "ravon a b c d e f", ""}, // too many words
 		{cola.SuggestCompany, "neiderhoff", "niederhoff"},
 		{cola.SuggestCompany, "hawk celars", "hawk cellars"},
 		{cola.SuggestOrigin, "french", "FRANCE"},
@@ -282,8 +282,8 @@ func TestSuggestCompanies(t *testing.T) {
 	}
 }
 
-// TestSuggestAcrossSegments checks that a brand ranks by its labels in all segments, and that equal
-// companies are sorted by permit number.
+// TestSuggestAcrossSegments checks that a brand ranks by its labels in all segments, and that
+// companies with the same name and count are sorted by permit number.
 func TestSuggestAcrossSegments(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -309,9 +309,9 @@ func TestSuggestAcrossSegments(t *testing.T) {
 	}
 }
 
-// TestSuggestWhileUpdating checks that an older view's suggestions don't change, even with
-// concurrent callers.
-func TestSuggestWhileUpdating(t *testing.T) {
+// TestSuggestConcurrently checks that an older view keeps its own suggestions, even with concurrent
+// callers of both views.
+func TestSuggestConcurrently(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	publish := func(origin string) *View {

@@ -19,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Options configure a Sender. All fields but Upgrade, Now and Logger must be set.
+// Options configure a Sender. All fields but Operator, Upgrade, Now and Logger must be set.
 type Options struct {
 	// LinkToken returns the token for a destination's confirm and unsubscribe links. The
 	// destination is identified by its UUID.

@@ -109,8 +109,8 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// TestServerUnavailable checks that failures to reach the server count as our fault, are logged
-// once per outage, and are not visible to account holders.
+// TestServerUnavailable checks that failures to connect securely or to log in count as our fault,
+// are logged once per outage, and are not visible to account holders.
 func TestServerUnavailable(t *testing.T) {
 	p := startServer(t, startTLS, "relay-user")
 	ours := alerts.Result{Fault: faultNotSent, OurFault: true}
@@ -181,7 +181,7 @@ func TestSendTimeout(t *testing.T) {
 }
 
 // TestNoAddress checks that a message without a usable address fails immediately, and that a
-// missing address is not the receiver's fault.
+// missing address is not the recipient's fault.
 func TestNoAddress(t *testing.T) {
 	s, _ := mustSender(t, "smtp://127.0.0.1:1", nil)
 	want := alerts.Result{Fault: faultAddress, Final: true}

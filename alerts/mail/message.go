@@ -103,7 +103,7 @@ type page struct {
 	Reason         string // why the email was sent
 	UnsubscribeURL string // URL to unsubscribe, if any
 	Site, Home     string // name and URL of the service
-	Operator       string // company or person that runs it; may be empty
+	Operator       string // company or person that runs the service; may be empty
 }
 
 // compose renders the email for a message.

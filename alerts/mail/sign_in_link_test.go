@@ -19,7 +19,7 @@ func signInLink(to string, signUp bool) SignInLink {
 
 // TestSignInLink checks the emails, which contain the sign-in link but no unsubscribe link.
 func TestSignInLink(t *testing.T) {
-	for name, signUp := range map[string]bool{"signin": false, "signup": true} {
+	for name, signUp := range map[string]bool{"sign_in": false, "sign_up": true} {
 		t.Run(name, func(t *testing.T) {
 			p := startServer(t, plaintext, "")
 			s, _ := mustSender(t, urlOf("smtp", "", p.address), nil)

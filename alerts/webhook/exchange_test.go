@@ -41,7 +41,7 @@ func TestExchange(t *testing.T) {
 }
 
 // TestExchangeWithoutResponse checks that a message without a response is recorded, and so is the
-// part of a slow response that arrived.
+// part of a slow response that arrived. A message that can't be sent is not recorded.
 func TestExchangeWithoutResponse(t *testing.T) {
 	closed := newReceiver(t, true, answers(200))
 	closed.Close()

@@ -39,7 +39,7 @@ type Options struct {
 	Vault        *vault.Vault     // decrypts the secrets that sign webhooks
 	PublicURL    string           // scheme and host of links, without a trailing slash
 	AllowPrivate bool             // allows private addresses, and http
-	Version      string           // of the program, for the User-Agent
+	Version      string           // program version, for the User-Agent
 	Now          func() time.Time // default time.Now
 }
 

@@ -43,7 +43,8 @@ func TestEmbeddedPages(t *testing.T) {
 	})
 }
 
-// embedding returns the headers that browsers send when they load a page without the user opening it.
+// embedding returns the headers that browsers send when they load a page that the user did not
+// open.
 func embedding() (headers []http.Header) {
 	headers = append(headers, http.Header{"Sec-Purpose": {"prefetch"}, "Sec-Fetch-Dest": {"document"}})
 	for _, dest := range []string{

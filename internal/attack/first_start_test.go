@@ -40,14 +40,15 @@ func TestFirstStartSecrets(t *testing.T) {
 			args := strings.Fields(strings.ReplaceAll(command, "'", ""))
 			args = args[:len(args)-2] // Run adds --data-dir
 			if out := s.Run(args...); !printedSecret.MatchString(out) {
-				t.Errorf("%s prints %s", command, out)
+				t.Errorf("%s prints no credential: %s", command, out)
 			}
 		}
 		s.Stop()
 	}
 }
 
-// TestFirstStartOnLoopback checks that a server on a loopback address prints the key and the link.
+// TestFirstStartOnLoopback checks that a server on a loopback address prints a key and a link at
+// its first start, and only a link later.
 func TestFirstStartOnLoopback(t *testing.T) {
 	dir := t.TempDir()
 	markFirstStart(t, dir)

@@ -351,13 +351,13 @@ func (s *site) tick(at time.Time) {
 	s.Run("alerts", "tick", "--webhook-allow-private", "--at", at.UTC().Format(time.RFC3339Nano))
 }
 
-// receiver records the webhooks of an account.
+// receiver records the webhook messages that an account receives.
 type receiver struct {
 	mu       sync.Mutex
 	received []message
 }
 
-// message is the body of a webhook.
+// message is the body of a webhook message.
 type message struct {
 	Data struct {
 		Run struct {

@@ -32,7 +32,8 @@ func (s *site) restrictedKey(a *loadtest.Account, access store.KeyAccess) (key s
 // operation is an operation in the OpenAPI document, with an existing resource if possible.
 type operation struct{ method, path string }
 
-// operations lists the operations of the REST API. ids contains an ID for each area.
+// operations lists the operations of the REST API. ids contains path parameters by the first
+// segment of the path; the default is 1.
 func (s *site) operations(key string, ids map[string]string) (list []operation) {
 	s.t.Helper()
 	for path, methods := range s.rest(key, http.MethodGet, "/openapi.json", nil).JSON(s.t)["paths"].(map[string]any) {

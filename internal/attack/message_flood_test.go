@@ -65,8 +65,8 @@ func TestMessageFlood(t *testing.T) {
 	})
 }
 
-// TestHostileMessages sends messages that are costly to decode. BenchmarkParse in package mcp
-// measures the cost of rejecting them.
+// TestHostileMessages sends MCP messages and a REST body that are costly to decode. BenchmarkParse
+// in package mcp measures the cost of rejecting the messages.
 func TestHostileMessages(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		key := s.account("attacker@example.com", cola.TierPro).Key.Reveal()

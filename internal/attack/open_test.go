@@ -109,8 +109,8 @@ func closed(method, route string, a response) bool {
 	return slices.Contains([]int{http.StatusUnauthorized, http.StatusMethodNotAllowed}, a.Status)
 }
 
-// TestOpenRouteBounds requests every route without credentials. Routes that respond must be
-// listed in open, and a flood of requests must stay within their bound.
+// TestOpenRouteBounds requests every route without credentials. Routes that respond must be listed
+// in open and in docs/SECURITY.md, and a flood of requests must stay within their bound.
 func TestOpenRouteBounds(t *testing.T) {
 	w := newBareWorld(t, startOnPostgres, "--alerts", "off", // alerts would also use the database
 		"--smtp", mailtest.Start(t).URL(), "--mail-from", "alerts@registry.example", "--sign-up", "open",

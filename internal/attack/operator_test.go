@@ -60,7 +60,7 @@ func TestOperatorPages(t *testing.T) {
 				}
 			}
 			if page := s.send(b.client, http.MethodGet, "/coverage", nil, nil); strings.Contains(string(page.Body), `href="/collection`) {
-				t.Errorf("%s: the navigation links to the page", name)
+				t.Errorf("%s: the navigation links to /collection", name)
 			}
 		}
 		operators := map[string]*http.Client{"link": s.signIn(operator), "issuer": as(person("ops", operator))}

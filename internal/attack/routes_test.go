@@ -23,7 +23,7 @@ var free = map[string]int{
 	"GET /requests":            50, // IDs that the account itself sent, one per request
 	"GET /account/export":      50, // the same IDs
 	// The overview shows the landing page's samples; dashboard.TestOverviewFree checks that it shows no
-	// others.
+	// other labels.
 	"GET /":                        8,
 	"POST /account/keep":           8,  // redirects to the overview
 	"GET /deliveries/{id}":         25, // in the message as it was sent

@@ -46,7 +46,7 @@ func TestSecretsAtRest(t *testing.T) {
 			t.Errorf("link: status %d, want 200", page.Status)
 		}
 		s.requireNoneOf(map[string]string{
-			"secret": hook["secret"].(string), "replaced secret": rotated["secret"].(string), "link": link[1],
+			"replaced secret": hook["secret"].(string), "secret": rotated["secret"].(string), "link": link[1],
 		})
 		challenge := endpoint.await(t, "destination.confirm")["data"].(map[string]any)
 		code := challenge["code"].(string)

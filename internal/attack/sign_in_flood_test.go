@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestSignInFlood starts thousands of sign-ins. They must not prevent others from signing in, fill
-// the database, or cause extra requests to the issuer.
+// TestSignInFlood starts thousands of sign-ins. They must not prevent other people from signing in,
+// fill the database, or cause extra requests to the issuer.
 func TestSignInFlood(t *testing.T) {
 	const strangers, honest, workers = 2_000, 20, 8
 	i := newIssuer(t)

@@ -115,7 +115,7 @@ func TestWebhookFlood(t *testing.T) {
 			}
 		}
 		if confirmed > 0 {
-			t.Errorf("%d endpoints without a response to the challenge are not pending", confirmed)
+			t.Errorf("%d endpoints that did not return the token are not pending", confirmed)
 		}
 		awaitTrue(t, "the challenges",
 			func() bool { return len(victim.of(cola.EventConfirm)) == statuses[http.StatusCreated] })

@@ -160,7 +160,7 @@ func TestForgedClientAddress(t *testing.T) {
 	})
 	onBoth(t, program.Options{Flags: []string{"--trusted-proxy", "127.0.0.0/8"}}, func(t *testing.T, s *site) {
 		if n := s.fail(forged); n != 0 {
-			t.Errorf("%d clients of a trusted proxy were limited because of others", n)
+			t.Errorf("%d clients of a trusted proxy were limited because of other clients", n)
 		}
 		if s.fail(func(n int) string { return forged(n) + ", 203.0.113.7" }) == 0 {
 			t.Error("client behind a trusted proxy evaded the limit")

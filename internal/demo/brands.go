@@ -98,7 +98,7 @@ func (b *brand) setOrigin(d *rng, p *permittee, abroad weights) {
 	switch {
 	case p.trade == importer, p.trade == wholesaler && d.chance(0.5):
 		b.country = &table().Countries[abroad.draw(d)]
-		b.origin, b.lang = b.country.Origin, table().Tongues[b.country.Tongue]
+		b.origin, b.lang = b.country.Origin, table().Languages[b.country.Language]
 		return
 	case p.trade == winery && d.chance(0.06), d.chance(0.02):
 		b.origin = originAmerican
@@ -106,7 +106,7 @@ func (b *brand) setOrigin(d *rng, p *permittee, abroad weights) {
 		b.origin = pick(d, table().States).Origin
 	}
 	if p.trade == winery && d.chance(0.09) {
-		b.lang = table().Tongues[pick(d, []string{"french", "italian", "spanish", "german"})]
+		b.lang = table().Languages[pick(d, []string{"french", "italian", "spanish", "german"})]
 	}
 }
 

@@ -14,9 +14,9 @@ type receipts struct {
 	count int
 }
 
-// calendar distributes n applications over the days from the registry's first to the last. Counts
-// follow the cumulative share of each day, so they add up to exactly n, and for any n > 0 the last
-// application arrives on the last day.
+// calendar distributes n applications over the days from firstReceipt to last. Counts follow the
+// cumulative share of each day, so they add up to exactly n, and for any n > 0 the last application
+// arrives on the last day.
 func calendar(n int, last cola.Date) iter.Seq[receipts] {
 	return func(yield func(receipts) bool) {
 		total := 0

@@ -10,7 +10,8 @@ import (
 )
 
 // describeContents sets the fields about the contents. Wine applicants state grapes, appellation
-// and vintage themselves. The other fields are read from the label, and are missing if it is illegible.
+// and vintage themselves. The other fields are read from the label, and are missing if the label is
+// illegible.
 func describeContents(d *rng, c *cola.Cola, p *product) {
 	if p.kind == vocabulary.Wine {
 		c.GrapeVarietals = slices.Clone(p.varietals)

@@ -39,8 +39,8 @@ var (
 	barcodeFields = cola.FieldsOf[cola.Barcode]()
 )
 
-// appendCola appends a label with the API's field names. It omits unknown values: an import leaves
-// missing fields unchanged, and every line is a fifth shorter.
+// appendCola appends a label with the API's field names. It omits unknown values, which makes every
+// line a fifth shorter. An import leaves missing fields unchanged.
 func appendCola(b []byte, c *cola.Cola) []byte {
 	return appendRecord(b, colaFields, reflect.ValueOf(c).Elem())
 }

@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestStableBytes checks that the same options produce the same bytes in any build on any
-// machine. A change affects users, so mention it in the commit that rewrites the golden file (-update).
+// TestStableBytes checks that the same options produce the same bytes in any build on any machine.
+// A change affects users, so mention it in the commit that rewrites the golden file (-update).
 func TestStableBytes(t *testing.T) {
 	h := sha256.New()
 	if err := WriteColas(h, Options{Colas: 5_000, Seed: 42, AsOf: testDay}); err != nil {
@@ -70,7 +70,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestAllFields fills every field of a record, so that new fields cannot be forgotten.
+// TestAllFields checks that appendCola encodes every field of a record, including fields added
+// later.
 func TestAllFields(t *testing.T) {
 	var want cola.Cola
 	fill(t, reflect.ValueOf(&want).Elem())

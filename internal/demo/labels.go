@@ -156,8 +156,9 @@ const (
 	bottleApproval cola.Text = "DISTINCTIVE LIQUOR BOTTLE APPROVAL"
 )
 
-// settleApplication sets the application types: an approval, an exemption for sale in a single
-// state, or the approval of a distinctive bottle, and possibly a resubmission.
+// settleApplication sets the application type: an approval, an exemption for sale in a single
+// state, or the approval of a distinctive bottle. Any of them can be a resubmission of an earlier
+// label.
 func settleApplication(d *rng, c *cola.Cola, p *product, earlier cola.TTBID) {
 	c.ApplicationType = labelApproval
 	stated := yearOf(c.ApplicationDate) >= 2008 || d.chance(0.6) // often missing in old records
@@ -193,7 +194,7 @@ func numberApplication(c *cola.Cola) {
 	}
 }
 
-// distinctiveShare is the share of a product type's bottles that need a distinctive bottle
+// distinctiveShare returns the share of a product type's bottles that need a distinctive bottle
 // approval.
 func distinctiveShare(kind vocabulary.ProductType) float64 {
 	if kind == vocabulary.DistilledSpirits {

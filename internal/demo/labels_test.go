@@ -226,6 +226,6 @@ func TestImages(t *testing.T) {
 		}
 	}
 	if most != 5 && most != 4 {
-		t.Errorf("at most %d images per label, want 4 or 5", most)
+		t.Errorf("the label with the most images has %d, want 4 or 5", most)
 	}
 }

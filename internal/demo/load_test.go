@@ -22,7 +22,7 @@ type fakeStore struct {
 	largest     int    // largest batch of labels
 	fails       string // kind of write that fails
 	rejectFirst bool   // reject the first label of every batch
-	news        bool   // a label was written as new rather than as history
+	asNew       bool   // a label was written as new rather than as history
 }
 
 func newFakeStore() *fakeStore {
@@ -45,7 +45,7 @@ func (s *fakeStore) write(kind string, n int) ([]store.Outcome, error) {
 func (s *fakeStore) UpsertColas(
 	_ context.Context, patches []cola.Patch[cola.Cola], mode store.Mode,
 ) ([]store.Outcome, error) {
-	s.news = s.news || mode != store.History
+	s.asNew = s.asNew || mode != store.History
 	s.largest = max(s.largest, len(patches))
 	for i := range patches {
 		var c cola.Cola
@@ -131,7 +131,7 @@ func TestLoad(t *testing.T) {
 	if s.largest != batchSize || len(s.colas) != o.Colas {
 		t.Errorf("%d labels in batches of up to %d", len(s.colas), s.largest)
 	}
-	if s.news {
+	if s.asNew {
 		t.Error("demo labels were not loaded as history")
 	}
 	for c := range Labels(o) {

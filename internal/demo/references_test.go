@@ -143,8 +143,8 @@ func TestPublishedAVAs(t *testing.T) {
 		published[a.AVAID] = a
 	}
 	for _, a := range AVAs(ordinary) {
-		relations := cmpopts.IgnoreFields(cola.AVADetail{}, "ParentAVAs", "ChildAVAs", "Petitioner", "CFRAuthor")
-		if diff := cmp.Diff(published[a.AVAID], a, relations, cmpopts.EquateEmpty()); diff != "" {
+		ignored := cmpopts.IgnoreFields(cola.AVADetail{}, "ParentAVAs", "ChildAVAs", "Petitioner", "CFRAuthor")
+		if diff := cmp.Diff(published[a.AVAID], a, ignored, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-published +demo):\n%s", a.AVAID, diff)
 		}
 	}

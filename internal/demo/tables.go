@@ -22,7 +22,7 @@ type tables struct {
 	Lists         map[string][]string // by name; other tables refer to a list as "@name"
 	Styles        perKind[[]style]
 	Containers    perKind[[]container]
-	Tongues       map[string]*language
+	Languages     map[string]*language
 	States        []state
 	Countries     []country
 	Regions       []region
@@ -81,7 +81,7 @@ func (t *tables) resolve(lists ...*[]string) {
 	}
 }
 
-func english() *language { return table().Tongues["english"] }
+func english() *language { return table().Languages["english"] }
 
 // perKind has one value for each product type.
 type perKind[T any] struct{ Wine, Beer, Spirits T }
@@ -109,7 +109,7 @@ type region struct {
 	Origin       string
 	Name         string
 	Reds, Whites []string
-	Bubbles      bool // the region is known for sparkling wine
+	Bubbles      bool // only for sparkling wine
 }
 
 // state is a US state where permittees are based: its TTB origin code, the prefixes of its ZIP
@@ -123,9 +123,9 @@ type state struct {
 // country is a foreign origin: its TTB code, its language, the GS1 prefixes of its barcodes, and
 // its relative share of imported wines, beers and spirits.
 type country struct {
-	Origin string
-	Tongue string
-	GS1    []string
+	Origin   string
+	Language string
+	GS1      []string
 	perKind[float64]
 }
 
@@ -162,7 +162,7 @@ func CategoryAliases(Options) []vocabulary.CategoryAlias {
 // Fields that do not apply to its product type are empty.
 type style struct {
 	Class    string     // TTB class and type code of a domestic product
-	Imported string     // of an imported product, if different
+	Imported string     // class and type code of an imported product, if different
 	Path     string     // category path
 	Weight   float64    // relative frequency within its product type
 	ABV      [2]float64 // lowest and highest, in percent

@@ -213,6 +213,6 @@ func TestKilledHolder(t *testing.T) {
 
 func TestMissingFolder(t *testing.T) {
 	if _, err := OpenLock(filepath.Join(t.TempDir(), "missing", "lock")); err == nil {
-		t.Error("no error for a missing folder")
+		t.Error("OpenLock(missing folder) succeeded, want an error")
 	}
 }

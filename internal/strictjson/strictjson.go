@@ -22,7 +22,7 @@ var (
 )
 
 // Bounded returns ErrDepth if b nests objects and arrays deeper than depth levels, and ErrValues if
-// it has more than the given number of members and elements. It does not decode, and stops at the
+// it has more than the given number of members and elements. It does not decode b, and stops at the
 // first excess value, so a hostile document costs no more than an allowed one. Invalid JSON may
 // pass; see Valid.
 func Bounded(b []byte, depth, values int) error {

@@ -32,8 +32,8 @@ func (d *Dict) Find(s string) (uint32, bool) {
 	return i, int(i) < d.Len() && d.At(i) == s
 }
 
-// Seek returns the number of the first string, at or after number from, that is not below s. It is
-// fast if the result is near from.
+// Seek returns the number of the first string, at or after number from, that is not below s. Seek
+// is fast if the result is near from.
 func (d *Dict) Seek(from uint32, s string) uint32 {
 	lo, step := int(from), 1
 	for lo+step <= d.Len() && d.At(uint32(lo+step-1)) < s {
@@ -74,7 +74,8 @@ func (d *Dict) EachContaining(part string, yield func(i uint32)) {
 	}
 }
 
-// stringAt returns the number of the string at an offset of the blob. It is at least from.
+// stringAt returns the number of the string at an offset of the blob. The result must be at least
+// from.
 func (d *Dict) stringAt(at, from int) int {
 	step := 1
 	for from+step < d.Len() && int(d.Off[from+step]) <= at { // the next match is usually near
