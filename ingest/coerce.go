@@ -323,7 +323,7 @@ func truncate(s string, maxBytes int) string {
 // maxTextRunes is the maximum length of strings in reference records and permittees.
 const maxTextRunes = 2000
 
-// checkTexts checks that all strings of a record are printable and not too long.
+// checkTexts checks that no string of a record contains control characters or is too long.
 func checkTexts[R any](r *recordReader, s *schema, row *R) {
 	value := reflect.ValueOf(row).Elem()
 	for i := range s.fields {

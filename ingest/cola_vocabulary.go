@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// grapeShare is the share of a grape in a blend, as in "60% Malbec".
+// grapeShare matches the share of a grape in a blend, as in "60% Malbec".
 var grapeShare = regexp.MustCompile(`^\d{1,3}(\.\d+)?\s*%\s*(?:of\s+)?\b`)
 
 // colaSynonyms maps other names for label fields, mostly those on TTB's forms and pages, to the

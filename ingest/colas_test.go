@@ -70,7 +70,7 @@ func TestProductTypeOfClass(t *testing.T) {
 		case err != nil:
 			t.Error(err)
 		case known && st.colas[theID].ProductType != vocabulary.MaltBeverage:
-			t.Errorf("%s: %+v, %v", member, st.colas[theID], report.Rejections)
+			t.Errorf("%s: label = %+v, rejections = %v; want a malt beverage", member, st.colas[theID], report.Rejections)
 		case !known && report.Rejected != 1:
 			t.Errorf("%s: %s, want a rejected row", member, report.Summary())
 		}
@@ -163,7 +163,7 @@ func TestColaValues(t *testing.T) {
 }
 
 func TestColaRejections(t *testing.T) {
-	reasons := golden.Load(t, "cola_refusals")
+	reasons := golden.Load(t, "cola_rejections")
 	for _, row := range []string{
 		`{"brand_name":"A"}`,
 		`{"ttb_id":"123"}`,

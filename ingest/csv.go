@@ -59,7 +59,7 @@ func (r *csvRows) record(dst []byte) ([]byte, rawRow, error) {
 	}
 	if err != nil {
 		if long {
-			text = append(text, ' ') // readLine truncated it; make sure it is still too long when read again
+			text = append(text, ' ') // readLine truncated the line; keep it too long when it is read again
 		}
 		if rest := text[firstEnd:]; len(rest) > 0 {
 			r.in.unread(endLine(rest[1:], ok), line+1)
@@ -143,7 +143,7 @@ func closingQuote(text []byte) int {
 // blank reports whether a line has only white space and delimiters.
 func blank(line []byte) bool { return len(bytes.TrimLeft(line, " \t\r,;|")) == 0 }
 
-// trimBlanks removes leading spaces and tabs, unless tabs delimit fields.
+// trimBlanks removes leading spaces, and leading tabs unless they delimit fields.
 func trimBlanks(text []byte, delimiter byte) []byte {
 	for len(text) > 0 && text[0] != delimiter && (text[0] == ' ' || text[0] == '\t') {
 		text = text[1:]
@@ -188,7 +188,7 @@ func nextField(record []byte, delimiter byte, loose bool) (field csvField, rest 
 	return csvField{text: bytes.TrimSpace(value), spaced: len(text) < len(record)}, rest, more, nil
 }
 
-// quotedField reads a field. text starts after the opening quote.
+// quotedField reads a quoted field. text starts after the opening quote.
 func quotedField(text []byte, delimiter byte) (field csvField, rest []byte, more bool, err error) {
 	end := closingQuote(text)
 	if end < 0 {
@@ -310,7 +310,7 @@ func foldColumn(name string) string {
 	return strings.Join(words, "_")
 }
 
-// column finds a column for a field.
+// column returns the index of the column for a field.
 func (s *schema) column(names []string, field string) (int, bool) {
 	for i, name := range names {
 		if f, ok := s.byName[name]; ok && s.fields[f].name == field {

@@ -22,9 +22,9 @@ const sniffBytes = 512
 // zstdMemory bounds the memory of a zstd decoder.
 const zstdMemory = 128 << 20
 
-// plainText returns the decompressed UTF-8 text of a source. It detects compression by the first
-// bytes. For data that is certainly not text, it returns an error that says what to do. The caller
-// must call done.
+// plainText returns the decompressed UTF-8 text of a source. It detects compression from the
+// first bytes. For data that is certainly not text, it returns an error that says what to do. The
+// caller must call done.
 func plainText(r io.Reader) (text io.Reader, done func(), err error) {
 	r, done, err = decompress(r)
 	if err != nil {

@@ -82,7 +82,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-func TestInvalidEncodings(t *testing.T) {
+func TestInvalidSources(t *testing.T) {
 	for name, test := range map[string]struct{ content, want string }{
 		"workbook":        {"PK\x03\x04....", "Excel workbook"},
 		"empty archive":   {"PK\x05\x06" + strings.Repeat("\x00", 18), "empty ZIP archive"},

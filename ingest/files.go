@@ -20,7 +20,7 @@ import (
 
 // file is one file in a folder or archive.
 type file struct {
-	name string // path within the folder or archive, with slashes
+	name string // path within the folder or archive, with slashes; empty for a single page
 	open func() (io.ReadCloser, error)
 }
 

@@ -39,7 +39,8 @@ type openedFile struct {
 	close   func()
 }
 
-// advance opens the next file that can be imported. ok is false at the end.
+// advance opens the next file that can be imported, unless one is already open. ok is false at the
+// end, after an error and when ctx is canceled.
 func (r *folderReader) advance() (ok bool) {
 	for r.current == nil && r.err == nil && r.ctx.Err() == nil {
 		f, err := r.files.next()

@@ -215,7 +215,7 @@ type run struct {
 	sources      int
 	report       Report
 	rejects      *rejectWriter // nil if rejected rows are not written
-	seen         idSet         // labels of the current file
+	seen         idSet         // TTB IDs in the current file
 	repeated     repeatedIDs   // repeated IDs in the current file
 	lastProgress Progress
 	folder       *folderReader // folder or archive being read, if any

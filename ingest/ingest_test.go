@@ -104,7 +104,7 @@ func TestImportBrokenSource(t *testing.T) {
 	if !errors.As(err, &failure) || failure.Source != "-" || failure.Line != 601 || !errors.Is(err, errCutOff) || len(report.Failures) != 3 {
 		t.Errorf("error = %v, failures = %v", err, report.Failures)
 	}
-	for _, want := range []string{"no.jsonl", "directory"} {
+	for _, want := range []string{"no.jsonl", "has no files to import"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error = %v, want %q in it", err, want)
 		}

@@ -214,8 +214,8 @@ func (in *input) unread(text []byte, line int) {
 // rowReader splits the text of a source into rows without parsing them. It is not safe for
 // concurrent use.
 type rowReader interface {
-	// next appends the text of the next row to dst, even if the row has a problem, unless it is
-	// too long. It returns io.EOF at the end, or a brokenError if the rest cannot be split.
+	// next appends the text of the next row to dst, even if the row has a problem, unless the
+	// text is too long. It returns io.EOF at the end, or a brokenError if the rest cannot be split.
 	next(dst []byte) (text []byte, row rawRow, err error)
 }
 
@@ -243,7 +243,7 @@ func (in *input) broken(format string, args ...any) error {
 	return &brokenError{in.line, fmt.Errorf(format, args...)}
 }
 
-// ended returns the error that next reports at the end of the text.
+// ended returns the error that next returns at the end of the text.
 func (in *input) ended() error {
 	if err := in.failure(); err != nil {
 		return &brokenError{in.line, err}

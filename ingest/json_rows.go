@@ -13,13 +13,13 @@ import (
 // A malformed record is rejected, and reading continues with the next line that starts an object.
 // Inside an array, such a line is ambiguous, so a malformed record there breaks the source.
 type jsonRows struct {
-	scan  jsonScanner
-	state jsonState
-	first bool // no element of the current array has been read
-	wraps bool // the current array or object is inside a wrapper
-	begun bool // a record outside arrays has been read
-	lines bool // the first record is a whole line, so split the rest at line breaks
-	fast  bool // lines may become true
+	scan    jsonScanner
+	state   jsonState
+	first   bool // no element of the current array has been read
+	wrapped bool // the current array or object is inside a wrapper
+	begun   bool // a record outside arrays has been read
+	lines   bool // the first record is a whole line, so split the rest at line breaks
+	fast    bool // lines may become true
 	// table describes records that are arrays of cells; nil if all records are objects.
 	table *jsonTable
 }
@@ -107,7 +107,7 @@ func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err erro
 	switch c {
 	case '[':
 		in.take()
-		r.state, r.first, r.wraps = inArray, true, false
+		r.state, r.first, r.wrapped = inArray, true, false
 		return dst, rawRow{}, false, nil
 	case '{':
 	default:
@@ -132,7 +132,7 @@ func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err erro
 				return dst, rawRow{}, false, &brokenError{line, err}
 			}
 		}
-		r.state, r.first, r.wraps = inWrapper, true, true
+		r.state, r.first, r.wrapped = inWrapper, true, true
 		if c, _ := in.peek(); c == '[' {
 			in.take()
 			r.state = inArray
@@ -193,7 +193,7 @@ func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err 
 		if r.table != nil {
 			r.table.names = nil
 		}
-		if r.wraps {
+		if r.wrapped {
 			r.state = inTail
 		}
 		return dst, rawRow{}, false, nil

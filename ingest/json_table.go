@@ -45,8 +45,8 @@ func columnNames(definitions []byte) (names []string, err error) {
 	return names, err
 }
 
-// record replaces the array of cells at text[start:] with an object, so that it can be decoded, and
-// imported again, by itself.
+// record replaces the array of cells at text[start:] with an object, so that the row can be
+// decoded, and imported again, by itself.
 func (t *jsonTable) record(text []byte, start int) (record []byte, problem string) {
 	var cells []json.RawMessage
 	if err := json.Unmarshal(text[start:], &cells); err != nil {

@@ -34,8 +34,8 @@ var pageProblems = map[ttbpage.Kind]string{
 	ttbpage.Unknown:      "unknown web page; expected a detail page or a printable form of TTB's Public COLA Registry",
 }
 
-// problemCutOff is the reason why an incomplete page is rejected. Its last value may also be
-// truncated, and would then replace a complete value.
+// problemCutOff is the reason why an incomplete page is rejected. The page's last value
+// may also be truncated, and would then replace a complete value.
 const problemCutOff = "the page is incomplete: it has no </html>; download it again"
 
 // pageDecoder decodes pages of TTB's registry. A page sets the fields that it shows; it never

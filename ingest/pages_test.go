@@ -330,7 +330,7 @@ func TestSynonymsAreDocumented(t *testing.T) {
 // TestRejectedPages checks the rejection reasons for pages without a label and for labels that can't
 // be stored.
 func TestRejectedPages(t *testing.T) {
-	reasons := golden.Load(t, "page_refusals")
+	reasons := golden.Load(t, "page_rejections")
 	for name, text := range map[string]string{
 		"results":  "<html><h1>Search Results: COLAs</h1>",
 		"blocked":  "<html><title>Request Rejected</title>Your support ID is: 123",

@@ -205,8 +205,8 @@ func normalizeProduction(r *recordReader, p *cola.ProductionReport, present cola
 
 var productionYear = cola.FieldIndex[cola.ProductionReport]("year")
 
-// setReportDate checks that the date is in the last month that the report covers, or sets it to
-// that month's last day.
+// setReportDate sets a missing report date to the last day of the last month that the report
+// covers, and checks that the date is in that month.
 func setReportDate(r *recordReader, p *cola.ProductionReport, month int) {
 	last := cola.NewDate(p.Year, 1, 1).Time().AddDate(0, month, -1)
 	if p.ReportDate == 0 {

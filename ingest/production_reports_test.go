@@ -98,7 +98,7 @@ func TestProductionRejectedRowOtherSource(t *testing.T) {
 	if err == nil || report.Counts != (Counts{Read: 5, Added: 1, Rejected: 4}) || len(st.reports) != 1 {
 		t.Errorf("error = %v, report = %s, stored reports = %v", err, report.Summary(), st.reports)
 	}
-	checkReport(t, golden.Load(t, "production_refused"), "elsewhere", report)
+	checkReport(t, golden.Load(t, "production_rejected"), "elsewhere", report)
 }
 
 // TestProductionProgress checks that reports are written after all sources are read, and that the

@@ -141,8 +141,8 @@ func detectFormulaTimes(in *input) (format[cola.FormulaProcessingTime], error) {
 	return csvFormat(in, formStatsSchema, header, formStats), nil
 }
 
-// formStatsRow is a row of TTB's daily file of formula processing times. Its last row covers all
-// formulas that need laboratory analysis.
+// formStatsRow is a row of TTB's daily file of formula processing times. The file's last row
+// covers all formulas that need laboratory analysis.
 type formStatsRow struct {
 	ApplicationType string        `json:"application_type"`
 	ProcessingTime  cola.Opt[int] `json:"processing_time"` // median days

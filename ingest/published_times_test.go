@@ -69,7 +69,7 @@ func TestPublishedTimes(t *testing.T) {
 	}
 }
 
-// TestPublishedTimesProblems checks the reports about files that cannot be read.
+// TestPublishedTimesProblems checks the errors, rejections and warnings for files with problems.
 func TestPublishedTimesProblems(t *testing.T) {
 	reports := golden.Load(t, "published_times")
 	change := func(old, now string) string { return strings.Replace(colaStatsXML, old, now, 1) }

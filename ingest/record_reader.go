@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// maxProblems is the number of problems reported per row.
+// maxProblems is the maximum number of problems reported per row.
 const maxProblems = 5
 
 // problems collects the problems with one row.

@@ -26,7 +26,7 @@ func mustOpen(tb testing.TB) store.Store {
 	return st
 }
 
-// mustOpenAt also returns the path of the database.
+// mustOpenAt opens a new SQLite store and returns it with the path of its database.
 func mustOpenAt(tb testing.TB) (store.Store, string) {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "registry.db")
@@ -42,7 +42,8 @@ func mustOpenAt(tb testing.TB) (store.Store, string) {
 	return st, path
 }
 
-// realData returns files from the optional folder of real data, or skips the test if it is missing.
+// realData returns files from the optional folder of real data, or skips the test if there are
+// none.
 func realData(t *testing.T, pattern string) []ingest.Source {
 	t.Helper()
 	folder := os.Getenv("COLAREGISTRY_SHARED_DATA")

@@ -73,7 +73,7 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
-// TestStatisticsProblems checks the reports about statistics that cannot be read.
+// TestStatisticsProblems checks the errors, rejections and warnings for statistics with problems.
 func TestStatisticsProblems(t *testing.T) {
 	reports := golden.Load(t, "statistics")
 	for name, text := range map[string]string{

@@ -193,7 +193,7 @@ func TestTTBExportColumns(t *testing.T) {
 			if got := exportRow(st.colas[12345001000001]); test.want != "!" && got != test.want {
 				t.Errorf("got  %s\nwant %s\n%v", got, test.want, report.Rejections)
 			}
-			if refused := report.Rejected > 0; refused != (test.want == "!") {
+			if anyRejected := report.Rejected > 0; anyRejected != (test.want == "!") {
 				t.Errorf("rejected rows: %v", report.Rejections)
 			}
 			checkReport(t, reports, test.name, report)

@@ -162,7 +162,7 @@ func unwrapCode(code []byte) []byte {
 	return bytes.TrimSpace(bytes.Trim(bytes.TrimPrefix(code, []byte{'='}), `"'`))
 }
 
-// joinCells joins the cells of one field with commas and normalizes it.
+// joinCells joins the cells of one field with commas and normalizes the result.
 func joinCells(cells []csvField) string {
 	var b []byte
 	for i, c := range cells {

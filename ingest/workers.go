@@ -16,8 +16,8 @@ type decodePool[T any] struct {
 	stop    <-chan struct{}
 	ended   chan struct{} // closed when the source is no longer read
 
-	name        string // of the source
-	bytes       *atomic.Int64
+	name        string        // name of the source
+	bytes       *atomic.Int64 // bytes read so far
 	workers     int
 	keepPartial bool      // keep the readable fields of rejected rows
 	keepText    bool      // keep the text of rows, which decoding modifies

@@ -117,7 +117,8 @@ func (p *page) divider(weight float64, k ink) item {
 	}}
 }
 
-// footer returns an item that draws the strength on the left and the contents on the right.
+// footer returns an item that draws the strength on the left and the contents on the right, or only
+// one of them, centered, if the other is unknown.
 func (p *page) footer(weight float64, k ink) item {
 	if p.strength == "" && p.contents == "" {
 		return item{}

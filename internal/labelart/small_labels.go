@@ -59,7 +59,7 @@ func (p *page) strip(b box) {
 	}
 }
 
-// stripPart draws one part of a strip. Ornaments and names alternate.
+// stripPart draws one part of a strip. Ornaments and text alternate.
 func (p *page) stripPart(b box, i int, short float64) {
 	if i%2 == 0 {
 		c := b.center()

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// clean returns text that a label can show. It collapses white space, removes control and
-// formatting characters, surrogate halves and characters invalid in XML, and truncates the text to
-// a number of characters.
+// clean returns text that a label can show. It collapses white space, removes invalid
+// UTF-8, noncharacters, and characters of Unicode category C (control, formatting and private-use
+// characters), and truncates the text to a number of characters, with an ellipsis.
 func clean(s string, maxRunes int) string {
 	var b strings.Builder
 	count, space := 0, false

@@ -112,8 +112,8 @@ func (s *Statement) enter(e *Exchange, o Outcome) {
 	}
 }
 
-// readLedger reads the account's charges. The daily usage of the current month must add up to its
-// counters.
+// readLedger reads the account's charges. The daily usage of the current month must add up to the
+// month's counters.
 func (s *Statement) readLedger(ctx context.Context, st store.Ledger, since time.Time) error {
 	state, err := st.AccountUsage(ctx, s.Account.ID)
 	if err != nil {

@@ -11,25 +11,25 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// page is a ledger with one account.
-type page struct {
+// fakeLedger is a ledger with one account.
+type fakeLedger struct {
 	store.Ledger
 	used cola.Used
 	days []store.DayUsage
 }
 
-func (p page) AccountUsage(context.Context, cola.AccountID) (store.AccountState, error) {
-	return store.AccountState{Exists: true, Used: p.used}, nil
+func (l fakeLedger) AccountUsage(context.Context, cola.AccountID) (store.AccountState, error) {
+	return store.AccountState{Exists: true, Used: l.used}, nil
 }
 
-func (p page) DailyUsage(context.Context, cola.AccountID, cola.Date, cola.Date) ([]store.DayUsage, error) {
-	return p.days, nil
+func (l fakeLedger) DailyUsage(context.Context, cola.AccountID, cola.Date, cola.Date) ([]store.DayUsage, error) {
+	return l.days, nil
 }
 
 // charges returns a ledger whose daily and monthly usage agree.
-func charges(views, records, requests int) page {
+func charges(views, records, requests int) fakeLedger {
 	today := cola.DateOf(time.Now())
-	return page{used: cola.Used{DetailViews: views, ListRecords: records}, days: []store.DayUsage{
+	return fakeLedger{used: cola.Used{DetailViews: views, ListRecords: records}, days: []store.DayUsage{
 		{Day: today, Meter: cola.MeterDetailViews, Units: views},
 		{Day: today, Meter: cola.MeterListRecords, Units: records, Requests: requests},
 	}}
@@ -59,7 +59,7 @@ func TestAudit(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		exchanges []Exchange
-		ledger    page
+		ledger    fakeLedger
 		want      Verdict
 		problem   string
 	}{

@@ -175,8 +175,8 @@ func TestBalancerReadiness(t *testing.T) {
 	}
 }
 
-// TestLoad checks that every account sends requests and that no request is in flight after the
-// context ends.
+// TestLoad checks that every account sends requests and that no request is in flight after
+// Run returns.
 func TestLoad(t *testing.T) {
 	var underWay atomic.Int64
 	address := mustServe(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -205,12 +205,12 @@ func TestLoad(t *testing.T) {
 	cancel()
 	<-done
 	if n := underWay.Load(); n != 0 {
-		t.Errorf("%d requests in flight after the end", n)
+		t.Errorf("%d requests in flight after Run returned", n)
 	}
 }
 
-// TestDraw checks that the mix contains every kind of request and that no request can cost more
-// than its stated maximum.
+// TestDraw checks that the mix contains every kind of request and that a request has a maximum
+// cost if and only if it has a meter.
 func TestDraw(t *testing.T) {
 	m := Material{IDs: []string{"14001"}, Barcodes: []string{"0 1"}, Permits: []string{"CA/W"}}
 	random := rand.New(rand.NewPCG(1, 2))

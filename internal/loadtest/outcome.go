@@ -70,7 +70,7 @@ func (e *Exchange) lost(endings []Ending) Outcome {
 		return Failed
 	case next.Killed:
 		return Unknown
-	case e.Failure == Reset: // the listener never accepted it
+	case e.Failure == Reset: // the process never accepted the connection
 		return NotStarted
 	}
 	return Failed

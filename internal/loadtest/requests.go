@@ -21,9 +21,9 @@ type Request struct {
 
 // Material lists records in the registry that requests can refer to.
 type Material struct {
-	IDs      []string // of labels
+	IDs      []string // TTB IDs of labels
 	Barcodes []string
-	Permits  []string // of permittees
+	Permits  []string // permit numbers of permittees
 }
 
 // materialEach is the maximum number of records of each kind.

@@ -21,7 +21,8 @@ func mustOptions(t *testing.T) Options {
 	}
 }
 
-// mustFakeNPM replaces npm with a program that records its runs.
+// mustFakeNPM replaces npm with a shell script that appends its arguments to the file ran and then
+// runs lines.
 func mustFakeNPM(t *testing.T, lines string) (ran string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -87,7 +88,8 @@ func TestMajorOf(t *testing.T) {
 	}
 }
 
-// TestKit checks that the kit's scripts can find the packages.
+// TestKit checks that an installed kit has its scripts and packages, and that Program finds the
+// commands of packages.
 func TestKit(t *testing.T) {
 	mustFakeNPM(t, `mkdir -p node_modules/a/dist && echo '{"bin":{"run":"dist/index.js"}}' >node_modules/a/package.json &&
 		mkdir -p node_modules/`+nodePackages[0]+`/bin && cd node_modules/`+nodePackages[0]+`/bin && echo '#!/bin/sh' >node && chmod +x node`)

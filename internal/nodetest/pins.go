@@ -12,7 +12,8 @@ import (
 var exactVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(-[a-z]+\.\d+)?$`)
 
 // CheckPins returns an error if a dependency in package.json or its lock file lacks an exact
-// version or a checksum, or names a registry.
+// version or a checksum, or names a registry, or if a package that contains Node.js is not an
+// optional dependency.
 func CheckPins(files fs.FS) error {
 	var list struct{ Dependencies, OptionalDependencies map[string]string }
 	var lock struct {

@@ -86,7 +86,7 @@ func LastOf(printed []byte) string {
 // Daemon is a child that runs until it is stopped.
 type Daemon struct {
 	cmd    *exec.Cmd
-	Exited chan struct{} // closed when it has exited; err is then set
+	Exited chan struct{} // closed after the child has exited and err is set
 	err    error
 }
 

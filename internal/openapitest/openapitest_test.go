@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-const description = "../../httpapi/openapi.json"
+const documentPath = "../../httpapi/openapi.json"
 
 // recorder is a testing.TB that records failures instead of failing.
 type recorder struct {
@@ -159,7 +159,7 @@ func exchanges() []exchange {
 }
 
 func TestValidate(t *testing.T) {
-	spec := Load(t, description)
+	spec := Load(t, documentPath)
 	for _, tt := range exchanges() {
 		t.Run(tt.name, func(t *testing.T) {
 			resp := answer(tt.status, tt.body)

@@ -55,7 +55,7 @@ func (f *folder) makeData(runAs *identity) error {
 }
 
 // temporaryFolder creates a locked folder. It locks the lock file before giving it its final name,
-// so that no other process finds it unlocked.
+// so that no other process finds the file unlocked.
 func temporaryFolder(parent string) (*folder, error) {
 	path, err := os.MkdirTemp(parent, folderPrefix)
 	if err != nil {

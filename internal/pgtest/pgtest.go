@@ -145,8 +145,8 @@ func (s *Server) startSomewhere(ctx context.Context, reserve func() (*reservatio
 
 // Name returns the server's cluster_name: "primary", "standby1" and so on, unless set by Options. A
 // standby identifies itself to its primary by this name, so use it in SetSynchronous. The standby's
-// replication slot has the same name, so it may contain only lower-case letters, digits and
-// underscores.
+// replication slot has the same name, so the name may contain only lower-case letters, digits
+// and underscores.
 func (s *Server) Name() string { return s.name }
 
 // Addr returns the server's host and port, even while it is stopped.

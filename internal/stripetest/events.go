@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Event is a signed request to the webhook.
+// Event is a Stripe event. Body is its JSON.
 type Event struct {
 	ID, Type string
 	Body     []byte
@@ -22,7 +22,7 @@ type Event struct {
 // Sink sends a request to a webhook and returns the status of the response.
 type Sink func(r *http.Request) int
 
-// webhookPath is the path of the webhook on a Handler.
+// webhookPath is the path in requests that deliver events.
 const webhookPath = "/stripe/webhook"
 
 // Handler returns a Sink that calls a handler.

@@ -25,7 +25,7 @@ const (
 
 // Server is a fake Stripe server and an http.Handler. Its methods are safe for concurrent use.
 type Server struct {
-	URL string // of its pages, without a trailing slash
+	URL string // base URL, without a trailing slash
 
 	// Now is the clock for subscriptions; the default is time.Now. Events are always signed with
 	// the real time, because receivers check it.
@@ -206,7 +206,7 @@ func (s *Server) Subscribe(customer, lookupKey string) Subscription {
 	return created
 }
 
-// Change changes a subscription and emits the event for it.
+// Change changes a subscription and emits the events for the change.
 func (s *Server) Change(id string, change func(*Subscription)) {
 	s.mu.Lock()
 	i := slices.IndexFunc(s.subscriptions, func(sub *Subscription) bool { return sub.ID == id })

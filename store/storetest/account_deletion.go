@@ -204,12 +204,12 @@ func writesAfterDeletion(t *testing.T, st store.Store, _ *clock) {
 	mustDo(t, st.RecordRequests(t.Context(), nil, []store.RequestGap{newGap(a.ID, 0, 1, 1)}))
 	mustRecordRefusals(t, st, newRefusal(a.ID, 1, "burst", 1))
 	errs := map[string]error{
-		"AddIdentity": st.AddIdentity(t.Context(), a.ID, identity("1")),
-		"SignInLink":  st.CreateSignInLink(t.Context(), a.ID, linkHash(1), anHour),
-		"SetTier":     st.SetTier(t.Context(), a.ID, cola.TierPro),
-		"Suspend":     st.Suspend(t.Context(), a.ID, "x"),
-		"Restore":     st.Restore(t.Context(), a.ID),
-		"Request":     st.RequestDeletion(t.Context(), a.ID, anHour),
+		"AddIdentity":      st.AddIdentity(t.Context(), a.ID, identity("1")),
+		"CreateSignInLink": st.CreateSignInLink(t.Context(), a.ID, linkHash(1), anHour),
+		"SetTier":          st.SetTier(t.Context(), a.ID, cola.TierPro),
+		"Suspend":          st.Suspend(t.Context(), a.ID, "x"),
+		"Restore":          st.Restore(t.Context(), a.ID),
+		"RequestDeletion":  st.RequestDeletion(t.Context(), a.ID, anHour),
 	}
 	_, errs["Account"] = st.Account(t.Context(), a.ID)
 	_, errs["AddCustomer"] = st.AddCustomer(t.Context(), a.ID, "cus_a")

@@ -40,7 +40,7 @@ func mustDeleteLater(t *testing.T, db Database) cola.AccountID {
 	return a.ID
 }
 
-// deleteAcrossProcesses checks that several processes delete an account together.
+// deleteAcrossProcesses checks that several processes can delete the same account together.
 func deleteAcrossProcesses(t *testing.T, b Backend) {
 	dsn := b.New(t)
 	db := b.mustOpen(t, dsn)

@@ -240,7 +240,7 @@ func arrivalsMatchModel(t *testing.T, st store.Store, _ *clock) {
 }
 
 // noArrivalsBehindReader checks that a reader that has read up to a revision misses no arrival at
-// or before it while several writers run.
+// or before that revision while several writers run.
 func noArrivalsBehindReader(t *testing.T, st store.Store, _ *clock) {
 	const writers, each = 4, 40
 	var wg sync.WaitGroup

@@ -279,8 +279,8 @@ func knownRevisions(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// oldLatestRevision checks that a store still knows the latest revision after a long quiet
-// period, because followers resume from it.
+// oldLatestRevision checks that the latest revision before a long quiet period stays known after
+// later writes, because followers resume from it.
 func oldLatestRevision(t *testing.T, st store.Store, c *clock) {
 	mustAddColas(t, st, label(0))
 	quiet := mustRevision(t, st)

@@ -253,8 +253,8 @@ type sharedWork struct {
 	create func(t *testing.T, db Database) cola.AccountID
 	// done checks that all work was done exactly once.
 	done func(t *testing.T, db Database, account cola.AccountID)
-	// untilDone claims and works until nothing is due, reporting the running total to progress. It
-	// returns the total.
+	// untilDone claims and does work until there is none left to claim, reporting the running total
+	// to progress. It returns the total.
 	untilDone func(ctx context.Context, st store.Store, hold time.Duration, progress func(n int)) (int, error)
 	claimAll  func(ctx context.Context, st store.Store) (int, error)  // claims for shortClaim
 	left      func(ctx context.Context, st store.Store) (bool, error) // whether any work is due, claimed or not

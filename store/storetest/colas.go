@@ -156,7 +156,8 @@ func replaceParts(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// cancelDuringUpsert cancels the context as soon as a reader sees the first write of the call.
+// cancelDuringUpsert checks that an UpsertColas that is canceled during the call stores exactly the
+// labels it reports. It cancels the context as soon as a reader sees the first write.
 func cancelDuringUpsert(t *testing.T, st store.Store, _ *clock) {
 	var labels []cola.Cola
 	for i := range 5_000 {

@@ -100,8 +100,8 @@ func (m deadlockTest) accept(err error) {
 	}
 }
 
-// checkConsistent checks attempt counts, that each delivery is either due or settled, and that none
-// is pending for an inactive destination.
+// checkConsistent checks attempt counts, that each delivery is either due or settled, and that only
+// pause notifications are pending for inactive destinations.
 func (m deadlockTest) checkConsistent() {
 	states := map[string]string{}
 	for _, d := range mustDestinations(m, m.st, m.hook.Account) {

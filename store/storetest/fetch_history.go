@@ -99,7 +99,8 @@ func historyParts(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "history of a part of another day", false, mustClaimWindow(t, st).History)
 }
 
-// historyLabels checks that a label queued twice is history if either window was.
+// historyLabels checks that a label queued twice is history if it was queued as history at
+// least once.
 func historyLabels(t *testing.T, st store.Store, _ *clock) {
 	for n, history := range [][2]bool{{true, false}, {false, true}, {false, false}} {
 		l := queued(n, fetchDay)

@@ -216,7 +216,7 @@ func postponedImages(t *testing.T, st store.Store, c *clock) {
 	checkWaiting("after postponing", 1, 0)
 	checkNone("before they are due", true)
 	checkEqual(t, "labels with images to fetch", []cola.TTBID{second.TTBID}, mustMissing(t, st, store.MissingDueImages))
-	checkEqual(t, "all with missing images", []cola.TTBID{second.TTBID, first.TTBID}, mustMissing(t, st, store.MissingImageFiles))
+	checkEqual(t, "all labels with missing images", []cola.TTBID{second.TTBID, first.TTBID}, mustMissing(t, st, store.MissingImageFiles))
 	checkEqual(t, "fetched images of other labels", 1, fetched())
 
 	c.advance(10 * anHour)

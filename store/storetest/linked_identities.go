@@ -72,7 +72,8 @@ func removeLastIdentity(t *testing.T, st store.Store, _ *clock) {
 	checkIdentities(t, st, a.ID, linkedTo(a, identity("2")))
 }
 
-// concurrentRemoval checks that an account without an email address keeps one of two identities.
+// concurrentRemoval checks that an account without an email address keeps one of two
+// identities if both are removed concurrently.
 func concurrentRemoval(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccountOf(t, st, testIssuer, "1", "")
 	mustDo(t, st.AddIdentity(t.Context(), a.ID, identity("2")))

@@ -14,7 +14,7 @@ func runListChecks() []check {
 		{"list runs newest first, in pages", listRuns},
 		{"list matches latest first, in pages", listMatches},
 		{"latest run with matches of each search", listLatestMatches},
-		{"runs and matches after a position", listAfter},
+		{"runs after an ID", listAfter},
 		{"another account and another search", listRunsErrors},
 	}
 }

@@ -153,7 +153,8 @@ func testKnownSecrets(t *testing.T, open Opener) {
 	})
 }
 
-// createSecrets creates two secrets of each kind and returns their names.
+// createSecrets creates two secrets of each kind that secretKinds returns, and returns their
+// names.
 func createSecrets(t *testing.T, st store.Store, c *clock) map[store.SecretKind][]string {
 	t.Helper()
 	created := map[store.SecretKind][]string{}

@@ -305,7 +305,7 @@ func concurrentSignOutsAndCharges(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// populateSignIns creates a sign-in in each state, a sign-in link and a session.
+// populateSignIns creates a sign-in in each state, a sign-in link, an emailed link and a session.
 func populateSignIns(t *testing.T, st store.Store, c *clock, account cola.AccountID) {
 	t.Helper()
 	used, ended := mustSignIn(t, st, account), mustSignIn(t, st, account)

@@ -157,7 +157,7 @@ func testStore(t *testing.T, open Opener) {
 	})
 }
 
-// afterClose calls methods of every role on a closed store and returns the errors.
+// afterClose calls methods of most roles on a closed store and returns the errors.
 func afterClose(ctx context.Context, st store.Store) map[string]error {
 	errs := map[string]error{"Ping": st.Ping(ctx)}
 	_, errs["UpsertColas"] = st.UpsertColas(ctx, []cola.Patch[cola.Cola]{patchOf(label(1))}, store.Commit)
@@ -236,8 +236,8 @@ func afterCloseEnrichments(ctx context.Context, st store.Store, errs map[string]
 	errs["CountEnrichmentTokens"] = st.CountEnrichmentTokens(ctx, 1)
 }
 
-// afterCloseSignIns calls the methods for sign-ins, sign-in links, sessions, refusals
-// and request logs.
+// afterCloseSignIns calls the methods for sign-ins, sign-in links, sessions, refusals and
+// request logs.
 func afterCloseSignIns(ctx context.Context, st store.Store, errs map[string]error) {
 	_, errs["CreateSignIn"] = st.CreateSignIn(ctx, store.SignIn{Account: 1, ExpiresAt: epoch})
 	_, errs["SignIns"] = st.SignIns(ctx, 1)

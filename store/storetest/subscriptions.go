@@ -30,7 +30,7 @@ func mustCustomer(t tb, st store.Store, account cola.AccountID, customer string)
 	return must(t, s, err)
 }
 
-// starter is the state of an active subscription to the starter tier.
+// starter returns the state of an active subscription to the starter tier.
 func starter(id string) store.SubscriptionState {
 	return store.SubscriptionState{
 		ID: id, Status: "active", Tier: cola.TierStarter, Granted: cola.TierStarter, PeriodEnd: epoch.AddDate(0, 1, 0),
@@ -153,8 +153,8 @@ func staleSave(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "event of a stale save is processed", false, must(t, processed, err))
 }
 
-// concurrentSaves checks that of several saves over the same version, exactly one succeeds, and
-// that the account has its tier.
+// concurrentSaves checks that of several saves over the same version, exactly one succeeds and
+// sets the account's tier.
 func concurrentSaves(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustCustomer(t, st, a.ID, "cus_a")

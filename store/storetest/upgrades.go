@@ -50,7 +50,7 @@ func (c runRows) changesInvalidateClaims() {
 	}
 }
 
-// renameKeepsClaim checks that changes irrelevant to a run do not end a claim.
+// renameKeepsClaim checks that renaming a search does not end its claim.
 func (c runRows) renameKeepsClaim() {
 	search := mustCreate(c, c.st, dueSearch(c.account, 100, epoch))
 	d := mustClaimOne(c, c.st)

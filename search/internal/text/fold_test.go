@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestFold lists spellings that compare equal.
+// TestFold checks that spellings that compare equal fold to the same text.
 func TestFold(t *testing.T) {
 	for folded, spellings := range map[string][]string{
 		"":            {"", " ", "\t\n", "'", "’’"},

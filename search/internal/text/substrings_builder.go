@@ -12,7 +12,7 @@ import (
 // substringsBuilder builds a Substrings.
 type substringsBuilder struct {
 	s      Substrings
-	n      uint32                           // documents
+	n      uint32                           // number of documents
 	docsOf func(value uint32) postings.List // documents of a value
 	limit  int                              // estimated nanoseconds above which a union is precomputed
 	seq    []uint32                         // words of the values
