@@ -234,7 +234,7 @@ func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken)
 }
 
 // recovered turns a panic into an error. The check runs in its own goroutine, where a panic would
-// end the program.
+// crash the program.
 func (t *Tokens) recovered(err *error) {
 	if p := recover(); p != nil {
 		t.log.Error("panic while checking an access token", "stack", string(debug.Stack()))
