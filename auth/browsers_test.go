@@ -59,7 +59,7 @@ func TestCookies(t *testing.T) {
 		}
 		for name := range b.store.sessions {
 			if strings.Contains(name, c.Value) {
-				t.Error("session token is stored in plain text")
+				t.Error("session token is stored in plaintext")
 			}
 		}
 	}

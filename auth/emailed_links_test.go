@@ -21,7 +21,7 @@ import (
 // outbox is a LinkSender that stores messages.
 type outbox struct {
 	mu     sync.Mutex
-	mails  []LinkMail
+	sent   []LinkMail
 	errors []error // results of the next calls
 }
 
@@ -35,19 +35,19 @@ func (o *outbox) send(_ context.Context, m LinkMail) error {
 			return err
 		}
 	}
-	o.mails = append(o.mails, m)
+	o.sent = append(o.sent, m)
 	return nil
 }
 
 // token returns the token of the last link.
 func (o *outbox) token(t *testing.T) string {
 	t.Helper()
-	if len(o.mails) == 0 {
+	if len(o.sent) == 0 {
 		t.Fatal("no link was sent")
 	}
-	token, ok := strings.CutPrefix(o.mails[len(o.mails)-1].URL, ourURL+SignInLinkPath)
+	token, ok := strings.CutPrefix(o.sent[len(o.sent)-1].URL, ourURL+SignInLinkPath)
 	if !ok {
-		t.Fatalf("URL = %s, want a sign-in link", o.mails[len(o.mails)-1].URL)
+		t.Fatalf("URL = %s, want a sign-in link", o.sent[len(o.sent)-1].URL)
 	}
 	return token
 }
@@ -95,8 +95,8 @@ func TestEmailedLink(t *testing.T) {
 			}
 		}
 		wait()
-		if len(mail.mails) != 1 || mail.mails[0].To != "eve@example.com" || mail.mails[0].SignUp || !mail.mails[0].RequestedAt.Equal(d.clock.now()) {
-			t.Fatalf("emails = %+v, want one to eve@example.com", mail.mails)
+		if len(mail.sent) != 1 || mail.sent[0].To != "eve@example.com" || mail.sent[0].SignUp || !mail.sent[0].RequestedAt.Equal(d.clock.now()) {
+			t.Fatalf("emails = %+v, want one to eve@example.com", mail.sent)
 		}
 		if d.emails(linkSent) != 1 || d.emails(linkNoAccount) != 1 {
 			t.Errorf("%v sent, %v without an account; want 1 and 1", d.emails(linkSent), d.emails(linkNoAccount))
@@ -132,7 +132,7 @@ func TestSignUpLink(t *testing.T) {
 		wait()
 		token, b := mail.token(t), d.browser()
 		target, err := d.LinkAccount(t.Context(), token)
-		if err != nil || target != (LinkTarget{"new@example.com", true}) || !mail.mails[0].SignUp || len(d.store.people) != 0 {
+		if err != nil || target != (LinkTarget{"new@example.com", true}) || !mail.sent[0].SignUp || len(d.store.people) != 0 {
 			t.Errorf("LinkAccount = %+v, %v; want a new account that doesn't exist yet", target, err)
 		}
 		d.links.signUp = false
@@ -164,9 +164,9 @@ func TestLinkRequestLimits(t *testing.T) {
 			}
 		}
 		wait()
-		if len(mail.mails) != mailboxLinksPerHour || d.emails(linkLimited) != linkRequests-mailboxLinksPerHour {
+		if len(mail.sent) != mailboxLinksPerHour || d.emails(linkLimited) != linkRequests-mailboxLinksPerHour {
 			t.Errorf("%d links sent and %v limited, want %d and %d",
-				len(mail.mails), d.emails(linkLimited), mailboxLinksPerHour, linkRequests-mailboxLinksPerHour)
+				len(mail.sent), d.emails(linkLimited), mailboxLinksPerHour, linkRequests-mailboxLinksPerHour)
 		}
 		var limited *cola.Error
 		if err := d.RequestLink(client(1), "bob@example.com"); !errors.As(err, &limited) || limited.Code != cola.CodeQuotaExceeded ||
@@ -190,7 +190,7 @@ func TestLinkRequestForms(t *testing.T) {
 			}
 		}
 		wait()
-		if len(mail.mails) > 0 || d.store.called("CreateEmailedLink") > 0 {
+		if len(mail.sent) > 0 || d.store.called("CreateEmailedLink") > 0 {
 			t.Error("an invalid address was accepted")
 		}
 	})
@@ -214,8 +214,8 @@ func TestLinkQueue(t *testing.T) {
 	ended, stop := context.WithCancel(t.Context())
 	stop()
 	d.Run(ended)
-	if len(mail.mails) != 50 {
-		t.Errorf("%d links sent at shutdown, want 50", len(mail.mails))
+	if len(mail.sent) != 50 {
+		t.Errorf("%d links sent at shutdown, want 50", len(mail.sent))
 	}
 }
 
@@ -246,8 +246,8 @@ func TestLinkRetries(t *testing.T) {
 			t.Fatal(err)
 		}
 		wait()
-		if d.emails(linkFailed) != 2 || len(mail.mails) != 1 {
-			t.Errorf("%v failed, %d sent; want 2 and 1", d.emails(linkFailed), len(mail.mails))
+		if d.emails(linkFailed) != 2 || len(mail.sent) != 1 {
+			t.Errorf("%v failed, %d sent; want 2 and 1", d.emails(linkFailed), len(mail.sent))
 		}
 	})
 }
@@ -296,8 +296,8 @@ func TestLinkWaits(t *testing.T) {
 	})
 }
 
-// TestHangingMailServer checks that links whose sends hang don't delay another link's first attempt
-// by more than one send, and that no link is sent in its last minutes.
+// TestHangingMailServer checks that hanging sends delay another link's first attempt by at most
+// linkSendTimeout, and that no link is sent in the last minutes before it expires.
 func TestHangingMailServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -344,7 +344,7 @@ func TestHangingMailServer(t *testing.T) {
 			t.Errorf("the link to a healthy mailbox was sent after %v, want at most %v", healthy, linkSendTimeout)
 		}
 		if late > 0 || d.emails(linkSent) != 1 || d.emails(linkFailed) != slow {
-			t.Errorf("%d attempts in a link's last minutes, %v sent, %v failed; want 0, 1 and %d",
+			t.Errorf("%d attempts in the last minutes before expiry, %v sent, %v failed; want 0, 1 and %d",
 				late, d.emails(linkSent), d.emails(linkFailed), slow)
 		}
 		stop()

@@ -25,7 +25,7 @@ func TestSessionEncryption(t *testing.T) {
 		}
 		for _, row := range d.store.sessions {
 			if bytes.Contains(row.data, []byte(secret)) {
-				t.Errorf("%q is stored in plain text", secret)
+				t.Errorf("%q is stored in plaintext", secret)
 			}
 		}
 	}

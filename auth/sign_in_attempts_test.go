@@ -62,7 +62,7 @@ func TestAttemptCookies(t *testing.T) {
 			content, err := base64.RawURLEncoding.DecodeString(c.Value)
 			u, _ := url.Parse(redirect)
 			if err != nil || strings.Contains(string(content), u.Query().Get("state")) || strings.Contains(string(content), "/keys") {
-				t.Errorf("%s: cookie content is in plain text: %q, %v", public, content, err)
+				t.Errorf("%s: cookie content is in plaintext: %q, %v", public, content, err)
 			}
 		}
 		if len(b.attemptCookies()) != 1 {

@@ -201,8 +201,8 @@ func TestTokenStoreTimeout(t *testing.T) {
 	})
 }
 
-// TestCheckPanic checks that a panic in a check, which runs in its own goroutine, does
-// not end the program.
+// TestCheckPanic checks that a panic in a check, which runs in its own goroutine, does not crash
+// the program.
 func TestCheckPanic(t *testing.T) {
 	b := newTokenFixture(t, nil)
 	b.tokens.store = nil // causes a panic

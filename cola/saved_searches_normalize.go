@@ -70,7 +70,7 @@ func (p *Problems) key(name, value string) {
 	hidden := func(r rune) bool { return r <= ' ' || r > '~' }
 	switch {
 	case strings.ContainsFunc(value, hidden):
-		p.Add(name, "%s contains a character other than visible ASCII. Use a UUID, for example.", Quoted(value))
+		p.Add(name, "%s contains a character that is not visible ASCII. Use a UUID, for example.", Quoted(value))
 	case len(value) > maxKeyLength:
 		p.Add(name, "The key is %d characters long; the limit is %d. Use a UUID, for example.", len(value), maxKeyLength)
 	}
@@ -293,7 +293,7 @@ type Explanation struct {
 	Filters []FilterFinding   `json:"filters" nullable:"false" doc:"Result of each filter. Within a group, one match is enough. Omits volume_unit, and omits origin_domestic and origin_imported if both are set."`
 	Found   *SavedSearchMatch `json:"found" ornull:"true" doc:"The match, if a run has found the label."`
 	Verdict string            `json:"verdict" enum:"found,next_run,not_yet,filters,initial_import,before_search,too_old,passed,not_scheduled" doc:"found: a run has found it. filters: it doesn't match. not_scheduled: the search has no schedule, or it is paused or on hold. initial_import: part of the initial import. not_yet: its approval date is in the future or unknown. next_run: the next run will find it. before_search: approved and in the registry before the search was created. too_old: reached the registry too late; runs cover late labels for 90 days. passed: runs have covered it, and it didn't match at that time." example:"filters"`
-	Message string            `json:"message" doc:"Explanation of the verdict." example:"It doesn't match brand_name."`
+	Message string            `json:"message" doc:"Explanation of the verdict." example:"It doesn't match these filters: brand_name."`
 }
 
 // The verdicts of an Explanation.

@@ -19,7 +19,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	}, []string{"kind"})
 	images := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_fetch_images_total",
-		Help: "Label images stored, and images that the site lacks or that are unusable.",
+		Help: "Label images stored, and images that are missing from the site or unusable.",
 	}, []string{"result"})
 	registerer.MustRegister(failures, images)
 	return &metrics{

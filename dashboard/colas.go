@@ -215,7 +215,7 @@ func keyFacts(l *registry.LabelPage) []fact {
 	)
 }
 
-// labelsLink links to a search for a known number of labels.
+// labelsLink returns a link to a search that finds n labels. Its text is the count.
 func labelsLink(n int, href string) link {
 	return link{href, plural(n, "label", "labels")}
 }

@@ -12,10 +12,10 @@ func TestProblemSentence(t *testing.T) {
 	for _, tt := range []struct{ field, message, want string }{
 		{"abv_min", "Must not be greater than abv_max (12).", "Must not be greater than “Maximum ABV” (12)."},
 		{"filters.volume_min", "Must not be greater than filters.volume_max (1).", "Must not be greater than “Maximum volume” (1)."},
-		{"approval_date_from", "Not with date_range.", "Not with “Date range”."},
+		{"approval_date_from", "Can't be combined with date_range; omit one of them.", "Can't be combined with “Date range”; omit one of them."},
 		{"abv_min", `"abv_max \" abv_max" is not a number.`, `"abv_max \" abv_max" is not a number.`},
-		{"group_by", "Not one of year, category_path.", "Not one of year, category path."},
-		{"strategies", "Not one of exact, one_edit.", "Not one of exact, spelled almost the same."},
+		{"group_by", `"x" is not one of year, category_path.`, `"x" is not one of year, category path.`},
+		{"strategies", `"x" is not one of exact, one_edit.`, `"x" is not one of exact, spelled almost the same.`},
 		{"page", "101 is too large; use 1 to 100. Send next_cursor.", "101 is too large; use 1 to 100."},
 		{"cursor", "Send next_cursor.", "This link is incomplete or belongs to a different search. Search again."},
 		{"q", "Contains no_such_name.", "Contains no_such_name."},

@@ -34,7 +34,7 @@ func readQuery[P any](reader *params.Reader[P], raw string) queryParams[P] {
 	q := queryParams[P]{raw: raw}
 	var problems cola.Problems
 	if len(raw) > maxSearch {
-		problems.Add(addressField, "The query has %d bytes; the limit is %d.", len(raw), maxSearch)
+		problems.Add(addressField, "The query is %d bytes; the limit is %d.", len(raw), maxSearch)
 		raw = ""
 	}
 	values, err := url.ParseQuery(raw)

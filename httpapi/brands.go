@@ -26,8 +26,8 @@ func brandOperations(svc Service) []operation {
 		Params: reflect.TypeFor[cola.BrandParams](), Sample: "q=Ravin+and+Oak&per_page=2",
 		Response: reflect.TypeFor[brandPage](), Example: exampleBrands(), Rows: reflect.TypeFor[cola.BrandMatch](),
 		Meter: cola.MeterListRecords,
-		Cost: "One list record per brand returned. If your quota has fewer list records left, the page is " +
-			"truncated to that number.",
+		Cost: "One list record per brand returned. If you have too few list records left, the page is truncated to " +
+			"the number you have left.",
 		call: listCall(svc.SearchBrands, renderBrands),
 	}}
 }

@@ -40,8 +40,8 @@ func colaOperations(svc Service) []operation {
 			Params: reflect.TypeFor[colaParams](), Sample: "q=oak&product_type=wine&per_page=2",
 			Response: reflect.TypeFor[colaPage](), Example: exampleColas(), Rows: reflect.TypeFor[cola.ColaSummary](),
 			Meter: cola.MeterListRecords,
-			Cost: "One list record per label returned. If your quota has fewer list records left, the page is " +
-				"truncated to that number.",
+			Cost: "One list record per label returned. If you have too few list records left, the page is truncated to " +
+				"the number you have left.",
 			call: sparseCall(reflect.TypeFor[cola.ColaRow](),
 				func(p *colaParams) (*cola.SearchParams, *cola.Problems, []string) {
 					return &p.SearchParams, &p.Problems, p.Fields

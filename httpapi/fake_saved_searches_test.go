@@ -104,7 +104,7 @@ func (f *fake) RunSavedSearch(_ context.Context, c cola.Caller, id string) (cola
 
 func (f *fake) ExplainSavedSearch(_ context.Context, _ cola.Caller, id, label string) (cola.Explanation, cola.QuotaState, error) {
 	e := exampleExplanation()
-	e.Found, e.Matches, e.Verdict, e.Message = nil, false, cola.VerdictFilters, "It does not match type_wine."
+	e.Found, e.Matches, e.Verdict, e.Message = nil, false, cola.VerdictFilters, "It doesn't match these filters: type_wine."
 	e.Filters[1].Met = false
 	t, state, err := tagged(f, exampleUUID+" "+e.TTBID.String(), id+" "+label, "", e, cola.MeterListRecords)
 	return t.Value, state, err

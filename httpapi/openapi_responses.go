@@ -121,7 +121,7 @@ func errorKinds() []errorKind {
 			map[string]*cola.Error{"unknown": cola.Errorf(cola.CodeNotFound,
 				"No label has the TTB ID \"11054001000048\".")}},
 		{http.StatusNotAcceptable, "NotAcceptable",
-			"The list is not available in a media type that Accept allows. details.available lists them.", commonHeaders(),
+			"The list is not available in any media type that Accept allows. details.available lists the available ones.", commonHeaders(),
 			map[string]*cola.Error{"html": notAcceptable("text/html")}},
 		{http.StatusRequestTimeout, "RequestTimeout",
 			"The request body did not arrive in time. No changes were made.", commonHeaders(),

@@ -32,8 +32,8 @@ func permitteeOperations(svc Service) []operation {
 			Response: reflect.TypeFor[permitteePage](), Example: examplePermittees(),
 			Rows:  reflect.TypeFor[cola.PermitteeSummary](),
 			Meter: cola.MeterListRecords,
-			Cost: "One list record per permittee returned. If your quota has fewer list records left, the page is " +
-				"truncated to that number.",
+			Cost: "One list record per permittee returned. If you have too few list records left, the page is truncated to " +
+				"the number you have left.",
 			call: sparseCall(reflect.TypeFor[cola.PermitteeSummary](),
 				func(p *permitteeParams) (*cola.PermitteeParams, *cola.Problems, []string) {
 					return &p.PermitteeParams, &p.Problems, p.Fields

@@ -10,7 +10,7 @@ import (
 )
 
 // matchesCost describes the cost of reading matches.
-const matchesCost = "One list record per match returned. If your quota has fewer list records left, the page is " +
+const matchesCost = "One list record per match returned. If you have too few list records left, the page is " +
 	"truncated and `truncated_by_quota` is true. To read the rest, request the same page again once quota is " +
 	"available; all its matches are charged. The next page would skip the truncated rows."
 

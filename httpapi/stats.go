@@ -12,7 +12,7 @@ import (
 // colaCounts is the body of GET /colas/stats.
 type colaCounts struct {
 	Data             []cola.LabelGroup     `json:"data" nullable:"false" doc:"Groups of labels, in order."`
-	Total            int                   `json:"total" minimum:"0" doc:"Number of matching labels, equal to the total of the same search. The counts in data and others add up to it." example:"4514"`
+	Total            int                   `json:"total" minimum:"0" doc:"Number of matching labels, equal to pagination.total of GET /colas with the same filters. The counts in data and others add up to it." example:"4514"`
 	Others           cola.OtherGroups      `json:"others" doc:"Groups omitted from data."`
 	TruncatedByQuota bool                  `json:"truncated_by_quota" doc:"Whether groups were left out because the monthly list records are used up." example:"false"`
 	DefaultsApplied  *cola.DefaultsApplied `json:"defaults_applied,omitempty" doc:"Present only if the default date window was applied."`

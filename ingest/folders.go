@@ -156,7 +156,7 @@ func (r *folderReader) warnings() (warnings []string) {
 		warnings = append(warnings, counted(r.results, string(ttbpage.Results))+" skipped; "+adviceResults)
 	}
 	if r.others > 0 {
-		warnings = append(warnings, fmt.Sprintf("%s in unsupported formats skipped, such as %s",
+		warnings = append(warnings, fmt.Sprintf("%s with an unsupported format skipped, such as %s",
 			counted(r.others, "file"), strings.Join(r.otherNames, ", ")))
 	}
 	return warnings

@@ -103,6 +103,7 @@ func updateSavedSearchTool() tool {
 		docs: map[string]string{
 			"filters":  "Replaces all filters; same fields as in create_saved_search.",
 			"schedule": "Schedule fields to change. If the search has no schedule, cadence is required.",
+			"day":      "weekly: day of the week, 0 to 6, 0 is Sunday. monthly: day of the month, 1 to 28. daily: ignored.",
 		},
 		describedElsewhere: []string{"filters"},
 		undescribed:        []string{"uuid", "name"},

@@ -28,18 +28,22 @@ type argument struct {
 func inputArguments[P any](t *tool) []argument {
 	input := argumentsOf(schemas.New(huma.DefaultSchemaNamer), reflect.TypeFor[P]())
 	undescribed := append(slices.Clip(t.undescribed), "response_format") // the instructions describe it
+	describe := func(a *argument) {
+		if doc, ok := t.docs[a.name]; ok {
+			a.schema.Description = doc
+		}
+		a.undescribed = slices.Contains(undescribed, a.name)
+	}
 	for i := range input {
 		a := &input[i]
 		a.required = slices.Contains(t.required, a.name)
 		if d, ok := t.defaults[a.name]; ok {
 			a.schema.Default = d
 		}
-		if doc, ok := t.docs[a.name]; ok {
-			a.schema.Description = doc
-		}
-		a.describedElsewhere, a.undescribed = slices.Contains(t.describedElsewhere, a.name), slices.Contains(undescribed, a.name)
+		a.describedElsewhere = slices.Contains(t.describedElsewhere, a.name)
+		describe(a)
 		for j := range a.members {
-			a.members[j].undescribed = slices.Contains(undescribed, a.members[j].name)
+			describe(&a.members[j])
 		}
 	}
 	return input

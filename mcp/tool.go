@@ -24,7 +24,7 @@ type tool struct {
 	describedElsewhere []string          // arguments whose members or values another tool lists
 	undescribed        []string          // arguments and members that need no description here
 	defaults           map[string]any    // of arguments, where they differ from REST
-	docs               map[string]string // descriptions of arguments, where they differ from REST
+	docs               map[string]string // descriptions of arguments and members, where they differ from REST
 	output             object            // schema of the structured content; may be nil
 	notFound           string            // hint for an unknown record: how to find one
 	example            string            // arguments of an example call, as JSON

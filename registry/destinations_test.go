@@ -89,7 +89,7 @@ func (w *world) mustStored(t *testing.T, c cola.Caller, uuid string) store.Desti
 	d, err := w.store.Destination(t.Context(), c.Account, uuid)
 	for text, p := range map[*string]vault.Purpose{&d.Secrets.Current: vault.Secret, &d.Secrets.Old: vault.Secret, &d.Challenge.Sealed: vault.Challenge} {
 		if err == nil && *text != "" && !vault.IsSealed(*text) {
-			t.Errorf("secret is stored in plain text: %s", *text)
+			t.Errorf("secret is stored in plaintext: %s", *text)
 		}
 		if err == nil {
 			*text, err = box.Open(p, uuid, *text)

@@ -70,7 +70,7 @@ type KeyParams struct {
 	cola.Decoded
 	Name     string    // 1 to 100 characters
 	Scope    string    // one of KeyScopes; for a new key, the first one is the default
-	Networks string    // IP addresses and CIDR blocks, separated by spaces, commas or line breaks; empty for any
+	Networks string    // IP addresses and CIDR blocks, separated by white space, commas or semicolons; empty for any
 	Expires  cola.Date // last valid day (UTC); zero if the key never expires; only for a new key
 }
 

@@ -150,7 +150,7 @@ func (s *Service) refreshSamples(ctx context.Context) *cachedSamples {
 }
 
 // recoverSamples turns a panic into an error. Samples are computed in their own goroutine, where a
-// panic would end the program.
+// panic would crash the program.
 func (s *Service) recoverSamples(err *error) {
 	if p := recover(); p != nil {
 		s.log.Error("panic while computing samples", "panic", p, "stack", string(debug.Stack()))

@@ -234,7 +234,8 @@ func placeCases() []filterCase {
 	}
 }
 
-// optionCases cover each boolean filter alone, and pairs within a group.
+// optionCases covers the type, category, container and status filters, alone and combined within a
+// group.
 func optionCases() []filterCase {
 	container := func(words ...string) func(*cola.IndexRecord) bool {
 		return func(r *cola.IndexRecord) bool { return slices.Contains(words, r.ContainerType) }

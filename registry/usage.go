@@ -58,8 +58,10 @@ func (p UsageSpan) steps(today cola.Date) (steps []UsageStep) {
 	return steps
 }
 
-// UsageReport is the usage of an account in the current month and in a time span. All figures come
-// from one read of the ledger, so steps and rows have the same totals, and so do days and state.
+// UsageReport is the usage of an account in the current month and in a time span. Days, Steps, Rows
+// and State.Used come from one read of the ledger, so Steps and Rows have the same totals, and so do
+// Days and State.Used. Earlier usage, which affects Since and Projected, and Refusals are read
+// separately.
 type UsageReport struct {
 	State cola.QuotaState // of this month
 	Now   time.Time       // when the report was made

@@ -79,7 +79,7 @@ type Destination struct {
 	Challenge        Challenge
 }
 
-// Secrets sign webhooks. They are sealed (package vault), except for clear-text secrets from an
+// Secrets sign webhooks. They are sealed (package vault), except for plaintext secrets from an
 // earlier version.
 type Secrets struct {
 	Current  string    // empty for an email address

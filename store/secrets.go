@@ -14,7 +14,7 @@ type SealedSecrets interface {
 	KeyCheck(ctx context.Context, first string) (string, error)
 	// ReplaceKeyCheck replaces the check value.
 	ReplaceKeyCheck(ctx context.Context, check string) error
-	// SecretKeys counts the stored secrets by the ID of the key that sealed them. Clear-text
+	// SecretKeys counts the stored secrets by the ID of the key that sealed them. Plaintext
 	// secrets count under "", as do the link tokens that HashLinks has yet to replace.
 	SecretKeys(ctx context.Context) (map[string]int, error)
 	// RewriteSecrets calls rewrite for every secret that doesn't start with skipPrefix, stores the
@@ -22,9 +22,9 @@ type SealedSecrets interface {
 	// destinations in short transactions, so it may run at any time; rewrite must not block. After
 	// an error, earlier changes are kept.
 	RewriteSecrets(ctx context.Context, skipPrefix string, rewrite func(SealedSecret) (string, error)) (int, error)
-	// HashLinks replaces the clear-text link tokens of an earlier version with their SHA-256
+	// HashLinks replaces the plaintext link tokens of an earlier version with their SHA-256
 	// hashes, and returns their number. In SQLite, it also rewrites the file once after an upgrade,
-	// to erase clear-text secrets from its free space.
+	// to erase plaintext secrets from its free space.
 	HashLinks(ctx context.Context) (int, error)
 }
 

@@ -130,7 +130,7 @@ func TestGolden(t *testing.T) {
 		"confirm":  confirm,
 		"paused":   paused(cola.ReasonFailing, "https://user:hush@hooks.example.com/labels?key=1", true),
 		"disabled": paused(cola.ReasonGone, "https://hooks.example.com/labels", false),
-		"pausedowned": func() alerts.Message {
+		"paused_own_email": func() alerts.Message {
 			m := paused(cola.ReasonFailing, "", true)
 			m.Destination.Kind = cola.KindEmail
 			return m

@@ -46,7 +46,7 @@ func (s *Sender) signInPage(l SignInLink) page {
 		p.Subject = "Create your " + p.Site + " account"
 		lead = "Use this link to confirm your email address and create your account."
 	}
-	expiry := "It can be used once and expires at " + clockTime(l.ExpiresAt) + "."
+	expiry := "The link can be used once and expires at " + clockTime(l.ExpiresAt) + "."
 	body.Paragraphs = []string{lead + " " + expiry}
 	body.After = fmt.Sprintf("Requested at %s on %s. If you didn’t request it, ignore this email: no one can sign in without the link.",
 		clockTime(l.RequestedAt), day(cola.DateOf(l.RequestedAt.UTC())))

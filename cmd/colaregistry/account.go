@@ -315,7 +315,8 @@ func (c *accountLink) recordedURL(env *environment) string {
 		return string(recorded)
 	}
 	const usual = "http://127.0.0.1:8080"
-	fmt.Fprintf(env.stderr, "No server has started with this data directory. If its address isn't %s, set --public-url.\n", usual)
+	fmt.Fprintf(env.stderr, "No server has been started with this data directory. "+
+		"If the server's address isn't %s, set --public-url.\n", usual)
 	return usual
 }
 

@@ -37,7 +37,7 @@ func (c *copyCommand) Run(env *environment) (err error) {
 		return fmt.Errorf("--from: %w", err)
 	}
 	defer closing(source, &err)
-	if err := rejectClearText(env, source); err != nil {
+	if err := rejectPlaintext(env, source); err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}
 	limitResources()
@@ -66,10 +66,10 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	return err
 }
 
-// rejectClearText returns an error if a database has plaintext secrets. They were stored by an
+// rejectPlaintext returns an error if a database has plaintext secrets. They were stored by an
 // earlier version, and serve encrypts them when it next starts. A copy would also store them in
 // plaintext, and break the links in emails already sent.
-func rejectClearText(env *environment, source database) error {
+func rejectPlaintext(env *environment, source database) error {
 	keys, err := source.SecretKeys(env)
 	if n := keys[""]; err == nil && n > 0 {
 		err = fmt.Errorf("the database still has %s in plaintext, stored by an earlier version; "+

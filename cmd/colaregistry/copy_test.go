@@ -44,9 +44,9 @@ func TestCopyChecksum(t *testing.T) {
 	}
 }
 
-// TestCopyClearTextSecrets checks that a database with plaintext secrets can't be copied until they
+// TestCopyPlaintextSecrets checks that a database with plaintext secrets can't be copied until they
 // are encrypted, and that links in emails already sent work with the copy.
-func TestCopyClearTextSecrets(t *testing.T) {
+func TestCopyPlaintextSecrets(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
 			const token = "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365"

@@ -150,9 +150,9 @@ func missingKeys(inUse map[string]int, v *vault.Vault) (missing []string) {
 	return missing
 }
 
-// sealClear encrypts secrets that an earlier version stored in plaintext. It is idempotent and may
+// sealPlaintext encrypts secrets that an earlier version stored in plaintext. It is idempotent and may
 // run while that version is still running.
-func sealClear(env *environment, st store.SealedSecrets, v *vault.Vault) error {
+func sealPlaintext(env *environment, st store.SealedSecrets, v *vault.Vault) error {
 	sealed, err := st.RewriteSecrets(env, vault.Prefix, func(s store.SealedSecret) (string, error) {
 		return v.Reseal(purposeOf(s), s.Destination, s.Text)
 	})
@@ -296,7 +296,7 @@ const (
 	keyCurrent   = "current"   // encrypts new secrets
 	keyOlder     = "older"     // decrypts
 	keyMissing   = "missing"   // not in the key file
-	keyClearText = "plaintext" // no key
+	keyPlaintext = "plaintext" // no key
 )
 
 // Run prints one row per key. It fails if the file lacks a key.
@@ -318,7 +318,7 @@ func (c *secretStatus) Run(env *environment) (err error) {
 		case keyMissing:
 			fmt.Fprintf(env.stderr, "The key file lacks key %s.\n", *r.Key)
 			err = exitError(exitFailed)
-		case keyClearText:
+		case keyPlaintext:
 			fmt.Fprintln(env.stderr, "Plaintext secrets will be encrypted the next time serve starts.")
 		}
 	}
@@ -353,7 +353,7 @@ func (c *secretStatus) rows(env *environment, st database) ([]secretKeyRow, erro
 		rows = append(rows, secretKeyRow{&id, inUse[id], keyMissing})
 	}
 	if n := inUse[""]; n > 0 {
-		rows = append(rows, secretKeyRow{nil, n, keyClearText})
+		rows = append(rows, secretKeyRow{nil, n, keyPlaintext})
 	}
 	return rows, nil
 }

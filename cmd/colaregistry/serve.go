@@ -109,7 +109,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	}
 	v, err := c.vault(env, c.storeFlags, st)
 	if err == nil {
-		err = sealClear(env, st, v)
+		err = sealPlaintext(env, st, v)
 	}
 	if err != nil {
 		return err

@@ -118,7 +118,7 @@ type dashboardFlags struct {
 	BillingURL        string       `group:"Dashboard flags:" name:"billing-url" placeholder:"URL" help:"Page where account holders change their plan, linked from the plans page."`
 	SignUp            string       `group:"Dashboard flags:" name:"sign-up" default:"off" enum:"off,invite,open" placeholder:"off|invite|open" help:"Who can sign in with an emailed link (requires --smtp). off: existing accounts only. invite: existing accounts only, and the sign-in page says that accounts are by invitation only (see account create). open: anyone; a new email address gets a free account (default: ${default})."`
 	RequestLogDays    int          `group:"Dashboard flags:" name:"request-log-days" default:"7" placeholder:"DAYS" help:"Number of days for which account holders can see their requests, up to 90 (default: ${default}). 0 disables the request log and deletes recorded requests at startup."`
-	Operators         []string     `group:"Dashboard flags:" name:"operator" placeholder:"EMAIL" help:"Email address of an account holder who may view and resume data collection in the dashboard (repeatable). Their sign-in must verify the address."`
+	Operators         []string     `group:"Dashboard flags:" name:"operator" placeholder:"EMAIL" help:"Email address of an account holder who may view and resume data collection in the dashboard (repeatable). The address must be verified at sign-in."`
 }
 
 // maxRequestLogDays is the maximum of --request-log-days.

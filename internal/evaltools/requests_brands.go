@@ -9,7 +9,7 @@ func brandRequests(w *world) []request {
 	return []request{
 		{
 			id:   "similar-brand",
-			ask:  `Is the brand name "Ravin and Oak" free? If not, name the closest brand, its holder and how many labels it has.`,
+			ask:  `Is the brand name "Ravin and Oak" available? If not, name the closest brand, its holder and how many labels it has.`,
 			plan: []call{{"check_brand", args{"q": "Ravin and Oak"}}},
 			facts: []fact{
 				is("1/data/0/brand_name", "RAVEN & OAK"), is("1/data/0/similarity", "sounds_alike").unsaid(),
@@ -28,7 +28,7 @@ func brandRequests(w *world) []request {
 		},
 		{
 			id:   "free-brand",
-			ask:  `Is the brand name "Zephyrquill" free?`,
+			ask:  `Is the brand name "Zephyrquill" available?`,
 			plan: []call{{"check_brand", args{"q": "Zephyrquill"}}},
 			facts: []fact{
 				is("1/pagination/total", len(w.labels.where(branded("zephyrquill")))).

@@ -88,9 +88,9 @@ func (p parameter) bounds() string {
 	case p.min != "" && p.max != "":
 		return " from " + p.min + " to " + p.max
 	case p.min != "":
-		return " of at least " + p.min
+		return " that is at least " + p.min
 	case p.max != "":
-		return " of at most " + p.max
+		return " that is at most " + p.max
 	}
 	return ""
 }

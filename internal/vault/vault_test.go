@@ -40,7 +40,7 @@ func TestSealedTexts(t *testing.T) {
 		t.Errorf("Open = %q, %v, want whsec_abc", got, err)
 	}
 	if got, err := v.Open(Secret, one, "whsec_clear"); err != nil || got != "whsec_clear" || KeyOf(got) != "" {
-		t.Errorf("Open(plain text) = %q, %v, want it unchanged", got, err)
+		t.Errorf("Open(plaintext) = %q, %v, want it unchanged", got, err)
 	}
 	for name, open := range map[string]func() (string, error){
 		"another destination": func() (string, error) { return v.Open(Secret, other, sealed) },

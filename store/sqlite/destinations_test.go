@@ -54,23 +54,23 @@ func TestSchemaBeforeSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, clear := range []string{"whsec_", "3f6c1f1f0a9b4c52"} {
-		if bytes.Contains(content, []byte(clear)) {
-			t.Errorf("file contains %q, want no clear-text secrets", clear)
+	for _, plaintext := range []string{"whsec_", "3f6c1f1f0a9b4c52"} {
+		if bytes.Contains(content, []byte(plaintext)) {
+			t.Errorf("file contains %q, want no plaintext secrets", plaintext)
 		}
 	}
 }
 
-// TestClearTextErasure checks that after the upgrade no page of the file, used or free, contains a
-// clear-text secret or token from an earlier version, even if rows were deleted or moved before the
+// TestPlaintextErasure checks that after the upgrade no page of the file, used or free, contains a
+// plaintext secret or token from an earlier version, even if rows were deleted or moved before the
 // upgrade.
-func TestClearTextErasure(t *testing.T) {
+func TestPlaintextErasure(t *testing.T) {
 	const destinations = 800
-	clear := make([]string, destinations)
+	secrets := make([]string, destinations)
 	rows := make([]string, destinations)
-	for n := range clear {
-		clear[n] = strings.ToLower(rand.Text())
-		rows[n] = fmt.Sprintf("('d%[1]d', 1, 'webhook', 'https://example.com/%[1]d', 'https://example.com/%[1]d', 'active', 'T%[2]s', 'whsec_%[2]s', 1, 1)", n, clear[n])
+	for n := range secrets {
+		secrets[n] = strings.ToLower(rand.Text())
+		rows[n] = fmt.Sprintf("('d%[1]d', 1, 'webhook', 'https://example.com/%[1]d', 'https://example.com/%[1]d', 'active', 'T%[2]s', 'whsec_%[2]s', 1, 1)", n, secrets[n])
 	}
 	path := oldDatabase(t, 14, `INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (1, 'ann@example.com', 'ann@example.com', 'pro', 1);
 		INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, token, secret, created_at, last_delivered_at) VALUES `+strings.Join(rows, ", ")+`;
@@ -96,7 +96,7 @@ func TestClearTextErasure(t *testing.T) {
 			content = append(content, b...)
 		}
 		left := 0
-		for _, text := range clear {
+		for _, text := range secrets {
 			if bytes.Contains(content, []byte(text)) {
 				left++
 			}

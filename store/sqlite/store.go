@@ -147,7 +147,7 @@ func (s *Store) transactUnsynced(ctx context.Context, operation string, work fun
 }
 
 // transactErasing is like transact, but for changes after which no copy of the old data may remain
-// in the file, such as replacing clear-text secrets or erasing an address: SQLite overwrites the
+// in the file, such as replacing plaintext secrets or erasing an address: SQLite overwrites the
 // freed space.
 func (s *Store) transactErasing(ctx context.Context, operation string, work func(ctx context.Context) error) error {
 	return s.transact(ctx, operation, func(ctx context.Context) error {

@@ -171,7 +171,7 @@ func (s *Store) HashLinks(ctx context.Context) (hashed int, err error) {
 }
 
 // eraseFreePages rewrites the file once after an upgrade from a version that stored secrets in
-// clear text, since free pages of the file may contain copies. A failure, such as a full disk, is
+// plaintext, since free pages of the file may contain copies. A failure, such as a full disk, is
 // logged; the next start tries again.
 func (s *Store) eraseFreePages(ctx context.Context) error {
 	var due bool
@@ -183,7 +183,7 @@ func (s *Store) eraseFreePages(ctx context.Context) error {
 		return failed("erase free pages", err)
 	}
 	start := time.Now()
-	s.logger.Info("rewriting database file to erase clear-text secrets from free pages")
+	s.logger.Info("rewriting database file to erase plaintext secrets from free pages")
 	if err := s.upkeep.vacuum(ctx); err != nil {
 		s.logger.Warn("rewriting the database file failed; retrying on the next start", "error", err)
 		return ctx.Err()

@@ -14,20 +14,20 @@ const (
 	initKeyCheck    = `UPDATE meta SET key_check = $1 WHERE key_check IS NULL`
 	selectKeyCheck  = `SELECT coalesce(key_check, '') FROM meta`
 	replaceKeyCheck = `UPDATE meta SET key_check = $1`
-	// sealedKey is an expression for the ID of the key that sealed a secret. It is empty for clear
-	// text, including link tokens.
+	// sealedKey is an expression for the ID of the key that sealed a secret. It is empty for
+	// plaintext, including link tokens.
 	sealedKey  = `CASE WHEN u.text LIKE 'sealed:%' THEN substr(u.text, 8, 8) ELSE '' END`
 	secretKeys = `SELECT ` + sealedKey + `, count(*) FROM (SELECT secret AS text FROM destinations UNION ALL SELECT old_secret FROM destinations
-		UNION ALL SELECT challenge FROM destinations UNION ALL SELECT token FROM destinations WHERE ` + clearLink + `) u WHERE u.text IS NOT NULL GROUP BY 1`
+		UNION ALL SELECT challenge FROM destinations UNION ALL SELECT token FROM destinations WHERE ` + plaintextLink + `) u WHERE u.text IS NOT NULL GROUP BY 1`
 	secretsToRewrite = `SELECT id, uuid, coalesce(secret, ''), coalesce(old_secret, ''), coalesce(challenge, '') FROM destinations
 		WHERE id > $1 AND (substr(secret, 1, length($2::text)) <> $2 OR substr(old_secret, 1, length($2)) <> $2 OR substr(challenge, 1, length($2)) <> $2)
 		ORDER BY id LIMIT $3 FOR NO KEY UPDATE`
 	rewriteSecrets = `UPDATE destinations SET secret = nullif($2, ''), old_secret = nullif($3, ''), challenge = nullif($4, '') WHERE id = $1`
-	// clearLink selects destinations with a clear-text token from an earlier version.
-	clearLink   = `token NOT LIKE '` + unused + `%'`
-	unused      = `unused:`
-	linksToHash = `SELECT id, token FROM destinations WHERE ` + clearLink + ` ORDER BY id LIMIT $1 FOR NO KEY UPDATE`
-	hashLink    = `UPDATE destinations SET link_hash = $2, token = $3 WHERE id = $1`
+	// plaintextLink selects destinations with a plaintext token from an earlier version.
+	plaintextLink = `token NOT LIKE '` + unused + `%'`
+	unused        = `unused:`
+	linksToHash   = `SELECT id, token FROM destinations WHERE ` + plaintextLink + ` ORDER BY id LIMIT $1 FOR NO KEY UPDATE`
+	hashLink      = `UPDATE destinations SET link_hash = $2, token = $3 WHERE id = $1`
 )
 
 // KeyCheck implements store.SealedSecrets.

@@ -70,7 +70,7 @@ func TestRewriteSecretsRetried(t *testing.T) {
 	const destinations = 2*records.DestinationsPerBatch + 50
 	db := &retried{secrets: map[int64]string{}}
 	for id := range int64(destinations) {
-		db.secrets[id+1] = fmt.Sprint("clear ", id)
+		db.secrets[id+1] = fmt.Sprint("plain ", id)
 	}
 	changed, err := New(db,
 		Options{}).RewriteSecrets(t.Context(), "sealed:", func(s store.SealedSecret) (string, error) {
@@ -80,7 +80,7 @@ func TestRewriteSecretsRetried(t *testing.T) {
 		t.Errorf("RewriteSecrets = %d, %v; want %d", changed, err, destinations)
 	}
 	for id, text := range db.secrets {
-		if want := fmt.Sprint("sealed:clear ", id-1); text != want {
+		if want := fmt.Sprint("sealed:plain ", id-1); text != want {
 			t.Fatalf("secret %d = %q, want %q", id, text, want)
 		}
 	}

@@ -136,7 +136,7 @@ func populateDestinations(t *testing.T, st store.Store, account cola.AccountID) 
 	mustDestination(t, st, pending)
 }
 
-// populateAttempts records a failed attempt at the account's own address and a delivery to its
+// populateAttempts records a failed attempt to the account's own address and a delivery to its
 // webhook, and leaves a test message to the webhook claimed.
 func populateAttempts(t *testing.T, st store.Store, account cola.AccountID) {
 	t.Helper()

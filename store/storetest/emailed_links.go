@@ -21,7 +21,7 @@ func testEmailedLinks(t *testing.T, open Opener) {
 		{"expiry", emailedLinkExpiry},
 		{"limits", emailedLinkLimits},
 		{"limits with concurrent requests", concurrentEmailedLinks},
-		{"all links are used together", emailedLinksTogether},
+		{"using a link invalidates the address's other emailed links", emailedLinksTogether},
 		{"concurrent uses", concurrentEmailedLinkUse},
 		{"identity with the same address", emailedLinkIdentity},
 		{"errors", emailedLinkErrors},

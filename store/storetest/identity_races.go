@@ -141,7 +141,7 @@ func signUpIdentity(n int) (id store.Identity, verified string) {
 	return store.Identity{Issuer: testIssuer, Subject: fmt.Sprint(n)}, fmt.Sprintf("a%d@example.com", n/6)
 }
 
-// startSignal is the email address of an account whose creation starts the processes.
+// startSignal is the email address of an account whose creation releases the waiting processes.
 const startSignal = "begin@example.com"
 
 // childSignUp waits for the start signal, signs up every identity, and prints the account of each.

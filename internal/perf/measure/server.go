@@ -22,7 +22,7 @@ type Server struct {
 	Address string        // host and port of the listener
 	ToReady time.Duration // time from start to readiness
 	cmd     *exec.Cmd
-	exited  chan struct{} // closed when it has exited; err is then set
+	exited  chan struct{} // closed after the process has exited and err is set
 	err     error
 }
 
