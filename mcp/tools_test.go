@@ -51,7 +51,7 @@ func TestExamples(t *testing.T) {
 			if format == responseFormats[0] {
 				members := schema.(map[string]any)["properties"].(map[string]any)
 				for name, member := range members {
-					members[name] = closed(member) // it names every concise field
+					members[name] = closed(member) // the schema names every concise field
 				}
 			}
 			if err := compiled(t, schema).Validate(parsed(t, got.texts[0])); err != nil {

@@ -24,7 +24,7 @@ type walker struct {
 	*tab
 	hand     hand
 	p        *server
-	link     string // for signing in
+	link     string // sign-in link
 	stripe   string // URL of the local fake Stripe
 	endpoint string // URL of a webhook receiver
 	axe      string
@@ -35,7 +35,7 @@ type walker struct {
 // the request log, usage, a saved search with a destination, its first alert and an upgrade. It does
 // so with a mouse, on a phone and by keyboard.
 func TestWalk(t *testing.T) {
-	program.Path(t) // build it once, before the walks start
+	program.Path(t) // build the program once, before the walks start
 	for name, newHand := range map[string]func(b *tab) hand{
 		"mouse":    func(b *tab) hand { return pointer{b, false} },
 		"phone":    newPhone,

@@ -142,7 +142,7 @@ type colaReader struct {
 	yield    func(*cola.IndexRecord) error
 	record   cola.IndexRecord // the current label
 	parts    []barcodePart    // barcodes of the current label
-	kind     string           // type of its main barcode
+	kind     string           // type of the current label's main barcode
 	next     indexRow
 	targets  []any               // pointers into next
 	interned []map[string]string // strings by column; nil for columns with too many

@@ -19,9 +19,9 @@ type AttemptedDelivery struct {
 
 	Event     string
 	CreatedAt time.Time
-	Kind      string // of the destination
-	Address   string // of the destination, folded for comparison
-	Email     string // of the account, folded for comparison
+	Kind      string // kind of the destination
+	Address   string // address of the destination, folded for comparison
+	Email     string // email address of the account, folded for comparison
 }
 
 // DeliveryState is the part of a delivery that an attempt changes.

@@ -163,7 +163,7 @@ type Name struct {
 	core       []bool // whether each word is in the core
 	first      int    // the first word of the core, or -1
 	size       int    // words in the core
-	weight     int    // of all words, in quarters of a letter
+	weight     int    // weight of all words, in quarters of a letter
 	coreWeight int    // weight of the core
 	plain      string // the words as written
 }
