@@ -168,8 +168,8 @@ func (s *site) subscribe() {
 	s.registry.Stripe.Subscribe(s.registry.Stripe.Customers()[0], "starter_monthly")
 }
 
-// recordRequests records a few requests, counts others as left out, and returns the ID of an invalid
-// request.
+// recordRequests records a few requests, counts further requests as left out, and returns the ID of
+// an invalid request.
 func (s *site) recordRequests(key, app cola.Caller) (invalid string) {
 	s.t.Helper()
 	list := cola.LoggedRequest{

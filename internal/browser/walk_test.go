@@ -73,7 +73,7 @@ func newWalker(t *testing.T, newHand func(b *tab) hand) *walker {
 	}
 }
 
-// newEndpoint starts a webhook receiver that confirms itself.
+// newEndpoint starts a webhook receiver that answers the confirmation challenge.
 func newEndpoint(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

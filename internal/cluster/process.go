@@ -41,7 +41,7 @@ type process struct {
 	mu          sync.Mutex
 	running     *instance
 	keepRunning bool              // restart an instance that exits
-	endings     []loadtest.Ending // of past instances
+	endings     []loadtest.Ending // exits of past instances
 	faults      []error           // unexpected exits and unclean shutdowns
 }
 

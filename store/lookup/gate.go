@@ -18,7 +18,7 @@ const (
 	// not delay the next one; each existing secret is looked up only once.
 	batchInterval = 10 * time.Millisecond
 	maxBatch      = 256
-	findTimeout   = 3 * time.Second // for one batch
+	findTimeout   = 3 * time.Second // timeout of one batch query
 	maxFound      = 100_000         // secrets in memory; an entry is under 200 bytes
 	// voidDuration is how long an existing but invalid secret, such as that of an expired session
 	// or of the feed of a suspended account, counts as unknown. It bounds the queries for such a

@@ -30,8 +30,8 @@ const (
 	Exact       Kind = iota // the same name
 	SameWords               // the same words in a different order, or joined or split
 	Plural                  // the same words in other forms: plurals, possessives, numbers
-	SoundsAlike             // with words that sound alike
-	OneEdit                 // with a word that differs by a letter, or by two if it is long
+	SoundsAlike             // names with words that sound alike
+	OneEdit                 // names with a word that differs by a letter, or by two if it is long
 	Prefix                  // one begins with the other
 	Contains                // one contains the other
 	NumKinds
