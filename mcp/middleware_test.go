@@ -273,7 +273,7 @@ func TestMessageBounds(t *testing.T) {
 }
 
 // TestBridgeLimit checks that an error at the message limit has the ID of the rejected message when
-// it reaches an assistant on standard input.
+// it reaches an assistant over stdio.
 func TestBridgeLimit(t *testing.T) {
 	h := New(newFake(), keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{"localhost"}, Now: stopped})
 	for range messagesPerMinute {

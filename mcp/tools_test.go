@@ -42,7 +42,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s: text and structured content differ: %s", one.name, got.texts[0])
 			}
 			if (one.output == nil) != schemaless[one.name] {
-				t.Errorf("%s: has an output schema: %t", one.name, one.output != nil)
+				t.Errorf("%s has an output schema: %t, want %t", one.name, one.output != nil, !schemaless[one.name])
 			}
 			if one.output == nil {
 				continue

@@ -282,7 +282,7 @@ func TestGuideLayout(t *testing.T) {
 	for _, guide := range []string{"alerts", "search"} {
 		b.open(registrytest.PublicURL + "/docs/" + guide)
 		if scale := ask(b, chromedp.Evaluate[float64](`(e => e.clientWidth / e.naturalWidth)(document.querySelector(".prose img"))`)); scale < .8 {
-			t.Errorf("the drawing of %s is shown at %.0f%% of its size", guide, scale*100)
+			t.Errorf("the drawing in the %s guide is shown at %.0f%% of its size, want at least 80%%", guide, scale*100)
 		}
 	}
 }

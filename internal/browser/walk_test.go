@@ -135,7 +135,7 @@ func (w *walker) reload(expression string) {
 	deadline := time.Now().Add(stepTimeout)
 	for at := w.at(); !ask(w.tab, chromedp.Evaluate[bool](expression)); w.open(at) {
 		if time.Now().After(deadline) {
-			w.t.Fatalf("never shows %s\n%s", expression, w.dump())
+			w.t.Fatalf("expression never became true: %s\n%s", expression, w.dump())
 		}
 		time.Sleep(300 * time.Millisecond) // stays under the page rate limit
 	}
