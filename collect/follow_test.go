@@ -203,7 +203,7 @@ type poisonedStore struct {
 	store.Store
 	id     cola.TTBID // 0 for all labels
 	panics bool
-	stored atomic.Int64 // attempts
+	stored atomic.Int64 // attempts to store a poisoned label
 }
 
 func (p *poisonedStore) UpsertColas(

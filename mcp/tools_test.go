@@ -248,7 +248,7 @@ func TestLocalLinks(t *testing.T) {
 	}
 }
 
-// TestPageSize checks the default of twenty rows, and the maximum, which is the same as in REST.
+// TestPageSize checks the default page size, 20, and the maximum, which is the same as in REST.
 func TestPageSize(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// hand operates a page as one kind of user does. Controls are JavaScript expressions, such as named
-// returns. Methods wait until the control is visible.
+// hand operates a page as one kind of user does. Controls are JavaScript expressions, such as those
+// that named returns. Methods wait until the control is visible.
 type hand interface {
 	reach(control string) // brings the control under the pointer, or gives it focus
 	press(control string)

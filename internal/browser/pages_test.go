@@ -111,7 +111,7 @@ func TestPages(t *testing.T) {
 		b       *tab
 		open    func(b *tab, url string)
 		pages   []namedPage
-		arrange func() // before the pages are opened; may be nil
+		arrange func() // runs before the pages are opened; may be nil
 	}{
 		{b, (*tab).open, ids.pages(), nil},
 		{stranger, (*tab).open, docsPages(), nil},

@@ -75,7 +75,7 @@ func (c *Cursor) load(b uint32, w []uint64) bool {
 	return true
 }
 
-// and intersects w with block b. If the block is empty, and returns false and leaves w undefined.
+// and intersects w with block b. It returns false and leaves w undefined if the block is empty.
 // other is working memory of w's length.
 func (c *Cursor) and(b uint32, w, other []uint64) bool {
 	if c.bits != nil {
