@@ -59,7 +59,7 @@ const (
 	releaseTimeout = 3 * time.Second
 )
 
-// Options configure a Runner. Only Store is required.
+// Options configures a Runner. Only Store is required.
 type Options struct {
 	Store  Store
 	Hold   time.Duration // how long claims last; default DefaultHold
@@ -98,7 +98,7 @@ func New(o Options) *Runner {
 type Report struct {
 	Runs      int       // runs recorded
 	Matches   int       // new matches
-	Late      int       // of those, late
+	Late      int       // new matches that are late
 	Missed    int       // searches since changed, paused, deleted or claimed elsewhere; they run later if still due
 	Released  int       // searches released because the tick was interrupted
 	Failed    int       // searches that failed; they are retried with increasing pauses

@@ -104,7 +104,7 @@ func (c *candidates) match(f cola.SavedSearchFilters, w window) (found []store.R
 }
 
 // markMatched sets the filters that each found label matches: all required filters and, in each
-// group of alternatives, those that match. For alternatives it searches again among the found
+// group of alternatives, those that match. For alternatives, it searches again among the found
 // labels.
 func (c *candidates) markMatched(f cola.SavedSearchFilters, found []store.RunMatch) {
 	if len(found) == 0 {

@@ -265,7 +265,7 @@ func TestSlowReceivers(t *testing.T) {
 			report.Postponed < 200-2*maxInFlight {
 			t.Errorf("%d attempts, report %+v; want at most %d and most messages postponed", tried, report, 3*maxInFlight)
 		}
-		// All are tried eventually.
+		// The last messages to the slow receiver are tried eventually, too.
 		for range 30 {
 			time.Sleep(hold)
 			mustDeliver(t, c)

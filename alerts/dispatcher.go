@@ -47,7 +47,7 @@ const (
 	recordInterval = 500 * time.Millisecond
 )
 
-// DispatcherOptions configure a Dispatcher. Store and Senders must be set.
+// DispatcherOptions configures a Dispatcher. Store and Senders must be set.
 type DispatcherOptions struct {
 	Store   DispatcherStore
 	Senders map[string]Sender // by kind of destination

@@ -126,7 +126,7 @@ func TestHourlyCleanup(t *testing.T) {
 }
 
 // TestRunShutdown stops a dispatcher in the middle of a round. The round must end within seconds,
-// record the messages accepted by then, and release slow and untried ones.
+// record the messages accepted within the grace period, and release slow and untried ones.
 func TestRunShutdown(t *testing.T) {
 	withDeliveries(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		sending := make(chan struct{}, 100)

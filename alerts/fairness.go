@@ -95,7 +95,7 @@ func (u *hostUsage) share(limit int) int {
 // requestCount counts the requests of one account or of all accounts.
 type requestCount struct {
 	inFlight int
-	started  int // in the current minute
+	started  int // requests started in the current minute
 }
 
 // add adds to the counts of an account and of the host.

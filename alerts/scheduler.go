@@ -131,7 +131,7 @@ func (t *tick) runDue(ctx context.Context) error {
 	}
 }
 
-// run runs claimed searches. On an error it releases the remaining ones.
+// run runs claimed searches. On an error, it releases the remaining ones.
 func (t *tick) run(ctx context.Context, claimed []store.DueSearch) error {
 	for left := claimed; len(left) > 0; {
 		before := t.report.completed()

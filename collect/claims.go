@@ -80,8 +80,9 @@ func catch(log *slog.Logger, f func() error) (err error) {
 }
 
 // retryFatal counts a failed attempt after an error that the site did not cause. The cause may lie
-// in this day or label, such as an image file that can't be read, and must not stop the others. If
-// the image store is down, or there are too many such errors in a row, the run ends.
+// in this day or label, such as an image file that can't be read, and must not stop work on other
+// days and labels. If the image store is down, or there are too many such errors in a row, the run
+// ends.
 func (c *collector) retryFatal(ctx context.Context, cl claim, cause error) (failure string, err error) {
 	if err := c.checkImages(ctx); err != nil {
 		return "", errors.Join(err, cl.release(ctx))

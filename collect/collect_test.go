@@ -101,10 +101,10 @@ func TestChangedLabel(t *testing.T) {
 	o.Now = func() time.Time { return time.Now().Add(13 * time.Hour) }
 	mustRun(t, st, o)
 	if n := s.count(ttbsite.Search); n != searches+7 {
-		t.Errorf("%d searches a day later, want 7", n-searches)
+		t.Errorf("%d searches 13 hours later, want 7", n-searches)
 	}
 	if n := s.count(ttbsite.Form); n != forms+1 {
-		t.Errorf("%d forms fetched a day later, want 1", n-forms)
+		t.Errorf("%d forms fetched 13 hours later, want 1", n-forms)
 	}
 	s.checkLabels(t, st, true)
 	if label, err := st.Cola(t.Context(), changed); err != nil || label.ApplicationStatus != "surrendered" {
@@ -814,7 +814,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestFollow plans the trailing days once a day and finishes older plans.
+// TestFollow checks that a follower plans the trailing days once a day and finishes older plans.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	today := cola.DateOf(time.Now())

@@ -203,7 +203,7 @@ type poisonedStore struct {
 	store.Store
 	id     cola.TTBID // 0 for all labels
 	panics bool
-	stored atomic.Int64 // attempts
+	stored atomic.Int64 // attempts to store a poisoned label
 }
 
 func (p *poisonedStore) UpsertColas(
@@ -411,8 +411,8 @@ func TestFollowerImageStoreDown(t *testing.T) {
 	}
 }
 
-// TestFollowersShare follows a site with two followers, as two servers would.
-func TestFollowersShare(t *testing.T) {
+// TestFollowersShareWork follows a site with two followers, as two servers would.
+func TestFollowersShareWork(t *testing.T) {
 	t.Parallel()
 	s, o := recentSite(t, ttbsite.Options{Labels: 60})
 	st := mustStore(t)
@@ -486,7 +486,7 @@ func TestQuietHours(t *testing.T) {
 			var clock testClock
 			clock.set(noon)
 			quiet := noon.Add(time.Hour) // 13:00
-			var requests atomic.Int64    // before the quiet hours
+			var requests atomic.Int64    // number of requests before the quiet hours
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				before := s.count(kind)
 				s.ServeHTTP(w, r)

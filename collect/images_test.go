@@ -141,9 +141,9 @@ func TestMissingImages(t *testing.T) {
 	}
 }
 
-// TestImagesOfOthers queues labels with images. A collector that fetches no images works on the
-// labels and leaves the images to another collector.
-func TestImagesOfOthers(t *testing.T) {
+// TestImagesLeftToOtherCollector queues labels with images. A collector that fetches no images
+// works on the labels and leaves the images to another collector.
+func TestImagesLeftToOtherCollector(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 10})
 	st := mustStore(t)

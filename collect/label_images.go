@@ -250,7 +250,7 @@ func qrcodeURL(label *cola.Cola, at int, address cola.Text) cola.Text {
 	case label.QRCodeURL == "" || address != "" && source >= at:
 		return address
 	case address == "" && source == at && !slices.ContainsFunc(label.Images[at+1:], hasCodes):
-		return "" // it came from this image
+		return "" // the URL came from this image
 	}
 	return label.QRCodeURL // from an earlier image or another source
 }

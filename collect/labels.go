@@ -114,8 +114,8 @@ func (c *collector) setCompleted(ctx context.Context, patches []cola.Patch[cola.
 // fetchImages stores the images of the label whose form was opened last, one by one. It skips
 // images that are already stored. Images missing from the site don't fail the label; fetchImages
 // returns the wait before they are requested again. If requests for an image fail, it fetches the
-// others before it returns the error, unless the site asks for fewer requests. On the label's last
-// attempt, an image whose requests fail counts as missing.
+// other images before it returns the error, unless the site asks for fewer requests. On the label's
+// last attempt, an image whose requests fail counts as missing.
 func (c *collector) fetchImages(
 	ctx context.Context, l store.FetchLabel, form []byte,
 ) (postpone time.Duration, err error) {

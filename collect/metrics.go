@@ -2,7 +2,7 @@ package collect
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// metrics count the failures and images of a follower. Methods on nil are no-ops.
+// metrics counts the failures and images of a follower. Methods on nil are no-ops.
 type metrics struct {
 	siteFailures, contentFailures, blocks prometheus.Counter
 	imagesStored, imagesMissing           prometheus.Counter

@@ -32,8 +32,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestAddressAsHost checks that the connection's local address is accepted as the Host. It
-// cannot come from DNS rebinding.
+// TestAddressAsHost checks that the connection's local address is accepted as the Host. A DNS
+// rebinding attack would send a name instead.
 func TestAddressAsHost(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for host, want := range map[string]int{"192.0.2.7:8080": 202, "192.0.2.7": 202, "192.0.2.8": 403, "[::ffff:192.0.2.7]": 202} {
@@ -273,7 +273,7 @@ func TestMessageBounds(t *testing.T) {
 }
 
 // TestBridgeLimit checks that an error at the message limit has the ID of the rejected message when
-// it reaches an assistant on standard input.
+// it reaches an assistant over stdio.
 func TestBridgeLimit(t *testing.T) {
 	h := New(newFake(), keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{"localhost"}, Now: stopped})
 	for range messagesPerMinute {
@@ -286,8 +286,8 @@ func TestBridgeLimit(t *testing.T) {
 	}
 }
 
-// BenchmarkParse measures rejecting hostile messages of 1 MiB, and parsing the longest accepted
-// one.
+// BenchmarkParse measures rejecting a hostile message of about 1 MiB, and parsing the longest
+// accepted message.
 func BenchmarkParse(b *testing.B) {
 	for name, body := range map[string]string{
 		"members": `{"jsonrpc":"2.0","id":1,"method":"ping","params":{` + strings.Repeat(`"a":0,`, 90_000) + `"b":"` + strings.Repeat("x", 500_000) + `"}}`,

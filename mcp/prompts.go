@@ -132,7 +132,7 @@ func checkPromptTexts(values []params.Value, required []string, problems *cola.P
 }
 
 // brandClearancePrompt writes the prompt brand_clearance. It quotes user input, so that a model
-// treats it as a name, not as instructions.
+// treats the input as a name, not as instructions.
 func brandClearancePrompt(p clearanceArgs, words registry.Vocabulary) (string, error) {
 	first := unknownWordsNote(words, p.Class, &p.Category, &p.Origin)
 	product := joinNonEmpty(", ", formatIfSet("class %q", p.Class), formatIfSet("category %q", p.Category),
@@ -245,8 +245,8 @@ func formatIfSet(format, value string) string {
 	return fmt.Sprintf(format, value)
 }
 
-// allHistoryArguments returns the arguments of search_colas, besides the brand name, for a search
-// of all dates.
+// allHistoryArguments returns the arguments of search_colas for a search of all dates, without the
+// brand name.
 func allHistoryArguments(perPage int, category, origin string) string {
 	arguments := []string{"date_range all", fmt.Sprint("per_page ", perPage)}
 	for _, a := range []string{formatIfSet("derived_subcategory %q", category), formatIfSet("origin %q", origin)} {

@@ -112,8 +112,8 @@ func TestSuspendedAccount(t *testing.T) {
 	}
 }
 
-// TestSuspendedOverStdio checks that an assistant on standard input gets the error for a suspended
-// account.
+// TestSuspendedOverStdio checks that an assistant connected over stdio gets the error for a
+// suspended account.
 func TestSuspendedOverStdio(t *testing.T) {
 	f := newFake()
 	f.err = suspended()

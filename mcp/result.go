@@ -28,7 +28,7 @@ type toolResult struct {
 type charged struct {
 	Units     int        `json:"units"`
 	Meter     cola.Meter `json:"meter"`     // the quota that was charged
-	Remaining int        `json:"remaining"` // of that quota, this month
+	Remaining int        `json:"remaining"` // what is left of that quota this month
 }
 
 // note adds a sentence.

@@ -119,7 +119,8 @@ func TestOneHugeRecord(t *testing.T) {
 	}
 }
 
-// TestEncodedSize compares the size estimate with the encoded size of a response.
+// TestEncodedSize checks that encodedSize never underestimates the size that data adds to a
+// response.
 func TestEncodedSize(t *testing.T) {
 	size := func(data []byte) int {
 		a := toolResult{data: data}

@@ -169,7 +169,7 @@ func updateSavedSearch(
 	case remove:
 		change.Nulls = []string{"schedule"}
 	}
-	if p.UUID == "" { // the service would return not_found instead of this problem
+	if p.UUID == "" { // report the missing argument; the service would return not_found
 		state, err := svc.Refuse(ctx, c, change.Problems.Err())
 		return a, state, err
 	}

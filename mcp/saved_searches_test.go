@@ -227,9 +227,9 @@ func TestSavedSearchScope(t *testing.T) {
 	}
 }
 
-// TestScopeAtTheRateLimit checks that a call that lacks the scope and is also rejected for another
-// reason returns the usual error, and is neither run nor counted twice.
-func TestScopeAtTheRateLimit(t *testing.T) {
+// TestMissingScopeAndOtherError checks that a call that lacks the scope and is also rejected for
+// another reason returns the error for that reason, and is neither run nor counted twice.
+func TestMissingScopeAndOtherError(t *testing.T) {
 	token := []string{"X-API-Key: ", "Authorization: Bearer " + testToken}
 	create := `{"name":"create_saved_search","arguments":` + goodSearch + `}`
 	for code, limitErr := range map[string]*cola.Error{

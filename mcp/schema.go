@@ -17,7 +17,7 @@ import (
 type argument struct {
 	name     string
 	schema   *huma.Schema // as in REST; for an object, only a description
-	members  []argument   // of an object
+	members  []argument   // the members of an object argument
 	required bool
 
 	describedElsewhere bool // the description names the tool that lists the members or values

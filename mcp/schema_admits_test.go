@@ -157,8 +157,8 @@ func drawObject(t *rapid.T, members []argument) (own, other map[string]any) {
 	return own, other
 }
 
-// TestSchemaTypes checks that every type that a schema allows for an argument gives
-// the same response as the argument's own type.
+// TestSchemaTypes checks that an argument sent in any type that its schema allows gets the same
+// response as in its own type.
 func TestSchemaTypes(t *testing.T) {
 	validators := inputValidators(t)
 	for _, one := range toolsAt(ChatGPTPath) {

@@ -11,7 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestCountLabels checks the members of a result, and that a group without a value is null.
+// TestCountLabels checks the members of a result. A group of labels without a brand keeps the brand
+// member.
 func TestCountLabels(t *testing.T) {
 	f := newFake()
 	f.labels[0].ProductName = ""

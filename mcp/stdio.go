@@ -23,7 +23,7 @@ import (
 // endpoint, which accepts one per request. Stdio therefore behaves exactly like HTTP, whether the
 // endpoint is in this process (see InProcess) or remote.
 type Bridge struct {
-	URL    string       // of the endpoint
+	URL    string       // endpoint URL
 	Key    string       // API key
 	Client *http.Client // sends the requests
 	Logger *slog.Logger

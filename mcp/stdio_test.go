@@ -110,7 +110,7 @@ func TestBridgeServerErrors(t *testing.T) {
 }
 
 // TestBridgeCancellation checks that a call canceled by the assistant is aborted without a reply
-// and that others continue.
+// and that other calls continue.
 func TestBridgeCancellation(t *testing.T) {
 	f := newFake()
 	f.wait = true

@@ -23,8 +23,8 @@ type tool struct {
 	serviceValidates   bool              // the service reports missing arguments
 	describedElsewhere []string          // arguments whose members or values another tool lists
 	undescribed        []string          // arguments and members that need no description here
-	defaults           map[string]any    // of arguments, where they differ from REST
-	docs               map[string]string // descriptions of arguments and members, where they differ from REST
+	defaults           map[string]any    // argument defaults that differ from REST
+	docs               map[string]string // argument and member descriptions that differ from REST
 	output             object            // schema of the structured content; may be nil
 	notFound           string            // hint for an unknown record: how to find one
 	example            string            // arguments of an example call, as JSON

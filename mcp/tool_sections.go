@@ -21,7 +21,7 @@ type ToolSection struct {
 // ToolDoc describes a tool.
 type ToolDoc struct {
 	Name, Title, Description, Cost string
-	Path                           string // of an endpoint that has the tool
+	Path                           string // path of an endpoint that has the tool
 	Example                        string // arguments of the example call, as JSON
 	Arguments                      []ArgumentDoc
 }

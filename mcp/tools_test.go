@@ -42,7 +42,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s: text and structured content differ: %s", one.name, got.texts[0])
 			}
 			if (one.output == nil) != schemaless[one.name] {
-				t.Errorf("%s: has an output schema: %t", one.name, one.output != nil)
+				t.Errorf("%s has an output schema: %t, want %t", one.name, one.output != nil, !schemaless[one.name])
 			}
 			if one.output == nil {
 				continue
@@ -51,7 +51,7 @@ func TestExamples(t *testing.T) {
 			if format == responseFormats[0] {
 				members := schema.(map[string]any)["properties"].(map[string]any)
 				for name, member := range members {
-					members[name] = closed(member) // it names every concise field
+					members[name] = closed(member) // the schema names every concise field
 				}
 			}
 			if err := compiled(t, schema).Validate(parsed(t, got.texts[0])); err != nil {
@@ -248,7 +248,7 @@ func TestLocalLinks(t *testing.T) {
 	}
 }
 
-// TestPageSize checks the default of twenty rows, and the maximum, which is the same as in REST.
+// TestPageSize checks the default page size, 20, and the maximum, which is the same as in REST.
 func TestPageSize(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)

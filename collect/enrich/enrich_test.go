@@ -245,7 +245,7 @@ func TestForeignCategory(t *testing.T) {
 	})
 	w.mustStore(t, newLabel(1), newLabel(2, func(c *cola.Cola) { c.ClassID, c.ClassName = "", "" }))
 	w.mustRun(t)
-	if got := w.mustLabel(t, 1); got.LLMCategoryPath != "" && got.LLMCategory != "" || got.LLMContainerType != "can" {
+	if got := w.mustLabel(t, 1); got.LLMCategoryPath != "" || got.LLMCategory != "" || got.LLMContainerType != "can" {
 		t.Errorf("label of an ale = %+v", got)
 	}
 	if got := w.mustLabel(t, 2); got.LLMCategoryPath != "Wine > Red Wine" {

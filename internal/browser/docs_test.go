@@ -179,7 +179,8 @@ func TestKeyInDocs(t *testing.T) {
 	b.checkErrors("a key in the documentation")
 }
 
-// TestTryCharge sends the example calls of two pages. The page must say what the ledger charged for each.
+// TestTryCharge sends the example calls of three pages. The page must say what the ledger charged for
+// each call.
 func TestTryCharge(t *testing.T) {
 	s := newSite(t)
 	holder := s.registry.Holder(t, ann, cola.TierPro)
@@ -216,7 +217,7 @@ func TestTryCharge(t *testing.T) {
 		}
 	}
 	if len(charged) != 2 {
-		t.Errorf("calls charged %v only", charged)
+		t.Errorf("calls charged only %v", charged)
 	}
 }
 
@@ -281,7 +282,7 @@ func TestGuideLayout(t *testing.T) {
 	for _, guide := range []string{"alerts", "search"} {
 		b.open(registrytest.PublicURL + "/docs/" + guide)
 		if scale := ask(b, chromedp.Evaluate[float64](`(e => e.clientWidth / e.naturalWidth)(document.querySelector(".prose img"))`)); scale < .8 {
-			t.Errorf("the drawing of %s is shown at %.0f%% of its size", guide, scale*100)
+			t.Errorf("the drawing in the %s guide is shown at %.0f%% of its size, want at least 80%%", guide, scale*100)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestForgedRequests checks that cross-site requests, fixated sessions and used sign-in links have no
-// effect.
+// TestForgedRequests checks that cross-site requests, session fixation and used sign-in links have
+// no effect.
 func TestForgedRequests(t *testing.T) {
 	p := startProgram(t)
 	b := newTab(t, newChromium(t, ""), false)

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// hand operates a page as one kind of user does. Controls are JavaScript expressions, such as named
-// returns. Methods wait until the control is visible.
+// hand operates a page as one kind of user does. Controls are JavaScript expressions, such as those
+// that named returns. Methods wait until the control is visible.
 type hand interface {
 	reach(control string) // brings the control under the pointer, or gives it focus
 	press(control string)
@@ -92,11 +92,12 @@ type keyboard struct{ *tab }
 // many controls.
 const maxTabs = 250
 
-// maxParts is the maximum number of times that Tab stays within a control, such as the parts of a
-// date field.
+// maxParts is the maximum number of times that Tab stays within a control, such as a date field with
+// several parts.
 const maxParts = 8
 
-// focused describes the focused element. target is replaced by an expression for the control to reach.
+// focused is the format of a script that describes the focused element. Its argument is an
+// expression for the control to reach.
 const focused = `(() => {
 	const e = document.activeElement, target = %s;
 	window.kept = e === window.last ? window.kept + 1 : 0;

@@ -11,7 +11,8 @@ import (
 )
 
 // TestPhoneMenu checks that opening the menu on a phone doesn't move its button or the page, that
-// the button stays in view when the page scrolls, and that every entry of the menu can be reached.
+// the last entry of the menu can be reached, and that the button stays in view when the page
+// scrolls.
 func TestPhoneMenu(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

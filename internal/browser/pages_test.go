@@ -95,8 +95,8 @@ const (
 )
 
 // TestPages opens every page at several sizes and in several color schemes. It checks that the page
-// has no axe violations in light or dark mode, needs no horizontal scrolling on a phone, causes no
-// browser errors, is small, and matches its committed screenshots.
+// has no axe violations, needs no horizontal scrolling, causes no browser errors, is small, and
+// matches its committed screenshots.
 func TestPages(t *testing.T) {
 	s := newSite(t)
 	ids := s.addHistory()
@@ -111,7 +111,7 @@ func TestPages(t *testing.T) {
 		b       *tab
 		open    func(b *tab, url string)
 		pages   []namedPage
-		arrange func() // before the pages are opened; may be nil
+		arrange func() // runs before the pages are opened; may be nil
 	}{
 		{b, (*tab).open, ids.pages(), nil},
 		{stranger, (*tab).open, docsPages(), nil},

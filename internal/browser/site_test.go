@@ -22,14 +22,14 @@ import (
 	publicsite "github.com/colaregistry/colaregistry/site"
 )
 
-// allHistory is a date earlier than that of any label.
+// allHistory is a date before the approval of any label.
 var allHistory = cola.DateOf(time.Date(2005, time.January, 1, 0, 0, 0, 0, time.UTC))
 
 // ann is the email address of a site's account holder.
 const ann = "ann@example.com"
 
-// site is a small registry with a dashboard and a REST API. Its clock is frozen, and the browser
-// reaches it at the public URL.
+// site is a small registry with a dashboard and a REST API. The registry's clock is frozen, and the
+// browser reaches the site at the public URL.
 type site struct {
 	t        *testing.T
 	registry *registrytest.Registry
@@ -168,8 +168,8 @@ func (s *site) subscribe() {
 	s.registry.Stripe.Subscribe(s.registry.Stripe.Customers()[0], "starter_monthly")
 }
 
-// recordRequests records a few requests, counts others as left out, and returns the ID of an invalid
-// request.
+// recordRequests records a few requests, counts further requests as left out, and returns the ID of
+// an invalid request.
 func (s *site) recordRequests(key, app cola.Caller) (invalid string) {
 	s.t.Helper()
 	list := cola.LoggedRequest{
@@ -223,8 +223,8 @@ func (s *site) mustSave(name string, filters cola.SavedSearchFilters, active boo
 	return search.Search
 }
 
-// use makes the callers request labels every day until registrytest.StartTime, including some refused
-// requests, and returns a label.
+// use makes the callers request labels every day until registrytest.StartTime, makes nightly exceed
+// the rate limit, and returns a label.
 func (s *site) use(laptop, nightly, app cola.Caller) (label cola.ColaSummary) {
 	t, r := s.t, s.registry
 	t.Helper()

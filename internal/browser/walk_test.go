@@ -24,7 +24,7 @@ type walker struct {
 	*tab
 	hand     hand
 	p        *server
-	link     string // for signing in
+	link     string // sign-in link
 	stripe   string // URL of the local fake Stripe
 	endpoint string // URL of a webhook receiver
 	axe      string
@@ -35,7 +35,7 @@ type walker struct {
 // the request log, usage, a saved search with a destination, its first alert and an upgrade. It does
 // so with a mouse, on a phone and by keyboard.
 func TestWalk(t *testing.T) {
-	program.Path(t) // build it once, before the walks start
+	program.Path(t) // build the program once, before the walks start
 	for name, newHand := range map[string]func(b *tab) hand{
 		"mouse":    func(b *tab) hand { return pointer{b, false} },
 		"phone":    newPhone,
@@ -73,7 +73,7 @@ func newWalker(t *testing.T, newHand func(b *tab) hand) *walker {
 	}
 }
 
-// newEndpoint starts a webhook receiver that confirms itself.
+// newEndpoint starts a webhook receiver that answers the confirmation challenge.
 func newEndpoint(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -135,7 +135,7 @@ func (w *walker) reload(expression string) {
 	deadline := time.Now().Add(stepTimeout)
 	for at := w.at(); !ask(w.tab, chromedp.Evaluate[bool](expression)); w.open(at) {
 		if time.Now().After(deadline) {
-			w.t.Fatalf("never shows %s\n%s", expression, w.dump())
+			w.t.Fatalf("expression never became true: %s\n%s", expression, w.dump())
 		}
 		time.Sleep(300 * time.Millisecond) // stays under the page rate limit
 	}

@@ -37,7 +37,7 @@ type cluster struct {
 	program   string
 	primary   *pgtest.Server
 	standby   *pgtest.Server
-	database  string // name
+	database  string // database name
 	processes []*process
 	accounts  []*loadtest.Account
 	material  loadtest.Material
@@ -107,7 +107,8 @@ func (c *cluster) url() string {
 	return u.String()
 }
 
-// fill imports labels, creates the accounts, and then makes commits synchronous with the standby.
+// fill builds the program, imports labels, creates the accounts, and then makes commits synchronous
+// with the standby.
 func (c *cluster) fill(ctx context.Context) (err error) {
 	if c.program, err = measure.Build(ctx, c.dir); err != nil {
 		return err

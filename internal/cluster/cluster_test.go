@@ -38,7 +38,7 @@ func TestReportFailures(t *testing.T) {
 		"over":         func(r *report) { r.statements[1].Verdict = loadtest.Over },
 		"none exact":   func(r *report) { r.statements[0].Verdict = loadtest.Bounds },
 		"a fault":      func(r *report) { r.tallies[1].Faults = []string{"500"} },
-		"no responses": func(r *report) { r.tallies[0].OK = 0 },
+		"no successes": func(r *report) { r.tallies[0].OK = 0 },
 	} {
 		r := good()
 		if !r.ok() {

@@ -41,14 +41,14 @@ type process struct {
 	mu          sync.Mutex
 	running     *instance
 	keepRunning bool              // restart an instance that exits
-	endings     []loadtest.Ending // of past instances
+	endings     []loadtest.Ending // exits of past instances
 	faults      []error           // unexpected exits and unclean shutdowns
 }
 
 // instance is one run of the program.
 type instance struct {
 	cmd       *exec.Cmd
-	gone      chan struct{} // closed when it has exited or failed to start
+	gone      chan struct{} // closed after the instance has exited or failed to start, and err is set
 	err       error         // start or exit error
 	started   time.Time
 	signaled  time.Time // time of the signal to stop

@@ -23,8 +23,8 @@ type report struct {
 	mostInDoubt    int // maximum number of in-doubt batches at one time
 }
 
-// ok reports whether the run met every guarantee and was meaningful: every phase had responses, and
-// for some accounts every outcome is known.
+// ok reports whether the run met every guarantee and was meaningful: every phase had successful
+// responses, and for some accounts every outcome is known.
 func (r *report) ok() bool {
 	verdicts := r.verdicts()
 	ok := verdicts[loadtest.Lost] == 0 && verdicts[loadtest.Over] == 0 && verdicts[loadtest.Exact] > 0

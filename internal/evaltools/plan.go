@@ -24,7 +24,7 @@ type outcome struct {
 	Ask    string   `json:"ask"`
 	Calls  int      `json:"calls"`
 	Tools  []string `json:"tools"`
-	Tokens int      `json:"tokens"` // in the results of the calls
+	Tokens int      `json:"tokens"` // tokens in the results of the calls
 	Fault  string   `json:"fault,omitempty"`
 
 	AsPlanned bool `json:"as_planned"` // all tools of the plan were called
@@ -32,7 +32,7 @@ type outcome struct {
 	// Set only if a model answered.
 	Missing []string `json:"missing,omitempty"`
 	Answer  string   `json:"answer,omitempty"`
-	Prompt  int      `json:"prompt_tokens,omitempty"` // as the API reports them, over all turns
+	Prompt  int      `json:"prompt_tokens,omitempty"` // sum over all turns, as reported by the API
 	Output  int      `json:"completion_tokens,omitempty"`
 }
 

@@ -17,7 +17,7 @@ type report struct {
 		Tokens int `json:"tokens"`
 	} `json:"tools_list"`
 	Plans   []outcome `json:"plans"`
-	Answers []outcome `json:"answers,omitempty"` // by the model
+	Answers []outcome `json:"answers,omitempty"` // outcomes of the model's answers
 }
 
 // totals sums up outcomes.

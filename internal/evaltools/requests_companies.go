@@ -1,6 +1,6 @@
 package main
 
-// companyRequests returns requests that search_permittees and get_permittee answer.
+// companyRequests returns requests about permittees and their labels.
 func companyRequests(w *world) []request {
 	const permit, brewery = "NJ-I-15730", "BR-PA-19181"
 	held := w.labels.where(heldBy(permit))

@@ -137,7 +137,7 @@ func countRequests(w *world) []request {
 }
 
 // saidValues changes facts about groups so that an answer must contain each group's value rather
-// than its count, and returns them.
+// than its count. It returns the changed facts.
 func saidValues(facts []fact, groups []group) []fact {
 	for i, g := range groups {
 		facts[i] = facts[i].saying(g.value)

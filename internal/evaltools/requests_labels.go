@@ -15,7 +15,7 @@ func listed(at string, ids []string) (facts []fact) {
 	return facts
 }
 
-// labelRequests returns requests that search_colas, get_cola and lookup_barcode answer.
+// labelRequests returns requests about individual labels and lists of labels.
 func labelRequests(w *world) []request {
 	const label, barcode, spaced = "26009001000010", "836007269924", "8 36007 26992 4"
 	detail := w.labels.where(withID(label)).first()

@@ -98,7 +98,7 @@ func (p *page) legal(b box) {
 	}
 }
 
-// statements draws the producer and the government warning.
+// statements draws the mandatory statements, from the producer to the government warning.
 func (p *page) statements(b box) {
 	s := p.unit
 	small := textStyle{face: sans, maxSize: s * 0.036, lines: 4, align: left}

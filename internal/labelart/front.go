@@ -6,7 +6,7 @@ import "github.com/colaregistry/colaregistry/cola/vocabulary"
 // includes the back.
 const wideRatio = 1.6
 
-// front draws a front label. A label that wraps around a can has three panels.
+// front draws a front label. A label that wraps around its container has three panels.
 func (p *page) front() {
 	b := p.bounds()
 	p.fill(p.paper, rectangle(b))

@@ -213,7 +213,7 @@ func TestWriterError(t *testing.T) {
 	}
 }
 
-func TestTexts(t *testing.T) {
+func TestLabelText(t *testing.T) {
 	c, img := label(vocabulary.Wine, "front", 900, 1200)
 	c.WineVintageYear, c.WineAppellation = cola.Some(2019), "NAPA VALLEY"
 	_, _, text := svgText(t, mustSVG(t, c, img))

@@ -100,7 +100,7 @@ func tree(p *page, b box, k, _ ink) {
 	p.fill(k, rectangle(box{c.x - r*0.42, c.y + r*0.4, r * 0.84, r * 0.018}))
 }
 
-// sprig draws a branch with leaves.
+// sprig draws two leafy branches around a star.
 func sprig(p *page, b box, k, _ ink) {
 	s := b.square()
 	c, r := s.center(), s.w

@@ -16,8 +16,8 @@ func readJSON[P any](r *Reader[P], object string) P {
 	return r.Read(values, problems)
 }
 
-// TestJSON checks that unambiguous JSON types are accepted, and that others get the same messages
-// as query strings.
+// TestJSON checks that unambiguous JSON types are accepted, and that other types get the same
+// messages as query strings.
 func TestJSON(t *testing.T) {
 	tests := []struct {
 		arguments string
@@ -57,8 +57,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestNumberForAnID checks that a number is accepted as a TTB ID, with its leading zero restored.
-func TestNumberForAnID(t *testing.T) {
+// TestNumericTTBID checks that a number is accepted as a TTB ID, with its leading zero restored.
+func TestNumericTTBID(t *testing.T) {
 	type labelParams struct {
 		cola.Decoded
 		TTBID string `json:"ttb_id"`

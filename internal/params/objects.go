@@ -13,7 +13,7 @@ import (
 
 // parameter is one field of a parameter struct or of an object in it.
 type parameter struct {
-	index    []int   // in the parameter struct
+	index    []int   // index of the field in the parameter struct
 	object   *object // nil unless the parameter is an object
 	list     bool    // can be repeated, and accepts comma-separated values
 	set      func(field reflect.Value, value string) (problem string)

@@ -38,7 +38,7 @@ func TestUnsupportedFields(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Error("New did not panic for an unsupported field")
+					t.Error("New did not panic for an invalid struct")
 				}
 			}()
 			build()

@@ -52,7 +52,7 @@ func (s *Set) Registry() huma.Registry { return s.registry }
 // Of returns the schema of a type. A struct's schema is a reference.
 func (s *Set) Of(t reflect.Type) *huma.Schema { return s.registry.Schema(t, true, "") }
 
-// Close makes the schemas of structs reject unknown fields, as requests do.
+// Close makes the schemas of structs reject unknown fields, as the API does in requests.
 func (s *Set) Close(types ...reflect.Type) {
 	for _, t := range types {
 		s.closed[strings.TrimPrefix(s.Of(t).Ref, Prefix)] = true

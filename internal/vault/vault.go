@@ -7,8 +7,8 @@
 // so that a query can count secrets by key, and startup can detect a missing key. Each string is
 // bound to its purpose and its destination, so it can't be opened in another row.
 //
-// Links in emails are not stored. Their token is the sealed identity of the destination, so they
-// work as long as the key that sealed them is in the key file.
+// Links in emails are not stored. A link's token is the sealed identity of its destination, so the
+// link works as long as the key that sealed it is in the key file.
 package vault
 
 import (

@@ -29,7 +29,7 @@ func mustKeys(t testing.TB, lines ...string) *keyring.Keyring {
 	return keys
 }
 
-func TestSealedTexts(t *testing.T) {
+func TestSealedStrings(t *testing.T) {
 	v := New(Options{Keys: mustKeys(t, keyring.NewKey())})
 	sealed := v.Seal(Secret, one, "whsec_abc")
 	if !IsSealed(sealed) || strings.Contains(sealed, "abc") || !strings.HasPrefix(sealed, v.Current()) ||

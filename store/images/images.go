@@ -47,7 +47,7 @@ type Store struct {
 	bucket  *blob.Bucket
 	folder  string // empty for an S3 bucket
 	log     *slog.Logger
-	renders *semaphore.Weighted // a unit per running rendering
+	renders *semaphore.Weighted // one unit per running rendering
 	memory  *semaphore.Weighted // bytes of memory of running renderings
 }
 
@@ -129,8 +129,9 @@ func (s *Store) Put(ctx context.Context, content []byte) (store.ImageContent, er
 // checkName is the file that CheckWritable writes.
 const checkName = "write-check"
 
-// CheckWritable fails if files can't be written and read, for example because the bucket doesn't
-// exist or the folder is read-only. It doesn't delete its file, because it may lack permission.
+// CheckWritable fails if files can't be written or read, for example because the bucket doesn't
+// exist or the folder is read-only. It leaves its file in place, because it may not be allowed to
+// delete files.
 func (s *Store) CheckWritable(ctx context.Context) error {
 	content := []byte("colaregistry writes this file to check that it can store label images.\n")
 	if err := s.write(ctx, checkName, content, recreated); err != nil {

@@ -56,7 +56,7 @@ func repeated(v byte, n int) []byte {
 type bitWriter struct {
 	done    []byte
 	pending uint32
-	n       int // pending bits
+	n       int // number of pending bits
 }
 
 // average writes the difference between two averages: its number of bits, then the bits.

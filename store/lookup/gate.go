@@ -18,7 +18,7 @@ const (
 	// not delay the next one; each existing secret is looked up only once.
 	batchInterval = 10 * time.Millisecond
 	maxBatch      = 256
-	findTimeout   = 3 * time.Second // for one batch
+	findTimeout   = 3 * time.Second // timeout of one batch query
 	maxFound      = 100_000         // secrets in memory; an entry is under 200 bytes
 	// voidDuration is how long an existing but invalid secret, such as that of an expired session
 	// or of the feed of a suspended account, counts as unknown. It bounds the queries for such a
@@ -31,7 +31,7 @@ const (
 type gate struct {
 	find             func(ctx context.Context, names []string) ([]string, error)
 	found            *lru.Cache[string, struct{}]
-	voided           *lru.Cache[string, time.Time] // until when
+	voided           *lru.Cache[string, time.Time] // when each secret stops counting as unknown
 	lookups, queries prometheus.Counter
 
 	mu      sync.Mutex
@@ -45,7 +45,7 @@ type request struct {
 	name    string
 	waiters int // waiting callers; guarded by the gate's mutex
 	done    chan struct{}
-	err     error // nil if the secret exists. Set before done is closed
+	err     error // set before done is closed; nil if the secret exists
 }
 
 func newGate(find func(context.Context, []string) ([]string, error), lookups, queries prometheus.Counter) *gate {

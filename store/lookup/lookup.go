@@ -12,7 +12,7 @@
 //	            wait for the next batch ──► no row: ErrNotFound
 //	                                   └──► a row: the database's own result
 //
-// Wrong secrets are not cached. A batch starts after its requests arrived, so a secret that any
+// Wrong secrets are not cached. A batch starts after its requests arrive, so a secret that any
 // process just created works immediately; verifying cached rejections would take as many queries as
 // the batches do. An unknown secret waits for its turn, about 0.4 s at worst with 10,000
 // connections. It is never rejected because of other requests.

@@ -20,10 +20,10 @@ type fake struct {
 	store.Store
 	mu       sync.Mutex
 	keys     map[store.KeyHash]store.Key
-	sessions map[string]bool // by name: whether it is valid
+	sessions map[string]bool // whether each session is valid, by name
 	batches  []int           // size of each batch
 	reads    int
-	takes    time.Duration // per batch
+	takes    time.Duration // duration of a batch query
 	err      error
 }
 
@@ -143,7 +143,8 @@ func TestLookupFlood(t *testing.T) {
 	})
 }
 
-// TestKnownSecret checks that a known secret costs one query and does not wait.
+// TestKnownSecret checks that a secret is looked up in a batch only once. After that, requests with
+// the secret query the database directly.
 func TestKnownSecret(t *testing.T) {
 	withFakeClock(t, func(t *testing.T) {
 		f := newFake()

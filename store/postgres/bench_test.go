@@ -112,7 +112,7 @@ func BenchmarkSettle(b *testing.B) {
 }
 
 // BenchmarkSettleDuringImport commits batches of one charge each, first on an idle database, then
-// while another process imports labels, and reports the commit times of both.
+// while another process imports labels, and reports the commit times of both phases.
 func BenchmarkSettleDuringImport(b *testing.B) {
 	url := migratedDatabase(b)
 	s := mustOpen(b, url, Options{Logger: quiet()})

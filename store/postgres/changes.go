@@ -142,7 +142,7 @@ type colaReader struct {
 	yield    func(*cola.IndexRecord) error
 	record   cola.IndexRecord // the current label
 	parts    []barcodePart    // barcodes of the current label
-	kind     string           // type of its main barcode
+	kind     string           // type of the current label's main barcode
 	next     indexRow
 	targets  []any               // pointers into next
 	interned []map[string]string // strings by column; nil for columns with too many
@@ -254,7 +254,7 @@ func (r *colaReader) flush() error {
 	return r.yield(&r.record)
 }
 
-// A trigger sets an arrival's date to the effective date of its label.
+// When a label's effective date changes, a trigger updates the date of its arrival.
 const (
 	insertArrivals = `INSERT INTO cola_arrivals (ttb_id, revision, approval_date)
 		SELECT c.ttb_id, $1, coalesce(c.approval_date, c.date_estimate) FROM colas c WHERE c.ttb_id = ANY($2) ON CONFLICT (ttb_id) DO NOTHING`

@@ -84,7 +84,7 @@ func (s *Store) Settle(
 // abandon returns a connection to the pool. It rolls back an open transaction, or closes the
 // connection if that fails.
 func abandon(ctx context.Context, conn *pgxpool.Conn) {
-	defer conn.Release() // closes it if it is still in a transaction
+	defer conn.Release() // closes the connection if it is still in a transaction
 	if conn.Conn().PgConn().TxStatus() == 'I' {
 		return
 	}

@@ -20,7 +20,7 @@ import (
 type load struct {
 	s        *Store
 	accounts []cola.AccountID
-	charged  []atomic.Int64 // by account
+	charged  []atomic.Int64 // number of charges for each account
 	stop     chan struct{}
 	running  sync.WaitGroup
 }

@@ -26,8 +26,8 @@ const (
 	connectTimeout = 5 * time.Second
 	// pingTimeout bounds the liveness check of an idle connection before its reuse.
 	pingTimeout = time.Second
-	// Connections are closed at the age of connectionLife plus up to lifeJitter, so that they
-	// follow a proxy or a DNS name that moves.
+	// Connections are closed at the age of connectionLife plus up to lifeJitter, so that new
+	// ones follow a proxy or a DNS name that moves.
 	connectionLife = time.Hour
 	lifeJitter     = 6 * time.Minute
 	healthCheck    = 15 * time.Second

@@ -133,7 +133,7 @@ func TestVoidOverBrokenConnections(t *testing.T) {
 }
 
 // TestImportOverBrokenConnections checks that, wherever the connection is cut, an import returns
-// outcomes only for labels it stored, and that repeating it completes it.
+// outcomes only for labels it stored, and that repeating the import completes it.
 func TestImportOverBrokenConnections(t *testing.T) {
 	p, proxied, direct, _ := openWithProxy(t, nil)
 	n := 0

@@ -90,7 +90,7 @@ func recordRuns(ctx context.Context, tx pgx.Tx, runs []store.RunRecord) ([]store
 }
 
 // begin drops the runs whose marks are not in this database's history, and assigns IDs to the
-// others.
+// remaining ones.
 func (r *runRecorder) begin(ctx context.Context, tx pgx.Tx) error {
 	marks := map[cola.Revision]bool{}
 	for _, h := range r.held {

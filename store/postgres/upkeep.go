@@ -124,9 +124,10 @@ func await(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// deleteOldRows deletes old rows of every table that grows over time. Ledger transactions and page
-// views don't delete old rows themselves: during a long read, dead rows pile up at the start of the
-// index, and every search for old rows would have to scan them.
+// deleteOldRows periodically deletes old batches and revisions, and the rows that
+// sqlstore.DeleteExpired covers. Ledger transactions and page views don't delete old rows
+// themselves: during a long read, dead rows pile up at the start of the index, and every search for
+// old rows would have to scan them.
 func (u *upkeep) deleteOldRows(ctx context.Context) {
 	tick := time.NewTicker(deleteInterval)
 	defer tick.Stop()

@@ -21,7 +21,7 @@ import (
 
 const (
 	notifyChange       = `SELECT pg_notify('` + changesChannel + `', '')`
-	statementsPerBatch = 1000 // for statements that run once per row
+	statementsPerBatch = 1000 // maximum number of statements sent in one round trip
 )
 
 // plan is a planned write of records.

@@ -39,7 +39,7 @@ type ColaChange struct {
 	HadImages, HadBarcodes bool       // these parts have stored rows
 	HadDate                bool       // the label had an effective date
 	LosesDate              bool       // the change clears the effective date
-	Arrives                bool       // the row gets an effective date; the label arrives if it is the first
+	Arrives                bool       // the row gets an effective date; the label arrives if it never had one
 	ArrivesAgain           bool       // the approval date becomes known, replacing an estimate
 	Permittee              *Permittee // also to be written; nil if unchanged
 }

@@ -1,5 +1,5 @@
-// Package records defines the columns of stored records and merges patches into them. The backends
-// share it and differ only in how they read and write.
+// Package records defines the columns of stored records and merges patches into the records. The
+// backends share this package and differ only in how they read and write.
 package records
 
 import (

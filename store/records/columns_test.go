@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestColumnsComplete fails if a new field of a record has no column.
+// TestColumnsComplete fails if a field of a record has no column, or a column has no field.
 func TestColumnsComplete(t *testing.T) {
 	var c cola.Cola
 	var a cola.AVADetail

@@ -19,9 +19,9 @@ type AttemptedDelivery struct {
 
 	Event     string
 	CreatedAt time.Time
-	Kind      string // of the destination
-	Address   string // of the destination, folded for comparison
-	Email     string // of the account, folded for comparison
+	Kind      string // kind of the destination
+	Address   string // address of the destination, folded for comparison
+	Email     string // email address of the account, folded for comparison
 }
 
 // DeliveryState is the part of a delivery that an attempt changes.
@@ -142,7 +142,7 @@ func StorableExchange(e store.Exchange) store.Exchange {
 // storableMessage returns a message body or, if it is too long, its beginning followed by
 // store.TruncatedMark.
 func storableMessage(body string) string {
-	body = StorableText(body) // may be longer
+	body = StorableText(body) // the result may be longer
 	if len(body) <= store.MaxSent {
 		return body
 	}
@@ -154,7 +154,7 @@ func storableMessage(body string) string {
 func truncated(text string, limit int) string {
 	if len(text) > limit {
 		text = text[:limit]
-		for range utf8.UTFMax - 1 { // may end within a character
+		for range utf8.UTFMax - 1 { // the text may end within a character
 			if r, size := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || size != 1 {
 				break
 			}

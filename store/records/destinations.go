@@ -15,11 +15,11 @@ import (
 // a limit of n, the first three fields contain the time of the n-th latest request, or zero if
 // there were fewer.
 type ConfirmationHistory struct {
-	Repeated   time.Time // by the account to the recipient
-	PerAccount time.Time // by the account to any recipient
-	PerAddress time.Time // by any account to the recipient
+	Repeated   time.Time // requests by the account to the recipient
+	PerAccount time.Time // requests by the account to any recipient
+	PerAddress time.Time // requests by any account to the recipient
 
-	Latest    time.Time // of the account's latest request to the recipient
+	Latest    time.Time // time of the account's latest request to the recipient
 	Confirmed []string  // addresses of the account's confirmed endpoints
 }
 

@@ -66,7 +66,7 @@ func (t *target) overload(ctx context.Context, sum *overloaded, clients int, fac
 	sum.Rejected.Add(found.Rejected)
 	sum.Unsent += found.Unsent
 	if n := found.Rejected.Statuses[http.StatusServiceUnavailable] + found.Rejected.Refused(); n != len(found.Rejected.Latencies) {
-		return fmt.Errorf("responses by status: %v", found.Rejected.Statuses)
+		err = errors.Join(err, fmt.Errorf("responses by status: %v", found.Rejected.Statuses))
 	}
 	return errors.Join(err, profiling.Wait())
 }

@@ -43,7 +43,7 @@ func (c *Cursor) container(b uint32) (k uint32, ok bool) {
 	return c.lo, c.lo < c.hi && uint32(c.p.key[c.lo]) == b
 }
 
-// load writes block b to w. If the block is empty it returns false and leaves w undefined.
+// load writes block b to w. If the block is empty, load returns false and leaves w undefined.
 func (c *Cursor) load(b uint32, w []uint64) bool {
 	if c.bits != nil {
 		copy(w, c.bits[b*BlockWords:])
@@ -75,7 +75,7 @@ func (c *Cursor) load(b uint32, w []uint64) bool {
 	return true
 }
 
-// and intersects w with block b. If the block is empty it returns false and leaves w undefined.
+// and intersects w with block b. It returns false and leaves w undefined if the block is empty.
 // other is working memory of w's length.
 func (c *Cursor) and(b uint32, w, other []uint64) bool {
 	if c.bits != nil {

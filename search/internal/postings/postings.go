@@ -32,8 +32,8 @@ type Lists struct {
 
 // List is one posting list. The zero List is empty.
 type List struct {
-	docs   []uint32 // of a short list
-	p      *Lists   // of a long list, with the containers in [lo, hi)
+	docs   []uint32 // documents of a short list
+	p      *Lists   // Lists that hold a long list, in the containers [lo, hi)
 	lo, hi uint32
 	n      int // number of documents
 }

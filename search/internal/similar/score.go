@@ -18,8 +18,8 @@ const (
 	sameForms    = 97 // the same words in other forms, or joined or split
 	otherOrder   = 95 // the same words in a different order
 	fullCore     = 80 // minimum if all words of both cores have a counterpart
-	leadingCore  = 45 // minimum if all words of one core do, at the beginning of the other
-	containsCore = 40 // minimum if all words of one core do, elsewhere in the other
+	leadingCore  = 45 // minimum if all words of one core have one at the beginning of the other core
+	containsCore = 40 // minimum if all words of one core have one elsewhere in the other core
 	maxCoverage  = 50 // the most that coverage adds to leadingCore and containsCore
 	minContained = 3  // minimum number of letters of a core that is contained in the other name
 	perLetter    = 3  // for each letter of a word that is a prefix of a longer one, up to maxLetters

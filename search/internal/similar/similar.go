@@ -30,8 +30,8 @@ const (
 	Exact       Kind = iota // the same name
 	SameWords               // the same words in a different order, or joined or split
 	Plural                  // the same words in other forms: plurals, possessives, numbers
-	SoundsAlike             // with words that sound alike
-	OneEdit                 // with a word that differs by a letter, or by two if it is long
+	SoundsAlike             // names with words that sound alike
+	OneEdit                 // names with a word that differs by a letter, or by two if it is long
 	Prefix                  // one begins with the other
 	Contains                // one contains the other
 	NumKinds
@@ -163,7 +163,7 @@ type Name struct {
 	core       []bool // whether each word is in the core
 	first      int    // the first word of the core, or -1
 	size       int    // words in the core
-	weight     int    // of all words, in quarters of a letter
+	weight     int    // weight of all words, in quarters of a letter
 	coreWeight int    // weight of the core
 	plain      string // the words as written
 }

@@ -4,7 +4,7 @@
 
 ALTER TABLE meta ADD COLUMN key_check TEXT; -- check value by which the server recognizes the keys that encrypt secrets
 
--- 1 while free space of the file may hold plaintext secrets, since updated rows leave copies. After sealing them, a start rewrites the file.
+-- 1 while free space of the file may hold clear-text secrets, since updated rows leave copies. After sealing them, a start rewrites the file.
 ALTER TABLE meta ADD COLUMN to_vacuum INTEGER NOT NULL DEFAULT 0;
 UPDATE meta SET to_vacuum = EXISTS (SELECT 1 FROM destinations);
 
