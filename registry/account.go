@@ -10,7 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Access contains the database operations on credentials and usage, for account holders.
+// Access contains the database operations with which account holders manage their account,
+// credentials and sessions, and read their usage and requests.
 type Access interface {
 	Account(ctx context.Context, id cola.AccountID) (store.Account, error)
 	Keys(ctx context.Context, account cola.AccountID) ([]store.Key, error)

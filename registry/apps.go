@@ -15,7 +15,7 @@ type Connection struct {
 	App        string // name of the app
 	ClientID   string
 	Issuer     string
-	Scopes     []cola.Scope // of its latest token, in addition to reading
+	Scopes     []cola.Scope // scopes of its latest token that the app may have; reading needs none
 	CreatedAt  time.Time    // when it was first used
 	LastUsedAt time.Time    // zero if never used; may lag by a minute
 	RevokedAt  time.Time    // zero if not revoked

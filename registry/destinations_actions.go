@@ -293,8 +293,8 @@ func (s *Service) ConfirmDestination(
 	return changed.Destination, state, nil
 }
 
-// checkCode confirms an endpoint if the code is right, and counts a wrong one. It does not change a
-// confirmed endpoint.
+// checkCode confirms an endpoint if the code is right, and counts a wrong one. It does not change
+// an endpoint that isn't pending.
 func (s *Service) checkCode(d *store.Destination, code string) error {
 	if d.State != cola.DestinationPending {
 		return nil
@@ -338,7 +338,7 @@ const (
 const ReasonTests = "tests"
 
 // testMessageLimit limits the test messages to each destination, by its UUID. Replays of test
-// messages also count. Users can send test messages at any time, so they need a separate limit.
+// messages also count. Users can send them at any time, so they need a separate limit.
 type testMessageLimit struct{ *ratelimit.Limiter[string] }
 
 func newTestMessageLimit(now cola.Clock) testMessageLimit {

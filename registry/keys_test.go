@@ -192,7 +192,7 @@ func TestKeyLimitOnReplacement(t *testing.T) {
 }
 
 // TestDailyKeyLimit checks that each key counts toward the daily limit for 24 hours after its
-// creation, even if it expired or was revoked.
+// creation, even if a rotation has replaced it.
 func TestDailyKeyLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, other := w.mustHolder(t, "busy@example.com", cola.TierFree), w.mustHolder(t, "calm@example.com", cola.TierFree)
@@ -349,7 +349,8 @@ func TestConcurrentRotations(t *testing.T) {
 	}
 }
 
-// TestRevokeKey checks that revocation takes effect with the next request and is permanent.
+// TestRevokeKey checks that revocation takes effect with the next request, and that revoking a key
+// again has no effect.
 func TestRevokeKey(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "revoke@example.com", cola.TierFree)
