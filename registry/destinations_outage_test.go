@@ -91,8 +91,8 @@ func (f flaky) DeliveryOf(ctx context.Context, a cola.AccountID, id int64) (cola
 // maxDailyConfirmations is the daily limit on confirmation emails to one address.
 const maxDailyConfirmations = 3
 
-// TestDestinationOutage checks that operations on destinations fail as unavailable during an outage,
-// and that an error with an unknown outcome says what to do next.
+// TestDestinationOutage checks that operations on destinations fail as unavailable during an
+// outage, and that an error with an unknown outcome says what to do next.
 func TestDestinationOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)

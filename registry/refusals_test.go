@@ -183,8 +183,8 @@ func TestRejectionTotals(t *testing.T) {
 // with later ones, and written when the store works again.
 func TestRejectionStoreErrors(t *testing.T) {
 	for name, fail := range map[string]func(*fakeRefusalStore){
-		"it fails": func(n *fakeRefusalStore) { n.set(store.ErrUnavailable, false) },
-		"it hangs": func(n *fakeRefusalStore) { n.set(nil, true) },
+		"the store fails": func(n *fakeRefusalStore) { n.set(store.ErrUnavailable, false) },
+		"the store hangs": func(n *fakeRefusalStore) { n.set(nil, true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -105,7 +105,7 @@ func (s *Service) Samples(ctx context.Context) (*Samples, error) {
 	if latest != nil && s.now().Before(latest.expires) {
 		return latest.samples, latest.err
 	}
-	work := context.WithoutCancel(ctx) // others also wait for the result
+	work := context.WithoutCancel(ctx) // other callers also wait for the result
 	done := s.samples.computing.DoChan("", func() (any, error) { return s.refreshSamples(work), nil })
 	if latest != nil && latest.samples != nil {
 		return latest.samples, nil
@@ -150,7 +150,7 @@ func (s *Service) refreshSamples(ctx context.Context) *cachedSamples {
 }
 
 // recoverSamples turns a panic into an error. Samples are computed in their own goroutine, where a
-// panic would end the program.
+// panic would crash the program.
 func (s *Service) recoverSamples(err *error) {
 	if p := recover(); p != nil {
 		s.log.Error("panic while computing samples", "panic", p, "stack", string(debug.Stack()))

@@ -69,7 +69,7 @@ type UsageReport struct {
 	Projected cola.Used   // projection for the whole month
 	Days      []Usage     // of the month so far, from the 1st to today
 	Steps     []UsageStep // of the span, oldest first; the last one includes today
-	Rows      []UsageRow  // of the span, most requests first, at most 12; the last may combine a channel's other sources
+	Rows      []UsageRow  // of the span, most requests first, at most 12; the last ones may each combine a channel's other sources
 	Refusals  []Refusal   // latest first, at most 50; new ones appear after a few seconds
 }
 

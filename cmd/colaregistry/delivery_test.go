@@ -59,9 +59,9 @@ func makeDue(t *testing.T, st store.Store, account cola.AccountID, uuid string) 
 	}
 }
 
-// TestDeliveries runs two servers that share the due deliveries. The receiver rejects each first
-// attempt and accepts each message once, verified by the Standard Webhooks library. Each run also
-// sends an email with an unsubscribe link.
+// TestDeliveries runs two servers that share the due deliveries. The receiver rejects the first
+// attempt to deliver each message and then accepts it once, verified by the Standard Webhooks
+// library. Each run also sends an email with an unsubscribe link.
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
