@@ -180,7 +180,8 @@ func TestSignInEmailOracle(t *testing.T) {
 	}
 }
 
-// TestSignUpFlags checks that open sign-up needs email, and that servers without email have no form.
+// TestSignUpFlags checks that open sign-up requires email, and that servers without email have no
+// form.
 func TestSignUpFlags(t *testing.T) {
 	t.Parallel()
 	h := demoFile(t)

@@ -42,7 +42,8 @@ type prediction struct {
 
 // simulation is a discrete-event simulation of charged requests. Every process has a ledger worker
 // for each database, which commits all waiting charges in one batch, then starts the next.
-// Batches don't wait for each other's locks, so accounts must outnumber the requests in progress.
+// Batches don't wait for each other's locks, so predictions hold only if there are many more
+// accounts than requests in progress.
 type simulation struct {
 	clock
 	costs
