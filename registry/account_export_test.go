@@ -167,7 +167,7 @@ func TestExportedRuns(t *testing.T) {
 	if err != nil || len(due) != 4 {
 		t.Fatalf("%d searches are due, %v", len(due), err)
 	}
-	const matches = 1_100 // of each search
+	const matches = 1_100 // per search
 	var runs []store.RunRecord
 	for _, d := range due {
 		r := store.RunRecord{Due: d, Mark: d.Mark, From: cola.DateOf(w.now()), To: cola.DateOf(w.now())}

@@ -22,7 +22,7 @@ import (
 type faultyStore struct {
 	mu    sync.Mutex
 	fault error
-	hangs bool  // until the context ends
+	hangs bool  // writes hang until the context ends
 	calls []int // records per write
 }
 

@@ -114,7 +114,7 @@ func TestRequestSampling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRequestStore{}
 		r := newTestRequestRecorder(n)
-		start := time.Now().UTC() // on a whole hour
+		start := time.Now().UTC() // synctest bubbles start on a whole hour
 		described := 0
 		for range requestBurst + 10 {
 			r.record(1, false, func() cola.LoggedRequest { described++; return cola.LoggedRequest{Status: 200} })

@@ -119,7 +119,7 @@ type Service struct {
 	refusals    *refusalRecorder
 	requests    *requestRecorder // nil if the request log is off
 	publicURL   string
-	operators   map[string]bool // by folded address
+	operators   map[string]bool // keyed by folded email address
 	sends       cola.DestinationRules
 	now         cola.Clock
 	log         *slog.Logger

@@ -317,7 +317,7 @@ type sampleRecords struct {
 	key              string
 	search, run      string   // a search that ran
 	label            string   // found by the search
-	delivery         string   // of the run
+	delivery         string   // delivery of the run
 	destination      string   // confirmed
 	spares           []string // searches that samples may change
 	pending, deleted string   // unconfirmed destinations
