@@ -32,7 +32,7 @@ type progress struct {
 	now      func() time.Time
 	title    string
 	unit     string
-	bars     *mpb.Progress // nil if w is not a terminal
+	bars     *mpb.Progress // nil if w is not interactive
 	bar      *mpb.Bar
 	started  time.Time
 	first    int64         // done in the first call to set: earlier work of a resumed operation
