@@ -20,7 +20,7 @@ type Connection struct {
 	LastUsedAt time.Time    // zero if never used; may lag by a minute
 	RevokedAt  time.Time    // zero if not revoked
 	Disabled   bool         // the operator has disabled the app
-	Requests   int          // this month
+	Requests   int          // requests this month
 }
 
 // IsActive reports whether the app's requests are accepted.

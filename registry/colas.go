@@ -47,7 +47,7 @@ func (s *Service) SearchColasLimited(
 // colaSearch is a charged page of labels with the search that found it.
 type colaSearch struct {
 	ColaPage
-	view  *search.View // that was searched
+	view  *search.View // view of the index that was searched
 	query cola.ColaSearch
 }
 

@@ -259,11 +259,10 @@ const confirmUnconfirmed = "The code may not have been accepted. Check the state
 	"send the same request again in a few seconds."
 
 // ConfirmDestination confirms a pending endpoint with the code from its latest challenge, and
-// returns the destination, which is then active. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is missing or belongs
-// to another account, with CodeValidation for a wrong code or an email address, and with
-// CodeNotActive if too many wrong codes were entered for the challenge. After CodeUnavailable the
-// outcome is unknown.
+// returns the destination. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails
+// with CodeNotFound if the destination is missing or belongs to another account, with
+// CodeValidation for a wrong code or an email address, and with CodeNotActive if too many wrong
+// codes were entered for the challenge. After CodeUnavailable the outcome is unknown.
 func (s *Service) ConfirmDestination(
 	ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams,
 ) (cola.Destination, cola.QuotaState, error) {
