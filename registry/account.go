@@ -10,7 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Access contains the database operations on credentials and usage, for account holders.
+// Access contains the database operations with which account holders manage their account,
+// credentials and sessions, and read their usage and requests.
 type Access interface {
 	Account(ctx context.Context, id cola.AccountID) (store.Account, error)
 	Keys(ctx context.Context, account cola.AccountID) ([]store.Key, error)
@@ -44,7 +45,7 @@ type Account struct {
 	Tier        cola.Tier
 	CreatedAt   time.Time
 	ActiveLimit int       // saved searches that may have an active schedule
-	DeletesAt   time.Time // when the account will be deleted; zero unless its holder requested deletion
+	DeletesAt   time.Time // when the account will be deleted; zero unless its deletion was requested
 	Suspended   bool      // by the operator, or because its deletion was requested
 	QuotaEmails bool      // the holder gets email when a quota is nearly used up
 	// Paid is nil if the account never subscribed to a plan, or the server doesn't sell plans.

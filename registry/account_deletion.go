@@ -62,7 +62,7 @@ func (s *Service) SuspendedAccount(ctx context.Context, c cola.Caller) (Account,
 }
 
 // DeleteAccount schedules the deletion of the caller's account, and rejects its credentials from
-// now on. typed must be the account's Confirmation, ignoring ASCII letter case. DeleteAccount fails
+// then on. typed must be the account's Confirmation, ignoring ASCII letter case. DeleteAccount fails
 // with CodeValidation if the account's subscription renews, so that nobody loses a plan by mistake.
 // AccountDeleter ends a subscription that is started or resumed later. After CodeUnavailable the
 // outcome may be unknown.

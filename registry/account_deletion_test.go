@@ -41,7 +41,7 @@ func TestDeleteAccount(t *testing.T) {
 	}
 	for call, result := range managing(t.Context(), w.Service, holder, on) {
 		if call != "export" && !cola.IsDeletionRequested(result.err) || call == "export" && result.err != nil {
-			t.Errorf("%s = %v, want the deletion time, or success for export", call, result.err)
+			t.Errorf("%s = %v, want a deletion-requested error, or success for export", call, result.err)
 		}
 	}
 	if _, err := w.Admit(t.Context(), key); !cola.IsDeletionRequested(err) {
@@ -155,7 +155,7 @@ func TestAccountDeleter(t *testing.T) {
 		t.Errorf("bob's account: %v, want ErrNotFound", err)
 	}
 	if _, err := w.store.Account(t.Context(), ann.Account); err != nil {
-		t.Errorf("ann's account: %v, want it to wait", err)
+		t.Errorf("ann's account: %v, want it not deleted yet", err)
 	}
 	failing = false
 	for range 2 {

@@ -79,7 +79,7 @@ type export struct {
 	out  *bufio.Writer
 	json *json.Encoder
 
-	created  time.Time // of the account
+	created  time.Time // when the account was created
 	searches []string  // UUIDs of its saved searches
 }
 
@@ -117,7 +117,7 @@ func section[T, R any](e *export, name string, next func(ctx context.Context) ([
 	return err
 }
 
-// once returns the rows of read as the only page.
+// once returns a function for section whose only page is the rows of read.
 func once[T any](read func(ctx context.Context) ([]T, error)) func(context.Context) ([]T, error) {
 	done := false
 	return func(ctx context.Context) ([]T, error) {
@@ -129,7 +129,7 @@ func once[T any](read func(ctx context.Context) ([]T, error)) func(context.Conte
 	}
 }
 
-// pages returns the pages of a list that is read by offset.
+// pages returns a function for section that reads a list by offset.
 func pages[T any](read func(ctx context.Context, offset int) ([]T, int, error)) func(context.Context) ([]T, error) {
 	offset := 0
 	return func(ctx context.Context) ([]T, error) {
@@ -236,8 +236,9 @@ func (e *export) savedSearches() error {
 	})
 }
 
-// ofSearches returns the pages of records that belong to the saved searches, one search after
-// another. read returns the page after the record with the given ID; id returns a record's ID.
+// ofSearches returns a function for section that reads the records of the saved searches, one
+// search after another. read returns the page after the record with the given ID; id returns a
+// record's ID.
 func ofSearches[T any, ID int64 | cola.TTBID](
 	e *export, read func(ctx context.Context, search string, after ID) ([]T, error), id func(T) ID,
 ) func(context.Context) ([]searchRecord[T], error) {
@@ -245,7 +246,7 @@ func ofSearches[T any, ID int64 | cola.TTBID](
 	return func(ctx context.Context) (rows []searchRecord[T], err error) {
 		for len(searches) > 0 {
 			page, err := read(ctx, searches[0], after)
-			if err != nil && !errors.Is(err, store.ErrNotFound) { // deleted in the meantime
+			if err != nil && !errors.Is(err, store.ErrNotFound) { // ErrNotFound: deleted in the meantime
 				return nil, err
 			}
 			if len(page) == 0 {
@@ -312,7 +313,7 @@ func (e *export) destinations() error {
 	}), func(d store.Destination) cola.Destination { return d.Destination })
 }
 
-// usage writes the usage month by month.
+// usage writes the usage by day. It reads a month at a time.
 func (e *export) usage() error {
 	month := time.Date(e.created.Year(), e.created.Month(), 1, 0, 0, 0, 0, time.UTC)
 	next := func(ctx context.Context) ([]store.DayUsage, error) {

@@ -100,7 +100,7 @@ type (
 	}
 	exportedAttempt struct {
 		cola.DeliveryAttempt
-		Subject  *string `json:"subject"` // of an email
+		Subject  *string `json:"subject"` // null for a webhook
 		Headers  *string `json:"response_headers"`
 		Response *string `json:"response"` // start of the response body
 	}

@@ -76,8 +76,8 @@ type exported struct {
 	Complete bool             `json:"complete"`
 }
 
-// TestExportAccount checks that an export contains the records of one account only, and that a new
-// account's lists are empty, not null.
+// TestExportAccount checks that an export contains the records of one account only and no key
+// secrets, and that it requires a session.
 func TestExportAccount(t *testing.T) {
 	w := mustWorld(t, 1)
 	ann, bob := w.mustHolder(t, "ann@example.com", cola.TierPro), w.mustHolder(t, "bob@example.com", cola.TierFree)
@@ -143,7 +143,7 @@ func TestExportAccount(t *testing.T) {
 	}
 	text.Reset()
 	if _, err := w.ExportAccount(t.Context(), bob, &text); err != nil || !json.Valid(text.Bytes()) {
-		t.Errorf("export of a new account: %v\n%s", err, &text)
+		t.Errorf("export of the other account: %v\n%s", err, &text)
 	}
 	_, err = w.ExportAccount(t.Context(), keyCaller(ann.Account, key.ID), &text)
 	if cola.CodeOf(err) != cola.CodeForbidden {
@@ -151,8 +151,9 @@ func TestExportAccount(t *testing.T) {
 	}
 }
 
-// TestExportedRuns checks that an export has every run, logged request and rejected request of the
-// account, even if they are read in several pages, but not the labels that its searches found.
+// TestExportedRuns checks that an export has every run, rejected request and logged request of the
+// account, even if the logged requests fill several pages, but not the labels that its searches
+// found.
 func TestExportedRuns(t *testing.T) {
 	w := mustWorld(t, 1)
 	ann, bob := w.mustHolder(t, "ann@example.com", cola.TierPro), w.mustHolder(t, "bob@example.com", cola.TierPro)
@@ -166,7 +167,7 @@ func TestExportedRuns(t *testing.T) {
 	if err != nil || len(due) != 4 {
 		t.Fatalf("%d searches are due, %v", len(due), err)
 	}
-	const matches = 1_100 // of each search
+	const matches = 1_100 // per search
 	var runs []store.RunRecord
 	for _, d := range due {
 		r := store.RunRecord{Due: d, Mark: d.Mark, From: cola.DateOf(w.now()), To: cola.DateOf(w.now())}
@@ -208,7 +209,7 @@ func TestExportedRuns(t *testing.T) {
 		t.Errorf("runs = %+v, want two of the account's searches, and no labels that they found", got.Runs)
 	}
 	if len(got.Requests) != 1_001 || len(requests) != 1_001 || !requests[fmt.Sprint(ann.Account, "-", 0)] || len(got.Rejected) != 1 {
-		t.Errorf("%d requests, %d distinct, %d rejected; want 1001 and 1", len(got.Requests), len(requests), len(got.Rejected))
+		t.Errorf("%d requests, %d distinct, %d rejected; want 1001, 1001 and 1", len(got.Requests), len(requests), len(got.Rejected))
 	}
 }
 
@@ -303,7 +304,7 @@ func TestExportIsStreamed(t *testing.T) {
 		t.Errorf("%d deliveries", n)
 	}
 	if behind > 1_000 {
-		t.Errorf("up to %d deliveries were read before they were sent", behind)
+		t.Errorf("up to %d deliveries were read but not yet sent", behind)
 	}
 	text.Reset()
 	st.failAfter, st.read = 2_000, func(int64) {}

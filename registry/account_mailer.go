@@ -16,8 +16,8 @@ const (
 	// quotaInterval is the pause between checks for quotas that are nearly used up. The check reads
 	// the month's usage of all accounts, so that charges don't have to check it.
 	quotaInterval = 5 * time.Minute
-	// mailHold is how long a claim lasts. If the claiming process is killed, the email is sent
-	// again after that.
+	// mailHold is how long a claim lasts. If the claiming process is killed, another one
+	// sends the email after that.
 	mailHold = 5 * time.Minute
 	// mailBatch is how many emails are claimed at once.
 	mailBatch = 10

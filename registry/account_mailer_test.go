@@ -102,7 +102,7 @@ func TestQuotaEmailSetting(t *testing.T) {
 type stuckEmails struct {
 	store.AccountEmails
 	claimed bool
-	retry   time.Duration // of the settled email
+	retry   time.Duration // passed to SettleAccountEmail
 }
 
 func (s *stuckEmails) QueueQuotaEmails(context.Context) (int, error) { return 0, nil }

@@ -68,7 +68,7 @@ type target struct {
 	identity          string // subject
 }
 
-// managing calls every account management method and returns each result.
+// managing calls account management methods and returns their results.
 func managing(ctx context.Context, s *registry.Service, c cola.Caller, on target) map[string]outcome {
 	result := map[string]outcome{}
 	note := func(name string, state cola.QuotaState, err error) { result[name] = outcome{state, err} }
@@ -153,13 +153,13 @@ func TestManagementChannel(t *testing.T) {
 	via := func(c cola.Caller, channel cola.Channel) cola.Caller { c.Channel = channel; return c }
 	_, link := w.mustConnect(t, holder.Account, "Assistant")
 	for name, c := range map[string]cola.Caller{
-		"a key":                        keyCaller(holder.Account, on.key),
-		"a key used over MCP":          via(keyCaller(holder.Account, on.key), cola.ChannelMCP),
-		"a key posing as a browser":    via(keyCaller(holder.Account, on.key), cola.ChannelDashboard),
-		"an app":                       link,
-		"an app posing as a browser":   via(link, cola.ChannelDashboard),
-		"a sign-in used over REST":     via(holder, cola.ChannelREST),
-		"a sign-in used by assistants": via(holder, cola.ChannelMCP),
+		"a key":                      keyCaller(holder.Account, on.key),
+		"a key used over MCP":        via(keyCaller(holder.Account, on.key), cola.ChannelMCP),
+		"a key posing as a browser":  via(keyCaller(holder.Account, on.key), cola.ChannelDashboard),
+		"an app":                     link,
+		"an app posing as a browser": via(link, cola.ChannelDashboard),
+		"a sign-in used over REST":   via(holder, cola.ChannelREST),
+		"a sign-in used over MCP":    via(holder, cola.ChannelMCP),
 	} {
 		for call, result := range managing(t.Context(), w.Service, c, on) {
 			if code(result.err) != cola.CodeForbidden || !strings.Contains(result.err.Error(), "dashboard") || !result.state.Known() {

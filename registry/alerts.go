@@ -178,8 +178,8 @@ func (s *Service) sharedDestinations(
 }
 
 // shareDestination returns a destination for a search, with the address of an existing destination.
-// The owner of an email address must agree to each search's alerts separately, because
-// unsubscribing from one doesn't end the others.
+// The owner of an email address agrees to each search's alerts separately, and unsubscribes from
+// them separately.
 func (s *Service) shareDestination(
 	ctx context.Context, account cola.AccountID, of store.Destination, search string,
 ) (store.NewDestination, error) {

@@ -15,12 +15,12 @@ type Connection struct {
 	App        string // name of the app
 	ClientID   string
 	Issuer     string
-	Scopes     []cola.Scope // of its latest token, in addition to reading
+	Scopes     []cola.Scope // scopes of its latest token that the app may have; reading needs none
 	CreatedAt  time.Time    // when it was first used
 	LastUsedAt time.Time    // zero if never used; may lag by a minute
 	RevokedAt  time.Time    // zero if not revoked
 	Disabled   bool         // the operator has disabled the app
-	Requests   int          // this month
+	Requests   int          // requests this month
 }
 
 // IsActive reports whether the app's requests are accepted.

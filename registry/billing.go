@@ -28,7 +28,7 @@ type PaidPlan struct {
 	Tier       cola.Tier // the plan's tier
 	Granted    cola.Tier // tier that the subscription gives the account
 	RenewsAt   time.Time // zero unless active or past due
-	EndsAt     time.Time // zero unless ending or ended
+	EndsAt     time.Time // zero unless set to end, or ended
 	GraceUntil time.Time // zero unless past due
 }
 

@@ -47,7 +47,7 @@ func (s *Service) SearchColasLimited(
 // colaSearch is a charged page of labels with the search that found it.
 type colaSearch struct {
 	ColaPage
-	view  *search.View // of the index
+	view  *search.View // view of the index that was searched
 	query cola.ColaSearch
 }
 
@@ -140,7 +140,7 @@ func colaNotFound(id string) error {
 	return cola.Errorf(cola.CodeNotFound, "No label has the TTB ID %s.%s", cola.Quoted(id), hint)
 }
 
-// readTimeout limits reads before a charge.
+// readTimeout limits a read from the database.
 const readTimeout = 3 * time.Second
 
 // label reads a label from the store, within readTimeout.
@@ -221,7 +221,7 @@ type pageOf struct {
 
 // pageKey returns the hash by which the ledger recognizes a page that a dashboard session reloads.
 // It covers everything that the rows depend on: the parameters, the revision of the index, and the
-// rows themselves. It is empty for other callers.
+// rows themselves. It is empty for other callers and for empty pages.
 func pageKey[T any](c cola.Caller, of pageOf, rows []T) (string, error) {
 	if c.Channel != cola.ChannelDashboard || c.Credential.Kind != cola.CredentialSignIn || len(rows) == 0 {
 		return "", nil

@@ -45,7 +45,7 @@ func TestRowLimit(t *testing.T) {
 }
 
 // TestSortedCursors checks that in every order, following cursors returns the same labels as one
-// large page, even if each page is truncated.
+// large page, even if each page is truncated, and that a cursor is rejected with another order.
 func TestSortedCursors(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "sort@example.com", cola.TierPro)
@@ -107,8 +107,8 @@ func (w *world) barcode(t *testing.T, c cola.Caller) string {
 	return ""
 }
 
-// TestClassCategory checks that every operation derives a missing category from the label's class,
-// and that the derived category isn't stored.
+// TestClassCategory checks that detail views, searches and saved searches derive a missing category
+// from the label's class, and that the derived category isn't stored.
 func TestClassCategory(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "class@example.com", cola.TierPro)

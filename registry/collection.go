@@ -99,7 +99,8 @@ func (s *Service) isOperator(c cola.Caller, account store.Account) bool {
 		s.operators[email] && store.FoldEmail(c.VerifiedEmail) == email
 }
 
-// authorizeOperator fails with CodeNotFound if the caller is not an operator.
+// authorizeOperator fails with CodeNotFound if the caller is an account holder but not an operator.
+// For other callers it fails with the errors of Account.
 func (s *Service) authorizeOperator(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	account, state, err := s.Account(ctx, c)
 	if err == nil && !account.Operator {
@@ -109,7 +110,7 @@ func (s *Service) authorizeOperator(ctx context.Context, c cola.Caller) (cola.Qu
 }
 
 // Collection returns the state of the collectors. This method and those below are for operators in
-// the dashboard and fail with CodeNotFound for other callers.
+// the dashboard and fail with CodeNotFound for other account holders.
 func (s *Service) Collection(ctx context.Context, c cola.Caller) (Collection, cola.QuotaState, error) {
 	state, err := s.authorizeOperator(ctx, c)
 	if err != nil {

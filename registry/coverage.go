@@ -41,7 +41,7 @@ type importsCache struct {
 
 // importsRead is a read of the list of latest imports.
 type importsRead struct {
-	done chan struct{} // closed when the fields below are set
+	done chan struct{} // closed after the fields below are set
 
 	at    time.Time
 	found []cola.LastImport

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustAttempt claims the one due delivery and records an attempt.
+// mustAttempt claims the only due webhook delivery and records an attempt.
 func (w *world) mustAttempt(t *testing.T, at time.Time, a store.Attempt) {
 	t.Helper()
 	due, err := w.store.ClaimDeliveries(t.Context(), at, []string{cola.KindWebhook}, 10, time.Minute)
@@ -187,7 +187,7 @@ func TestDeletedDestination(t *testing.T) {
 	reader := w.mustReader(t, c)
 	for name, err := range w.everyDestinationCall(t.Context(), other, created.UUID) {
 		switch name {
-		case "list", "deliveries", "create a webhook", "create a mailbox":
+		case "list", "deliveries", "create a webhook", "create an email destination":
 		default:
 			if code(err) != cola.CodeNotFound {
 				t.Errorf("%s by another account: error = %v, want not_found", name, err)

@@ -285,8 +285,8 @@ func destinationError(err error, id, unknown string) error {
 
 // ChangeDestination changes a destination of the caller's account, and returns it. It is free and
 // needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is
-// missing or belongs to another account, and with the errors of cola.DestinationChangeParams. After
-// CodeUnavailable the outcome may be unknown.
+// missing or belongs to another account, and with the errors of cola.DestinationChangeParams's
+// Normalize and Apply. After CodeUnavailable the outcome may be unknown.
 func (s *Service) ChangeDestination(
 	ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams,
 ) (cola.Destination, cola.QuotaState, error) {

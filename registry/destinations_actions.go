@@ -259,11 +259,10 @@ const confirmUnconfirmed = "The code may not have been accepted. Check the state
 	"send the same request again in a few seconds."
 
 // ConfirmDestination confirms a pending endpoint with the code from its latest challenge, and
-// returns the destination, which is then active. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is missing or belongs
-// to another account, with CodeValidation for a wrong code or an email address, and with
-// CodeNotActive if too many wrong codes were entered for the challenge. After CodeUnavailable the
-// outcome is unknown.
+// returns the destination. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails
+// with CodeNotFound if the destination is missing or belongs to another account, with
+// CodeValidation for a wrong code or an email address, and with CodeNotActive if too many wrong
+// codes were entered for the challenge. After CodeUnavailable the outcome is unknown.
 func (s *Service) ConfirmDestination(
 	ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams,
 ) (cola.Destination, cola.QuotaState, error) {
@@ -293,8 +292,8 @@ func (s *Service) ConfirmDestination(
 	return changed.Destination, state, nil
 }
 
-// checkCode confirms an endpoint if the code is right, and counts a wrong one. It does not change a
-// confirmed endpoint.
+// checkCode confirms an endpoint if the code is right, and counts a wrong one. It does not change
+// an endpoint that isn't pending.
 func (s *Service) checkCode(d *store.Destination, code string) error {
 	if d.State != cola.DestinationPending {
 		return nil
@@ -338,7 +337,7 @@ const (
 const ReasonTests = "tests"
 
 // testMessageLimit limits the test messages to each destination, by its UUID. Replays of test
-// messages also count. Users can send test messages at any time, so they need a separate limit.
+// messages also count. Users can send them at any time, so they need a separate limit.
 type testMessageLimit struct{ *ratelimit.Limiter[string] }
 
 func newTestMessageLimit(now cola.Clock) testMessageLimit {

@@ -91,7 +91,8 @@ func (f flaky) DeliveryOf(ctx context.Context, a cola.AccountID, id int64) (cola
 // maxDailyConfirmations is the daily limit on confirmation emails to one address.
 const maxDailyConfirmations = 3
 
-// TestDestinationOutage checks that, if the outcome is unknown, the error says what to do next.
+// TestDestinationOutage checks that operations on destinations fail as unavailable during an
+// outage, and that an error with an unknown outcome says what to do next.
 func TestDestinationOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
@@ -163,7 +164,7 @@ func (w *world) everyDestinationCall(ctx context.Context, c cola.Caller, id stri
 	_, _, errs["list"] = w.Destinations(ctx, c, cola.SavedSearchListParams{})
 	_, _, errs["read"] = w.Destination(ctx, c, id, "")
 	_, _, errs["create a webhook"] = w.CreateDestination(ctx, c, webhookTo(hook+"/new"))
-	_, _, errs["create a mailbox"] = w.CreateDestination(ctx, c, mailTo("stranger@example.com"))
+	_, _, errs["create an email destination"] = w.CreateDestination(ctx, c, mailTo("stranger@example.com"))
 	_, _, errs["change"] = w.ChangeDestination(ctx, c, id, cola.DestinationChangeParams{Active: cola.Some(false)})
 	_, errs["delete"] = w.DeleteDestination(ctx, c, id)
 	_, _, errs["rotate"] = w.RotateSecret(ctx, c, id)

@@ -273,7 +273,7 @@ func TestResendConfirmation(t *testing.T) {
 }
 
 // TestDailyConfirmationLimit checks that an account cannot exceed the daily limit on confirmation
-// emails, whether requests are sequential or concurrent.
+// emails with concurrent requests, and that an address has a daily limit across accounts.
 func TestDailyConfirmationLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "few@example.com", cola.TierPro)

@@ -19,7 +19,7 @@ import (
 type blind struct {
 	registry.Store
 	images, chains *atomic.Bool
-	reads          *atomic.Int64 // for resubmissions
+	reads          *atomic.Int64 // number of resubmission reads
 }
 
 func (b blind) MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBID]string, error) {

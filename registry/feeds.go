@@ -23,7 +23,7 @@ const (
 // Feed is the content of a saved search's feed.
 type Feed struct {
 	Search cola.SavedSearch
-	URL    string // of the feed itself
+	URL    string // the feed's own URL
 	Runs   []FeedRun
 }
 

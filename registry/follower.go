@@ -41,7 +41,7 @@ type Build struct {
 	Labels   int
 	Undated  int // labels without an effective date
 	Took     time.Duration
-	Restored bool // from a snapshot
+	Restored bool // the index was restored from a snapshot
 }
 
 // Follower keeps a service's index and reference data up to date with the store: it builds them

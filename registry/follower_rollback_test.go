@@ -172,7 +172,7 @@ type observed struct {
 
 	store  *switching
 	caller cola.Caller
-	stop   func() // saves the snapshot
+	stop   func() // stops the follower, which saves the snapshot
 }
 
 // observe starts a follower that runs until the test ends, and waits until the service is ready.

@@ -99,8 +99,8 @@ func run(t *testing.T, st *sqlite.Store, snapshot string) registry.Build {
 	return build
 }
 
-// TestSnapshot checks that a restart uses the snapshot, unless it is damaged, belongs to another
-// database, or is newer than the database.
+// TestSnapshot checks that a restart uses the snapshot, unless it is damaged or belongs to another
+// database.
 func TestSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	open := func(name string) *sqlite.Store {

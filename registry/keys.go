@@ -36,7 +36,7 @@ type Key struct {
 	LastUsedAt time.Time // zero if never used; may lag by a minute
 	ExpiresAt  time.Time // zero if it never expires
 	RevokedAt  time.Time // zero if not revoked
-	Requests   int       // this month
+	Requests   int       // requests this month
 	store.KeyAccess
 }
 

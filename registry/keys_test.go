@@ -40,7 +40,7 @@ func (w *world) accepts(t *testing.T, account cola.AccountID, key int64) bool {
 	return err == nil
 }
 
-// TestNewKey checks that a new key works immediately and that its secret is returned only once.
+// TestNewKey checks that a new key works immediately and is then listed with its usage.
 func TestNewKey(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "keys@example.com", cola.TierFree)
@@ -192,7 +192,7 @@ func TestKeyLimitOnReplacement(t *testing.T) {
 }
 
 // TestDailyKeyLimit checks that each key counts toward the daily limit for 24 hours after its
-// creation, even if it expired or was revoked.
+// creation, even if a rotation has replaced it.
 func TestDailyKeyLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, other := w.mustHolder(t, "busy@example.com", cola.TierFree), w.mustHolder(t, "calm@example.com", cola.TierFree)
@@ -223,7 +223,7 @@ func TestDailyKeyLimit(t *testing.T) {
 }
 
 // TestRotateKey checks that the old key stays valid for the overlap, but not past its own expiry,
-// and that the new key has the same properties.
+// and that the new key has the same name and lifetime.
 func TestRotateKey(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, tt := range []struct {
@@ -349,7 +349,8 @@ func TestConcurrentRotations(t *testing.T) {
 	}
 }
 
-// TestRevokeKey checks that revocation takes effect with the next request and is permanent.
+// TestRevokeKey checks that revocation takes effect with the next request, and that revoking a key
+// again has no effect.
 func TestRevokeKey(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "revoke@example.com", cola.TierFree)

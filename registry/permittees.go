@@ -29,8 +29,8 @@ func (s *Service) SearchPermittees(
 	return s.SearchPermitteesLimited(ctx, c, p, nil)
 }
 
-// SearchPermitteesLimited is SearchPermittees for a response of limited size; it cuts the page to
-// the rows that fit.
+// SearchPermitteesLimited is SearchPermittees for a response of limited size; it truncates the
+// page to the rows that fit.
 func (s *Service) SearchPermitteesLimited(
 	ctx context.Context, c cola.Caller, p cola.PermitteeParams, limit RowLimit[cola.PermitteeSummary],
 ) (PermitteePage, cola.QuotaState, error) {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// flushInterval is the time between writes of counted refusals.
+	// flushInterval is the delay before counted refusals are written.
 	flushInterval = 2 * time.Second
 	// maxPendingRefusals limits the pending keys; further ones are dropped.
 	maxPendingRefusals = 10_000
@@ -99,7 +99,7 @@ func newRefusalRecorder(st store.Refusals, now cola.Clock, log *slog.Logger, m *
 // refusalKey identifies refusals that are counted together.
 type refusalKey struct {
 	account    cola.AccountID
-	minute     int64 // since 1970
+	minute     int64 // minutes since 1970
 	channel    cola.Channel
 	credential cola.Credential
 	reason     string

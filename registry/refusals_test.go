@@ -22,7 +22,7 @@ import (
 type faultyStore struct {
 	mu    sync.Mutex
 	fault error
-	hangs bool  // until the context ends
+	hangs bool  // writes hang until the context ends
 	calls []int // records per write
 }
 
@@ -183,8 +183,8 @@ func TestRejectionTotals(t *testing.T) {
 // with later ones, and written when the store works again.
 func TestRejectionStoreErrors(t *testing.T) {
 	for name, fail := range map[string]func(*fakeRefusalStore){
-		"it fails": func(n *fakeRefusalStore) { n.set(store.ErrUnavailable, false) },
-		"it hangs": func(n *fakeRefusalStore) { n.set(nil, true) },
+		"the store fails": func(n *fakeRefusalStore) { n.set(store.ErrUnavailable, false) },
+		"the store hangs": func(n *fakeRefusalStore) { n.set(nil, true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

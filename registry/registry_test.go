@@ -210,7 +210,8 @@ func TestBarcode(t *testing.T) {
 	t.Fatal("no label has a barcode")
 }
 
-// TestPermitteeCounts checks that a permittee's counts match those of a search.
+// TestPermitteeCounts checks that a permittee's label count matches a search for its permit, except
+// for undated labels.
 func TestPermitteeCounts(t *testing.T) {
 	w := mustWorld(t, 1_000)
 	c := w.mustCaller(t, "permittees@example.com", cola.TierPro)

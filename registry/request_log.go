@@ -90,7 +90,7 @@ func (p RequestLogParams) normalize(oldest time.Time) (f store.RequestFilter, er
 	return f, problems.Err()
 }
 
-// requestCursor returns the cursor of the page that starts or ends at a request.
+// requestCursor returns the cursor for the page before or after a request.
 func requestCursor(r cola.LoggedRequest) string { return fmt.Sprintf("%d-%d", r.At.UnixMicro(), r.ID) }
 
 // parseRequestCursor parses a cursor. "" stands for the start of the log.

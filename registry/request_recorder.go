@@ -58,7 +58,7 @@ type requestRecorder struct {
 // gapKey identifies requests that are counted together.
 type gapKey struct {
 	account cola.AccountID
-	hour    int64 // since 1970
+	hour    int64 // hours since 1970
 }
 
 // newRequestRecorder returns a recorder whose requests are deleted after the given number of days.
@@ -187,7 +187,8 @@ func (r *requestRecorder) written(requests []store.RecordedRequest) {
 	clear(requests) // frees their text before the remaining batches are written
 }
 
-// requeue puts unwritten requests and counts before those that arrived in the meantime.
+// requeue puts unwritten requests before those that arrived in the meantime, and merges unwritten
+// counts with later ones.
 func (r *requestRecorder) requeue(requests []store.RecordedRequest, gaps []store.RequestGap) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -107,14 +107,14 @@ func TestRequestsWritten(t *testing.T) {
 	})
 }
 
-// TestRequestSampling checks that all of an account's requests are recorded up to a rate, that
-// errors are sampled only after successes, that other accounts are unaffected, and that every
-// request is counted.
+// TestRequestSampling checks that an account's requests are recorded up to a rate, and errors
+// beyond it up to a second rate, that other accounts are unaffected, and that every request is
+// counted.
 func TestRequestSampling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRequestStore{}
 		r := newTestRequestRecorder(n)
-		start := time.Now().UTC() // on a whole hour
+		start := time.Now().UTC() // synctest bubbles start on a whole hour
 		described := 0
 		for range requestBurst + 10 {
 			r.record(1, false, func() cola.LoggedRequest { described++; return cola.LoggedRequest{Status: 200} })
@@ -154,8 +154,8 @@ func TestRequestSampling(t *testing.T) {
 // including during a write, and that waiting requests are written once the database recovers.
 func TestFullRequestQueue(t *testing.T) {
 	for name, fail := range map[string]func(*fakeRequestStore){
-		"it fails": func(n *fakeRequestStore) { n.set(store.ErrUnavailable, false) },
-		"it hangs": func(n *fakeRequestStore) { n.set(nil, true) },
+		"the store fails": func(n *fakeRequestStore) { n.set(store.ErrUnavailable, false) },
+		"the store hangs": func(n *fakeRequestStore) { n.set(nil, true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestGapLimit(t *testing.T) {
 }
 
 // TestConcurrentRequests checks that no request is lost or recorded twice when goroutines record
-// concurrently.
+// concurrently and writes fail.
 func TestConcurrentRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRequestStore{}

@@ -105,7 +105,7 @@ func (s *Service) Samples(ctx context.Context) (*Samples, error) {
 	if latest != nil && s.now().Before(latest.expires) {
 		return latest.samples, latest.err
 	}
-	work := context.WithoutCancel(ctx) // others also wait for the result
+	work := context.WithoutCancel(ctx) // other callers also wait for the result
 	done := s.samples.computing.DoChan("", func() (any, error) { return s.refreshSamples(work), nil })
 	if latest != nil && latest.samples != nil {
 		return latest.samples, nil

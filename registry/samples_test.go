@@ -203,7 +203,7 @@ func (p *panicking) MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.
 	return p.Store.MainImages(ctx, ids)
 }
 
-// TestSamplesPanic checks that a panic doesn't end the process, is logged with its stack, and is
+// TestSamplesPanic checks that a panic doesn't crash the process, is logged with its stack, and is
 // cached for a minute like other failures.
 func TestSamplesPanic(t *testing.T) {
 	var p panicking

@@ -125,7 +125,7 @@ type verdictCase struct {
 
 func verdictCases() []verdictCase { return slices.Concat(foundCases(), idleCases(), timedCases()) }
 
-// foundCases cover labels that were found or do not match the filters.
+// foundCases returns cases in which a label was found or does not match the filters.
 func foundCases() []verdictCase {
 	filtered := func(f cola.SavedSearchFilters, found *cola.SavedSearchMatch) func(*store.Trace) {
 		return func(t *store.Trace) { t.Search.Filters, t.Match = f, found }
@@ -145,7 +145,7 @@ func planned(change func(*cola.Schedule)) func(*store.Trace) {
 	return func(t *store.Trace) { change(t.Search.Schedule) }
 }
 
-// idleCases cover searches without an active schedule.
+// idleCases returns cases in which a search has no active schedule.
 func idleCases() []verdictCase {
 	return []verdictCase{
 		{"2026-11-17", func(t *store.Trace) { t.Search.Schedule = nil }, "not_scheduled"},
@@ -157,7 +157,8 @@ func idleCases() []verdictCase {
 	}
 }
 
-// timedCases vary when a label was approved and arrived, and which runs followed.
+// timedCases returns cases that differ in when a label was approved and arrived, and which runs
+// followed.
 func timedCases() []verdictCase {
 	unchanged := func(*store.Trace) {}
 	seen := func(arrived, ran, from int) func(*store.Trace) {

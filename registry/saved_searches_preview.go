@@ -53,8 +53,8 @@ func (s *Service) PreviewLabels(
 	return page, state, nil
 }
 
-// takeAllowance returns the labels that a preview may show the caller's account, and why others
-// are missing.
+// takeAllowance returns the labels that a preview may show the caller's account, and why the
+// remaining ones are withheld.
 func (s *Service) takeAllowance(
 	ctx context.Context, c cola.Caller, found []cola.ColaSummary,
 ) (named []cola.ColaSummary, withheld string) {

@@ -105,7 +105,7 @@ type Options struct {
 
 	// Metrics registers the metrics of the service, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
-	// Events records rejected tokens, and created and revoked keys; may be nil.
+	// Events records security events, such as rejected tokens and changes to keys; may be nil.
 	Events *security.Events
 }
 
@@ -119,7 +119,7 @@ type Service struct {
 	refusals    *refusalRecorder
 	requests    *requestRecorder // nil if the request log is off
 	publicURL   string
-	operators   map[string]bool // by folded address
+	operators   map[string]bool // keyed by folded email address
 	sends       cola.DestinationRules
 	now         cola.Clock
 	log         *slog.Logger
@@ -318,7 +318,7 @@ func (p *pingCache) ping(ctx context.Context) error {
 	if age := p.now().Sub(p.at); !p.at.IsZero() && age >= 0 && age < pingInterval {
 		return p.last
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout) // others also wait for the result
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout) // other callers also wait for the result
 	defer cancel()
 	p.last = p.store.Ping(ctx)
 	p.at = p.now()

@@ -19,7 +19,7 @@ import (
 type Subscription struct {
 	Address string // masked; may be empty
 	Search  string // name of its saved search; empty for all of the account's searches
-	State   string // of the destination
+	State   string // state of the destination
 	Reason  string // why it is paused; otherwise empty
 }
 
@@ -90,7 +90,7 @@ func (s *Service) subscribedDestination(ctx context.Context, token string) (d st
 			d, err = s.store.Destination(ctx, account, destination)
 			return err
 		}
-		hash := sha256.Sum256([]byte(token)) // of a link in an email sent by an earlier version
+		hash := sha256.Sum256([]byte(token)) // the email may come from an earlier version
 		d, err = s.store.DestinationByLink(ctx, hash[:])
 		return err
 	})

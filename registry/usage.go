@@ -63,15 +63,15 @@ func (p UsageSpan) steps(today cola.Date) (steps []UsageStep) {
 // Days and State.Used. Earlier usage, which affects Since and Projected, and Refusals are read
 // separately.
 type UsageReport struct {
-	State cola.QuotaState // of this month
+	State cola.QuotaState // quota state of this month
 	Now   time.Time       // when the report was made
 	// Since is the first day that Projected is based on: the first day of use this month, or the
 	// 1st if there was usage in an earlier month. It is 0 if there was no usage at all.
 	Since     cola.Date
 	Projected cola.Used   // projection for the whole month
-	Days      []Usage     // of the month so far, from the 1st to today
-	Steps     []UsageStep // of the span, oldest first; the last one includes today
-	Rows      []UsageRow  // of the span, most requests first, at most 12; the last may combine a channel's other sources
+	Days      []Usage     // days of the month so far, from the 1st to today
+	Steps     []UsageStep // steps of the span, oldest first; the last one includes today
+	Rows      []UsageRow  // sources in the span, most requests first, at most 12; the last ones may each combine a channel's other sources
 	Refusals  []Refusal   // latest first, at most 50; new ones appear after a few seconds
 }
 
@@ -109,7 +109,7 @@ type UsageStep struct {
 type UsageRow struct {
 	Channel    cola.Channel
 	Credential cola.Credential // ID 0 for sign-ins: all browsers are one row; zero for a channel's other credentials
-	Name       string          // of the key or app; empty for browsers; "others" for a channel's other credentials
+	Name       string          // name of the key or app; empty for browsers; "others" for a channel's other credentials
 	Total      Usage
 }
 
@@ -130,7 +130,7 @@ type Refusal struct {
 	LastAt     time.Time // time of the latest
 	Channel    cola.Channel
 	Credential cola.Credential
-	Name       string // of the key or app; empty for a browser
+	Name       string // name of the key or app; empty for a browser
 	Reason     string
 	Count      int
 }
@@ -154,8 +154,8 @@ func (s *Service) UsageReport(ctx context.Context, c cola.Caller, span UsageSpan
 
 // usageData is the usage of an account as stored.
 type usageData struct {
-	days     []store.DayUsage // of this month and of the steps
-	steps    []UsageStep      // without usage
+	days     []store.DayUsage // days of this month and of the steps
+	steps    []UsageStep      // steps of the span, without their usage
 	earlier  bool             // there was usage in an earlier month
 	refusals []store.Refusal
 	credentialNames
@@ -302,7 +302,7 @@ func foldRows(rows []UsageRow) []UsageRow {
 }
 
 // rowsShownAlone returns how many of the first rows fit alongside one row per channel for the
-// others.
+// remaining ones.
 func rowsShownAlone(rows []UsageRow) int {
 	if len(rows) <= maxUseRows {
 		return len(rows)

@@ -16,7 +16,7 @@ import (
 type Vocabulary struct {
 	Categories []string // category paths of labels, and their parents
 	Places     []string // origins of labels as returned by vocabulary.PlaceOf, upper case
-	States     []string // of permittees, two letters
+	States     []string // states of permittees, two letters
 
 	Times             ListVocabulary // COLA processing times
 	FormulaTimes      ListVocabulary

@@ -194,8 +194,8 @@ func TestAdminListener(t *testing.T) {
 	}
 }
 
-// TestAdminListenError checks that the server reports an unusable admin address before it
-// creates any data.
+// TestAdminListenError checks that serve and import report an unusable admin address before they
+// create any data.
 func TestAdminListenError(t *testing.T) {
 	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")

@@ -36,8 +36,8 @@ func mustWriteLabels(t *testing.T, brand string, first, labels int, approved col
 	return file
 }
 
-// TestAlerts follows docs/ALERTS.md: it creates a saved search, imports a matching label, and
-// checks that a tick finds the label exactly once.
+// TestAlerts follows docs/ALERTS.md: it creates a saved search, imports matching labels, and checks
+// that ticks find each label exactly once.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

@@ -22,8 +22,8 @@ func stripeFlags(s *stripetest.Server) []string {
 }
 
 // TestStripeEvents kills a server while it reads a subscription from Stripe, and resends the events
-// in reverse order to two others. The next request gets the plan's limits. After that, commands
-// can't change the tier or delete the account.
+// in reverse order to two other servers. The next request gets the plan's limits. After that,
+// commands can't change the tier or delete the account.
 func TestStripeEvents(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -89,8 +89,8 @@ func TestStripeEvents(t *testing.T) {
 }
 
 // TestDeletionEndsBilling runs a server's deletion task on an account that subscribed after the
-// deletion was requested. A server without a Stripe key leaves the account to others, even though
-// the stored subscription no longer renews.
+// deletion was requested. A server without a Stripe key leaves the account to other servers, even
+// though the stored subscription no longer renews.
 func TestDeletionEndsBilling(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

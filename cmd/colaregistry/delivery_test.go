@@ -22,9 +22,9 @@ import (
 
 // startSender starts a server that sends email through the given mail server and allows webhooks to
 // this machine.
-func startSender(t *testing.T, h testRegistry, post *mailtest.Server, args ...string) *serverProcess {
+func startSender(t *testing.T, h testRegistry, mailServer *mailtest.Server, args ...string) *serverProcess {
 	t.Helper()
-	return startServer(t, h, append(args, "--webhook-allow-private", "--smtp", post.URL(),
+	return startServer(t, h, append(args, "--webhook-allow-private", "--smtp", mailServer.URL(),
 		"--mail-from", "Label alerts <alerts@registry.example>")...)
 }
 
@@ -59,16 +59,16 @@ func makeDue(t *testing.T, st store.Store, account cola.AccountID, uuid string) 
 	}
 }
 
-// TestDeliveries runs two servers that share the due deliveries. The receiver rejects each first
-// attempt and accepts each message once, verified by the Standard Webhooks library. Each run also
-// sends an email with an unsubscribe link.
+// TestDeliveries runs two servers that share the due deliveries. The receiver rejects the first
+// attempt to deliver each message and then accepts it once, verified by the Standard Webhooks
+// library. Each run also sends an email with an unsubscribe link.
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		const searches = 5
-		post := mailtest.Start(t)
-		first := startSender(t, h, post)
-		startSender(t, h, post)
+		mailServer := mailtest.Start(t)
+		first := startSender(t, h, mailServer)
+		startSender(t, h, mailServer)
 		st := mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "deliveries@example.com", cola.TierPro)
 		key := secret.Reveal()
@@ -91,7 +91,7 @@ func TestDeliveries(t *testing.T) {
 			}
 		}
 		first.checkListed(t, key, searches)
-		checkMail(t, first, key, post, searches)
+		checkMail(t, first, key, mailServer, searches)
 	})
 }
 
@@ -136,15 +136,15 @@ var unsubscribeLink = regexp.MustCompile(`^<(http://[^>]+)>$`)
 
 // checkMail checks the messages to the account's email address and then unsubscribes with one
 // click, as a mailbox provider does.
-func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server, messages int) {
+func checkMail(t *testing.T, s *serverProcess, key string, mailServer *mailtest.Server, messages int) {
 	t.Helper()
 	for range 600 {
-		if len(post.Messages()) >= messages {
+		if len(mailServer.Messages()) >= messages {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	got := post.Messages()
+	got := mailServer.Messages()
 	ids := map[string]bool{}
 	for _, m := range got {
 		ids[m.Header.Get("Message-ID")] = true

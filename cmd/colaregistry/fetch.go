@@ -232,7 +232,7 @@ If it happens again, ask TTB for permission and give your contact address.
 
 // fetchProgress shows a bar on a terminal. Elsewhere it logs a line a minute.
 type fetchProgress struct {
-	bar    *progress // nil if there is no terminal
+	bar    *progress // nil if the output is not interactive
 	log    *slog.Logger
 	logged time.Time
 }

@@ -201,10 +201,10 @@ func timeOrNever(t time.Time) string {
 // referenceJSON is a source in the output of fetch status --json.
 type referenceJSON struct {
 	Source     string     `json:"source"`
-	URL        *string    `json:"url"` // of the most recently imported content
+	URL        *string    `json:"url"` // source of the most recently imported content
 	CheckedAt  *time.Time `json:"checked_at"`
 	ImportedAt *time.Time `json:"imported_at"`
-	Failure    *string    `json:"failure"` // of the latest fetch
+	Failure    *string    `json:"failure"` // error of the latest fetch
 	FailedAt   *time.Time `json:"failed_at"`
 }
 

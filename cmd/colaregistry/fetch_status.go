@@ -47,10 +47,10 @@ func (c *fetchStatus) Run(env *environment) (err error) {
 
 // fetchStatusJSON is the output of fetch status --json (docs/OPERATIONS.md).
 type fetchStatusJSON struct {
-	Days           map[string]int      `json:"days"`      // by state
-	FirstDay       cola.Date           `json:"first_day"` // of the complete days
-	LastDay        cola.Date           `json:"last_day"`
-	NewestDay      cola.Date           `json:"newest_day"`  // with labels
+	Days           map[string]int      `json:"days"`        // by state
+	FirstDay       cola.Date           `json:"first_day"`   // first complete day
+	LastDay        cola.Date           `json:"last_day"`    // last complete day
+	NewestDay      cola.Date           `json:"newest_day"`  // newest completion date of labels
 	StaleSince     *time.Time          `json:"stale_since"` // null if the registry is current
 	Labels         map[string]int      `json:"labels"`      // in the queue, by state
 	Requests       int64               `json:"requests"`

@@ -63,7 +63,8 @@ var sampleLanguages = []sampleLanguage{
 	{"go", "sample.go", mustGo, []string{"run"}},
 }
 
-// TestSamplesInGuides runs the programs in the quickstart and in the guides on pagination and quotas.
+// TestSamplesInGuides runs the programs in the quickstart and in the guides on pagination and
+// quotas.
 func TestSamplesInGuides(t *testing.T) {
 	t.Parallel()
 	h := demoFile(t)

@@ -195,7 +195,8 @@ func limitResources() {
 // importGCPercent lets the heap, which is small, grow to five times its live size.
 const importGCPercent = 400
 
-// target opens the database to import into. A dry run without one uses an empty temporary database.
+// target opens the database to import into. If there is none, a dry run uses an empty temporary
+// database.
 func (c *importCommand) target(env *environment, metrics prometheus.Registerer) (importTarget, error) {
 	p, err := c.place()
 	if err != nil {

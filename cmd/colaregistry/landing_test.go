@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// getPage requests a page without following redirects.
+// getPage requests a page with the given headers, including Host.
 func getPage(t *testing.T, c *http.Client, url string, header http.Header) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -65,7 +65,7 @@ type loadRun struct {
 	accounts []*loadtest.Account
 	log      *loadtest.Log
 	started  time.Time
-	lift     func() // ends the load and waits for the last response
+	end      func() // ends the load and waits for the last response
 }
 
 // startLoad sends requests from accounts of every tier to the servers.
@@ -93,8 +93,8 @@ func startLoad(t *testing.T, h testRegistry, servers ...*serverProcess) *loadRun
 	load.Go(func() {
 		loadtest.Load{Accounts: s.accounts, Material: material, Balancer: balancer, Rate: pace}.Run(ctx)
 	})
-	s.lift = func() { cancel(); load.Wait() }
-	t.Cleanup(s.lift)
+	s.end = func() { cancel(); load.Wait() }
+	t.Cleanup(s.end)
 	return s
 }
 
@@ -124,7 +124,7 @@ func (s *loadRun) awaitMore(t *testing.T, status, more int) {
 // account's limits. It returns the tally of all callers.
 func (s *loadRun) requireExact(t *testing.T, quiet bool, endings ...loadtest.Ending) loadtest.Tally {
 	t.Helper()
-	s.lift()
+	s.end()
 	for _, server := range s.servers {
 		await(t, "no commit is in doubt", func() bool {
 			return scrape(t, server.admin(t))["colaregistry_ledger_doubtful_batches"] == 0

@@ -40,8 +40,8 @@ const programName = "colaregistry"
 // folder.
 var goRunFolder = regexp.MustCompile(`/go-build\d*/`)
 
-// invocation returns the command line that runs the program, for help and for the hints of the first
-// start. Errors and logs, which are read later and elsewhere, name the program instead.
+// invocation returns the command line that runs the program, for help and for the hints at the
+// first start. Errors and logs, which are read later and elsewhere, name the program instead.
 func invocation(executable string) string {
 	dir, file := filepath.Split(filepath.ToSlash(executable))
 	if goRunFolder.MatchString(dir) && strings.TrimSuffix(file, ".exe") == programName {
@@ -182,7 +182,8 @@ func (p program) run(ctx context.Context) int {
 	}
 }
 
-// failedCommand returns the command to which a parse error applies, such as "colaregistry key create".
+// failedCommand returns the command to which a parse error applies, such as "colaregistry key
+// create".
 func (p program) failedCommand(err error) string {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {

@@ -232,8 +232,8 @@ func TestToolCursorWalk(t *testing.T) {
 	}
 }
 
-// TestSharedUsage checks that REST and MCP requests with one key share one quota and one rate limit,
-// and that both report what remains.
+// TestSharedUsage checks that REST and MCP requests with one key share one quota and one rate
+// limit, and that both report the remaining quota.
 func TestSharedUsage(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -322,8 +322,8 @@ func (s *serverProcess) post(t *testing.T, key, body string, lines ...string) an
 	return a
 }
 
-// TestMCPProtection checks that a running server rejects unauthenticated, cross-origin and malformed
-// messages, and logs none of their content.
+// TestMCPProtection checks that a running server rejects unauthenticated, cross-origin and
+// malformed messages, and logs none of their content.
 func TestMCPProtection(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t), "--allowed-origin", "https://app.example", "--allowed-host", "registry.internal")

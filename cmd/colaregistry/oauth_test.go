@@ -353,7 +353,7 @@ func TestScopeBypass(t *testing.T) {
 				params(`"name":"create_saved_search",` + arguments + modern),
 				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: ping"},
 			},
-			"its name in the header only": {
+			"the tool's name in the header only": {
 				params(`"name":"get_usage",` + arguments + modern),
 				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: create_saved_search"},
 			},

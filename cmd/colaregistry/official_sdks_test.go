@@ -154,8 +154,8 @@ PageMeta
 `
 
 // sdkMismatches lists the fields where the JavaScript SDK differs from the interface that both SDKs
-// target and this service follows. JavaScript does not check types, so programs can still read these
-// values.
+// target and this service follows. JavaScript does not check types, so programs can still read
+// these values.
 var sdkMismatches = []string{
 	// arrays
 	"ColaDetail.grape_varietals", "ColaDetail.llm_tasting_note_flavors",

@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestRequestLogDays checks that a server writes its last requests when it stops, and that a restart
-// with fewer days deletes older requests.
+// TestRequestLogDays checks that a server writes its last requests when it stops, and that a
+// restart with fewer days deletes older requests.
 func TestRequestLogDays(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		st := mustOpen(t, h)

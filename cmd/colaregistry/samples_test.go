@@ -24,8 +24,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// mustTool returns the path of a program that make tools installs. If it doesn't work, the test fails
-// in CI and is skipped elsewhere.
+// mustTool returns the path of a program that "make tools" installs. If the program doesn't work,
+// the test fails in CI and is skipped elsewhere.
 func mustTool(t *testing.T, name string, check ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -317,7 +317,7 @@ type sampleRecords struct {
 	key              string
 	search, run      string   // a search that ran
 	label            string   // found by the search
-	delivery         string   // of the run
+	delivery         string   // delivery of the run
 	destination      string   // confirmed
 	spares           []string // searches that samples may change
 	pending, deleted string   // unconfirmed destinations
@@ -441,8 +441,8 @@ type signatureCase struct {
 	want    bool
 }
 
-// newSignatureCases returns webhooks signed by the Standard Webhooks library, and webhooks whose headers
-// are missing or malformed.
+// newSignatureCases returns webhooks signed by the Standard Webhooks library, including changed and
+// outdated ones, and webhooks whose headers are missing or malformed.
 func newSignatureCases(t *testing.T) []signatureCase {
 	t.Helper()
 	const secret, other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"

@@ -204,8 +204,8 @@ func checkBothCreated(t *testing.T, c savedCase, rest, tool answer, kept []cola.
 	}
 }
 
-// withoutSelf checks the fields that are unique to a search and returns the others. It also removes
-// the due time, which may differ between two searches created in sequence.
+// withoutSelf checks the fields that are unique to a search and returns the search without them. It
+// also removes the due time, which may differ between two searches created in sequence.
 func withoutSelf(t *testing.T, search map[string]any) map[string]any {
 	t.Helper()
 	search = maps.Clone(search)

@@ -111,7 +111,8 @@ func TestKeyFilePermissions(t *testing.T) {
 	}
 }
 
-// TestSecretFileFlags checks that every secret flag of every command has a file variant.
+// TestSecretFileFlags checks that commands with the database URL, SMTP or client secret flags also
+// have their file variants, and that every file flag sets another flag.
 func TestSecretFileFlags(t *testing.T) {
 	parser, err := kong.New(&cli{})
 	if err != nil {

@@ -108,7 +108,7 @@ func strictTransport(publicURL string, log *slog.Logger, next http.Handler) http
 	})
 }
 
-// dashboardFlags configure sign-in to the dashboard, its operators and the billing page.
+// dashboardFlags configure the dashboard: sign-in, the billing page, the request log and operators.
 type dashboardFlags struct {
 	SignInIssuers     []string     `group:"Dashboard flags:" name:"sign-in-issuer" placeholder:"URL" help:"OpenID Connect issuer for dashboard sign-in (repeatable; default: --oidc-issuer). Without either, account holders sign in with a link (see account link)."`
 	SignInClients     []string     `group:"Dashboard flags:" name:"sign-in-client-id" placeholder:"ID" help:"Client ID of the dashboard, as registered with the issuer. Give one per issuer, in the same order."`

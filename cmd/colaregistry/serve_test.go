@@ -71,8 +71,8 @@ func TestFirstStart(t *testing.T) {
 }
 
 // TestNoAccounts checks that a server without accounts prints commands that create an account and a
-// key in its database. The commands don't contain the URL of a PostgreSQL database, which may have a
-// password.
+// key in its database. The commands don't contain the URL of a PostgreSQL database, which may
+// include a password.
 func TestNoAccounts(t *testing.T) {
 	t.Parallel()
 	inFile, onServer, inURLFile := embedded(t), onPostgres(t), onPostgres(t)

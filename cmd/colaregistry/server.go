@@ -261,8 +261,8 @@ func (s *server) addAlerts(c *serveCommand, d deployment, mailer *mail.Sender, m
 	s.background(dispatcher.Run)
 }
 
-// route routes requests to the MCP endpoint, the public site, the dashboard or the REST API. It is not
-// a mux, because the REST API needs unnormalized paths.
+// route routes requests to the MCP endpoint, the public site, the dashboard or the REST API. It is
+// not a mux, because the REST API needs unnormalized paths.
 func route(rest, assistants, pages, public http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -299,8 +299,8 @@ func isNavigation(r *http.Request) bool {
 		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// ownHosts returns the host names under which clients may call a server: those of its public URL and
-// listen address, and the names of this machine if it listens on a loopback address.
+// ownHosts returns the host names under which clients may call a server: those of its public URL
+// and listen address, and the names of this machine if it listens on a loopback address.
 func ownHosts(publicURL string, listening net.Addr) (hosts []string) {
 	if u, err := url.Parse(publicURL); err == nil {
 		hosts = append(hosts, u.Hostname())

@@ -32,10 +32,10 @@ func (s *serverProcess) requestLink(t *testing.T, email string) (*http.Response,
 }
 
 // awaitLinks waits for n emails and returns the links in those sent to an address.
-func awaitLinks(t *testing.T, post *mailtest.Server, n int, to string) (links []string) {
+func awaitLinks(t *testing.T, mailServer *mailtest.Server, n int, to string) (links []string) {
 	t.Helper()
-	eventually(t, func() bool { return len(post.Messages()) >= n })
-	for _, m := range post.Messages() {
+	eventually(t, func() bool { return len(mailServer.Messages()) >= n })
+	for _, m := range mailServer.Messages() {
 		if m.To != to {
 			continue
 		}
@@ -55,13 +55,13 @@ func TestEmailedLinks(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		st := mustOpen(t, h)
 		ann, _, _ := mustAccount(t, st, "ann@example.com", cola.TierPro)
-		post := mailtest.Start(t)
-		one, two := startSender(t, h, post, "--sign-up", "open"), startSender(t, h, post, "--sign-up", "open")
+		mailServer := mailtest.Start(t)
+		one, two := startSender(t, h, mailServer, "--sign-up", "open"), startSender(t, h, mailServer, "--sign-up", "open")
 		for i, k := range []struct{ email, button string }{{"Ann@example.com", "Sign in as"}, {"new@example.com", "Create account"}} {
 			if resp, body := one.requestLink(t, k.email); resp.StatusCode != http.StatusOK || !strings.Contains(body, k.email) {
 				t.Fatalf("request: status %d, want 200 with %s: %s", resp.StatusCode, k.email, body)
 			}
-			links := awaitLinks(t, post, i+1, k.email)
+			links := awaitLinks(t, mailServer, i+1, k.email)
 			if len(links) != 1 {
 				t.Fatalf("%d links to %s, want 1", len(links), k.email)
 			}
@@ -91,7 +91,7 @@ func TestEmailedLinks(t *testing.T) {
 		if err != nil || len(all) != 2 || all[0] != ann || all[1].Email != "new@example.com" || all[1].Tier != cola.TierFree {
 			t.Errorf("accounts = %+v, %v; want ann's and a new one on the free tier", all, err)
 		}
-		signUpAtOnce(t, post, one, two)
+		signUpAtOnce(t, mailServer, one, two)
 		if err := st.Close(); err != nil {
 			t.Error(err)
 		}
@@ -100,13 +100,13 @@ func TestEmailedLinks(t *testing.T) {
 
 // signUpAtOnce uses several links for a new address at once, across two processes. Exactly one of
 // them signs in.
-func signUpAtOnce(t *testing.T, post *mailtest.Server, one, two *serverProcess) {
+func signUpAtOnce(t *testing.T, mailServer *mailtest.Server, one, two *serverProcess) {
 	t.Helper()
-	before := len(post.Messages())
+	before := len(mailServer.Messages())
 	for range 3 {
 		one.requestLink(t, "both@example.com")
 	}
-	links := awaitLinks(t, post, before+3, "both@example.com")
+	links := awaitLinks(t, mailServer, before+3, "both@example.com")
 	var all sync.WaitGroup
 	var used atomic.Int32
 	for i := range 6 {
@@ -143,8 +143,8 @@ func TestSignInEmailOracle(t *testing.T) {
 			if err := st.Close(); err != nil {
 				t.Fatal(err)
 			}
-			post := mailtest.Start(t)
-			s := startSender(t, h, post, "--sign-up", signUp)
+			mailServer := mailtest.Start(t)
+			s := startSender(t, h, mailServer, "--sign-up", signUp)
 			answer := func(email string) map[string]string {
 				resp, body := s.requestLink(t, email)
 				got := map[string]string{"status": resp.Status, "body": strings.ReplaceAll(body, email, "ADDRESS")}
@@ -170,7 +170,7 @@ func TestSignInEmailOracle(t *testing.T) {
 			}
 			s.stop(t) // sends queued emails
 			sent := map[string]int{}
-			for _, m := range post.Messages() {
+			for _, m := range mailServer.Messages() {
 				sent[m.To]++
 			}
 			if diff := cmp.Diff(wantSent, sent); diff != "" {
@@ -180,7 +180,8 @@ func TestSignInEmailOracle(t *testing.T) {
 	}
 }
 
-// TestSignUpFlags checks that open sign-up needs email, and that servers without email have no form.
+// TestSignUpFlags checks that open sign-up requires email, and that servers without email have no
+// form.
 func TestSignUpFlags(t *testing.T) {
 	t.Parallel()
 	h := demoFile(t)

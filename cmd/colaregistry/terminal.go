@@ -32,12 +32,12 @@ type progress struct {
 	now      func() time.Time
 	title    string
 	unit     string
-	bars     *mpb.Progress // nil if w is not a terminal
+	bars     *mpb.Progress // nil if w is not interactive
 	bar      *mpb.Bar
 	started  time.Time
 	first    int64         // done in the first call to set: earlier work of a resumed operation
 	counted  bool          // set was called
-	reported time.Time     // last line
+	reported time.Time     // when the last line was printed
 	interval time.Duration // until the next line
 	done     int64
 	note     atomic.Pointer[string] // shown after the bar

@@ -27,7 +27,7 @@ type walkthrough struct {
 	// skip lists the beginnings of blocks that don't run here: they start a server, or need another
 	// program or one of the reader's files.
 	skip    []string
-	files   map[string]string                 // in the working directory
+	files   map[string]string                 // files in the working directory, by name
 	arrange func(t *testing.T, s store.Store) // before the script; may be nil
 	want    []string                          // parts of the output
 }

@@ -16,7 +16,8 @@ import (
 // webhookReceiver receives webhooks and verifies them with the Standard Webhooks library.
 type webhookReceiver struct {
 	*httptest.Server
-	// answer returns the status for the n-th attempt of a message, counted from 1. It may block.
+	// answer returns the status for the n-th attempt to deliver a message, counted from 1. It may
+	// block.
 	answer func(id string, n int) int
 
 	mu       sync.Mutex

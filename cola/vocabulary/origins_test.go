@@ -265,8 +265,8 @@ func TestOriginNoteGeorgia(t *testing.T) {
 	}
 }
 
-// TestCountryCodes checks that codes are unique, that a three-letter code means the same as its
-// name, and that every country in the table has codes.
+// TestCountryCodes checks that codes are unique, that a three-letter code means the same as the
+// country's name, and that every country in the places table has codes.
 func TestCountryCodes(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range countryCodes {

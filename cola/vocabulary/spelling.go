@@ -84,8 +84,8 @@ func shortest(candidates []string, part string, minLength int, match func(s, par
 }
 
 // EditDistance returns the minimum number of insertions, deletions, substitutions and swaps of
-// adjacent letters that turn a into b, editing each position at most once. It returns limit+1
-// without counting if the lengths differ by more than limit.
+// adjacent letters that turn a into b, editing each position at most once. If the lengths differ by
+// more than limit, it returns limit+1 instead.
 func EditDistance(a, b []rune, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1

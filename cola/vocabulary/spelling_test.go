@@ -77,7 +77,7 @@ func TestNearestOneTypo(t *testing.T) {
 		want := rapid.SampledFrom(allowed).Draw(t, "unit")
 		r := []rune(want)
 		at := rapid.IntRange(0, len(r)-2).Draw(t, "at")
-		switch rapid.SampledFrom([]string{"drop", "swap", "replace", "insert"}).Draw(t, "slip") {
+		switch rapid.SampledFrom([]string{"drop", "swap", "replace", "insert"}).Draw(t, "typo") {
 		case "drop":
 			r = append(r[:at:at], r[at+1:]...)
 		case "swap":

@@ -54,8 +54,8 @@ func OriginNamed(name, domesticOrImported string) (o Origin, ok bool) {
 // countyAppellation matches a county in TTB's list of appellations.
 var countyAppellation = regexp.MustCompile(`^([A-Z]{2}) - (.+)$`)
 
-// NormalizeAppellation returns an appellation as labels state it. TTB writes a county as its
-// state's code and its name: "CA - SONOMA" for SONOMA COUNTY.
+// NormalizeAppellation returns an appellation as labels state it. TTB writes a county as the
+// state code and the county's name: "CA - SONOMA" for SONOMA COUNTY.
 func NormalizeAppellation(s string) string {
 	m := countyAppellation.FindStringSubmatch(s)
 	if m == nil || len(StatesNamed(m[1])) != 1 {

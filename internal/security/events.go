@@ -1,10 +1,10 @@
-// Package security records security events: failed, created, changed and revoked credentials. It
-// counts them and logs them with event=security. Events contain no secrets, tokens or email
-// addresses.
+// Package security records security events: new accounts, requested account deletions, and failed,
+// created, changed and revoked credentials. It counts them and logs them with event=security.
+// Events contain no secrets, tokens or email addresses.
 //
 // Failed credentials are summarized in one log line a minute, so that a flood does not fill the
-// log, and limited by client address. Because addresses are shared, the limit applies only to
-// credentials that are already known to be invalid.
+// log, and limited by client address. Because clients can share an address, the limit applies
+// only to credentials that are already known to be invalid.
 package security
 
 import (
@@ -72,7 +72,8 @@ func New(o Options) *Events {
 }
 
 // Record records an event for an account. credential is the one that was created, changed or
-// revoked, if any. The client address comes from the context.
+// revoked, or that the account holder used to request or cancel a deletion; it may be zero. The
+// client address comes from the context.
 func (e *Events) Record(
 	ctx context.Context, k Kind, account cola.AccountID, credential cola.Credential, more ...slog.Attr,
 ) {

@@ -19,7 +19,7 @@ type costs struct {
 	databaseBatch  time.Duration // CPU time of the database per batch
 	databaseCharge time.Duration // additional CPU time of the database per charge
 
-	roundTrip time.Duration // between process and database; a batch takes two
+	roundTrip time.Duration // round-trip time between process and database; a batch takes two
 	commit    time.Duration // until the commit is on disk and on any synchronous standby
 }
 
@@ -42,7 +42,8 @@ type prediction struct {
 
 // simulation is a discrete-event simulation of charged requests. Every process has a ledger worker
 // for each database, which commits all waiting charges in one batch, then starts the next.
-// Batches don't wait for each other's locks, so accounts must outnumber the requests in progress.
+// Batches don't wait for each other's locks, so predictions hold only if there are many more
+// accounts than requests in progress.
 type simulation struct {
 	clock
 	costs
@@ -63,8 +64,8 @@ type frontend struct {
 
 // worker is the ledger worker of a process for one database.
 type worker struct {
-	cores   *cores // of the process
-	store   *cores // of the database
+	cores   *cores // cores of the process
+	store   *cores // cores of the database
 	waiting []func()
 	busy    bool
 }
