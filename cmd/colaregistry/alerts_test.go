@@ -119,7 +119,7 @@ func runsOf(t *testing.T, st store.Store, account cola.AccountID, i int) (runs, 
 func TestTickKilled(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
-		const searches, labels = 2_500, 20
+		const searches, labels = 1_200, 20
 		st := mustOpen(t, h)
 		// Import a label first, so that the next import is not an initial load.
 		h.run(t, "import", "colas", mustWriteLabels(t, "EMU", 900, 1, cola.DateOf(time.Now())))
