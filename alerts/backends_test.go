@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/internal/sqlitetest"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/postgres"
 	"github.com/colaregistry/colaregistry/store/sqlite"
@@ -33,7 +33,7 @@ func onBackends[T interface {
 }](t T, test func(T, opener)) {
 	quiet := slog.New(slog.DiscardHandler)
 	t.Run("sqlite", func(t T) {
-		path := filepath.Join(t.TempDir(), "registry.db")
+		path := sqlitetest.NewFile(t)
 		test(t, func(t testing.TB, now func() time.Time) store.Store {
 			st, err := sqlite.Open(t.Context(), path, sqlite.Options{Now: now, Logger: quiet})
 			return opened(t, st, err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/collect"
 	"github.com/colaregistry/colaregistry/collect/ttb"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/internal/sqlitetest"
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/postgres"
@@ -61,15 +61,7 @@ func mustStore(t *testing.T) store.Store {
 // mustStoreAt returns a store whose clock is ahead by *ahead.
 func mustStoreAt(t *testing.T, ahead *time.Duration) store.Store {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "registry.db")
-	st, err := sqlite.Open(t.Context(), path, sqlite.Options{
-		Now: func() time.Time { return time.Now().Add(*ahead) }, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	return st
+	return sqlitetest.Open(t, sqlite.Options{Now: func() time.Time { return time.Now().Add(*ahead) }})
 }
 
 func mustPostgres(t *testing.T) store.Store {

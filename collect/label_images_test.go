@@ -8,7 +8,6 @@ import (
 	"image/gif"
 	"image/png"
 	"log/slog"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/collect/barcode"
 	"github.com/colaregistry/colaregistry/internal/labelart"
+	"github.com/colaregistry/colaregistry/internal/sqlitetest"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/images"
 	"github.com/colaregistry/colaregistry/store/sqlite"
@@ -29,11 +29,7 @@ var fetchedAt = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 func newLabelImages(t *testing.T) (*LabelImages, *sqlite.Store) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
+	st := sqlitetest.Open(t, sqlite.Options{})
 	files, err := images.Open(t.Context(), t.TempDir(), images.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/internal/sqlitetest"
 	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/search"
@@ -160,12 +161,7 @@ func (w waking) Revision(ctx context.Context) (cola.Revision, error) {
 
 // TestFollowerWakeup checks that each wake-up makes the follower read the store's revision.
 func TestFollowerWakeup(t *testing.T) {
-	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer inner.Close()
-	st := waking{inner, make(chan struct{}), new(atomic.Int64)}
+	st := waking{sqlitetest.Open(t, sqlite.Options{}), make(chan struct{}), new(atomic.Int64)}
 	const wakeups = 50
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
+	"github.com/colaregistry/colaregistry/internal/sqlitetest"
 	"github.com/colaregistry/colaregistry/quota"
 	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/search"
@@ -107,10 +107,7 @@ func mustWorldOf(t testing.TB, labels int, set func(*registry.Options)) *world {
 	w := &world{metrics: prometheus.NewPedanticRegistry()}
 	w.clock.Store(testNow.UnixMicro())
 	quiet := slog.New(slog.DiscardHandler)
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Now: w.now, Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := sqlitetest.Open(t, sqlite.Options{Now: w.now})
 	w.store, w.index = st, search.New(search.Options{})
 	if labels > 0 {
 		o := demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(testNow)}
@@ -136,9 +133,6 @@ func mustWorldOf(t testing.TB, labels int, set func(*registry.Options)) *world {
 		ledger.Close()
 		w.Close()
 		w.index.Close()
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
 	})
 	<-built
 	return w

@@ -3,9 +3,7 @@ package webhook
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/internal/sqlitetest"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
@@ -33,10 +32,7 @@ func newFixture(t *testing.T, r *receiver, searches int) *fixture {
 	t.Helper()
 	f := &fixture{clock: time.Now().UTC().Add(-24 * time.Hour)}
 	now := func() time.Time { return f.clock }
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"),
-		sqlite.Options{Now: now, Logger: slog.New(slog.DiscardHandler)})
-	must(t, err)
-	t.Cleanup(func() { st.Close() })
+	st := sqlitetest.Open(t, sqlite.Options{Now: now})
 	account, err := st.CreateAccount(t.Context(), "alerts@example.com", cola.TierFree)
 	must(t, err)
 	f.store, f.account = st, account.ID

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/internal/sqlitetest"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
@@ -122,13 +121,7 @@ type world struct {
 func mustWorld(t *testing.T, answer func(w http.ResponseWriter, n int, text string)) *world {
 	t.Helper()
 	w := &world{clock: &clock{at: start}, api: newAPI(t, answer)}
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"),
-		sqlite.Options{Now: w.now, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	w.Store = st
+	w.Store = sqlitetest.Open(t, sqlite.Options{Now: w.now})
 	return w
 }
 

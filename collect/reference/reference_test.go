@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/ingest"
+	"github.com/colaregistry/colaregistry/internal/sqlitetest"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
@@ -103,13 +103,7 @@ func (s *site) source(name string, kind ingest.Kind, path string) Source {
 
 func mustOpen(t *testing.T) *sqlite.Store {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"),
-		sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	return st
+	return sqlitetest.Open(t, sqlite.Options{})
 }
 
 // run fetches sources and returns the report and the result of each.

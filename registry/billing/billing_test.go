@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
+	"github.com/colaregistry/colaregistry/internal/sqlitetest"
 	"github.com/colaregistry/colaregistry/internal/stripetest"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/postgres"
@@ -61,14 +61,17 @@ func onBackends(t *testing.T, test func(t *testing.T, w *world)) {
 	quiet := slog.New(slog.DiscardHandler)
 	t.Run("sqlite", func(t *testing.T) {
 		w := newWorld(t)
-		st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Now: w.time, Logger: quiet})
-		w.open(st, err)
+		w.use(sqlitetest.Open(t, sqlite.Options{Now: w.time}))
 		test(t, w)
 	})
 	t.Run("postgres", func(t *testing.T) {
 		w := newWorld(t)
 		st, err := postgres.Open(t.Context(), pgtest.NewDatabase(t), postgres.Options{Now: w.time, Logger: quiet})
-		w.open(st, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { st.Close() })
+		w.use(st)
 		test(t, w)
 	})
 }
@@ -77,9 +80,7 @@ func onBackends(t *testing.T, test func(t *testing.T, w *world)) {
 func onSQLite(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"),
-		sqlite.Options{Now: w.time, Logger: slog.New(slog.DiscardHandler)})
-	w.open(st, err)
+	w.use(sqlitetest.Open(t, sqlite.Options{Now: w.time}))
 	return w
 }
 
@@ -90,12 +91,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) open(st store.Store, err error) {
+func (w *world) use(st store.Store) {
 	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { st.Close() })
 	w.Billing = w.service(st)
 	w.webhook = w.Webhook()
 	account, err := st.CreateAccount(w.t.Context(), "ann@example.com", cola.TierFree)

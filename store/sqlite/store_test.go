@@ -2,7 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -22,7 +24,7 @@ func TestMain(m *testing.M) {
 func TestConformance(t *testing.T) {
 	var log statementLog
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
-		s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Now: now, Logger: quiet()})
+		s := mustOpen(t, migratedFile(t), Options{Now: now, Logger: quiet()})
 		t.Cleanup(func() { log.add(s) })
 		return s
 	})
@@ -32,13 +34,49 @@ func TestConformance(t *testing.T) {
 }
 
 func TestProcesses(t *testing.T) {
-	path := func(t testing.TB) string { return filepath.Join(t.TempDir(), "registry.db") }
 	storetest.RunProcesses(t, storetest.Backend{
 		Open:  openDatabase,
-		Empty: path,
-		New:   path,
+		Empty: func(t testing.TB) string { return filepath.Join(t.TempDir(), "registry.db") },
+		New:   migratedFile,
 		Check: func(t *testing.T, db storetest.Database) { checkFile(t, db.(*Store)) },
 	})
+}
+
+// template returns the content of a database with the schema. Copying it takes much less time than
+// migrating.
+var template = sync.OnceValues(func() (file []byte, err error) {
+	folder, err := os.MkdirTemp("", "colaregistry-template")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "template.db")
+	if _, _, err := Migrate(context.Background(), path, Options{Logger: quiet()}); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// migratedFile returns the path of a new database with the schema and a unique store ID.
+func migratedFile(t testing.TB) string {
+	t.Helper()
+	file, err := template()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "registry.db")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := openDB(path, 1)
+	if err == nil {
+		_, err = db.Exec(`UPDATE meta SET store_id = lower(hex(randomblob(16)))`)
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // openDatabase opens a store for package storetest.
