@@ -270,7 +270,7 @@ func TestSearchLimit(t *testing.T) {
 	h := newServer(Options{
 		PublicURL: publicURL, Reference: newAPI().Reference, Service: samples{}, Now: func() time.Time { return time.Unix(0, 0) },
 	}).routes()
-	for range findBurst {
+	for range typingBurst {
 		if resp := send(h, "GET", findPath+"?q=a"); resp.StatusCode != http.StatusOK {
 			t.Fatalf("status %d below the limit, want 200", resp.StatusCode)
 		}

@@ -69,6 +69,7 @@ const (
 	referencePath = docsPath + "/reference"
 	toolsPath     = docsPath + "/tools"
 	findPath      = docsPath + "/find"
+	codePath      = docsPath + "/samples/{operation}"
 	imagesPath    = docsPath + "/images/"
 	assetsPath    = "/site/"
 	samplesPath   = assetsPath + "samples/{name}"
@@ -92,7 +93,7 @@ type server struct {
 	objects map[string]string // URLs of the objects in the reference, by name
 	landing landing
 
-	findLimit *ratelimit.Limiter[netip.Prefix] // limits searches by IP address or IPv6 /64
+	typingLimit *ratelimit.Limiter[netip.Prefix] // limits searches and code samples by IP address or IPv6 /64
 
 	mu    sync.RWMutex        // guards pages
 	pages map[string]document // by path
@@ -126,7 +127,7 @@ func newServer(o Options) *server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), pages: map[string]document{}, landing: newLanding(o.Now), findLimit: newFindLimit(o.Now)}
+	s := &server{opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), pages: map[string]document{}, landing: newLanding(o.Now), typingLimit: newTypingLimit(o.Now)}
 	s.layout = template.Must(template.New("layout").Funcs(s.templateFuncs()).ParseFS(pageFiles, "pages/*.html"))
 	s.menu = s.newMenu()
 	s.addGuides()
@@ -162,6 +163,7 @@ func (s *server) routes() http.Handler {
 		imagesPath + "{name}": s.serveImage,
 		s.assets.Pattern():    s.assets.Handler(s.notFound),
 		samplesPath:           s.serveSample,
+		codePath:              s.serveCodeSamples,
 	}
 	for path := range s.pages {
 		handlers[path] = s.servePage

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
@@ -451,6 +452,56 @@ func TestTry(t *testing.T) {
 	}
 	if tried < 25 {
 		t.Errorf("%d operations can be tried", tried)
+	}
+}
+
+// TestCodeSamples checks that a form's initial values produce the printed samples, that other values
+// produce other samples, and that calls that change data and long queries are rejected.
+func TestCodeSamples(t *testing.T) {
+	s := newTestServer()
+	h, pages, compared := s.routes(), mustParseAll(t, s), 0
+	sources := func(root *html.Node) (all []string) {
+		for n := range root.Descendants() {
+			if n.DataAtom == atom.Pre {
+				all = append(all, shownText(n))
+			}
+		}
+		return all
+	}
+	get := func(operation string, values url.Values) (status int, all []string) {
+		resp := send(h, "GET", "/docs/samples/"+operation+"?"+values.Encode())
+		return resp.StatusCode, sources(mustParse(t, operation, []byte(mustRead(t, resp))).Node)
+	}
+	for _, section := range s.opts.Reference.Sections {
+		for _, op := range section.Operations {
+			s.typingLimit = newTypingLimit(time.Now)
+			shown := pages[referencePath+"/"+section.Anchor].ids[op.ID]
+			form, values := tryForm(shown), url.Values{}
+			if form == nil {
+				if status, _ := get(op.ID, nil); status != http.StatusNotFound {
+					t.Errorf("%s: status %d, want 404", op.ID, status)
+				}
+				continue
+			}
+			for name, value := range fieldValues(form) {
+				values.Set(name, value)
+			}
+			compared++
+			status, got := get(op.ID, values)
+			if diff := cmp.Diff(sources(shown)[:len(op.Samples)], got); status != http.StatusOK || diff != "" {
+				t.Errorf("%s: status %d, samples (-printed +for the form):\n%s", op.ID, status, diff)
+			}
+		}
+	}
+	if compared < 25 {
+		t.Errorf("compared the samples of %d operations", compared)
+	}
+	_, got := get("searchColas", url.Values{"q": {"<b>&"}, "unknown": {"1"}})
+	if want := "curl -H \"X-API-Key: $API_KEY\" \\ \"" + publicURL + "/api/v1/colas?q=%3Cb%3E%26\""; got[0] != want {
+		t.Errorf("curl sample: %s\nwant: %s", got[0], want)
+	}
+	if status, _ := get("searchColas", url.Values{"q": {strings.Repeat("x", maxSampleQuery)}}); status != http.StatusNotFound {
+		t.Errorf("long query: status %d, want 404", status)
 	}
 }
 

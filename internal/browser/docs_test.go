@@ -150,6 +150,13 @@ func TestKeyInDocs(t *testing.T) {
 
 	b.tryCall(`"per_page": [`, "q=a b&c", "per_page=101")
 	b.shows("GET /api/v1/colas?q=a+b%26c&product_type=wine&per_page=101", "400 validation_error", "No charge.")
+	for language, call := range map[string]string{
+		"curl": "?q=a+b%26c&product_type=wine&per_page=101\"", "Python": `"q": "a b&c", "product_type": "wine", "per_page": "101"`,
+		"JavaScript": `q: "a b&c", product_type: "wine", per_page: "101"`, "Go": `"q": {"a b&c"}`,
+	} {
+		sample := fmt.Sprintf(`document.querySelector("#searchColas [data-language=%s] pre").textContent`, language)
+		b.do(until(fmt.Sprintf("(s => s.includes(%q) && s.includes(%q))(%s)", call, key, sample)))
+	}
 	b.tryCall(`"ttb_id": `, "q=oak", "approval_date_from=01012000", "per_page=2")
 	b.shows("GET /api/v1/colas?q=oak&product_type=wine&per_page=2&approval_date_from=2000-01-01",
 		"200 OK", "Charged 2 list records; 99,998 of 100,000 left this month.")

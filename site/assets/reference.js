@@ -1,5 +1,6 @@
-// Inserts the reader's key into the samples of a reference page, and sends example calls with the key or
-// the session. The key stays in this tab and is sent only to the API of this site. Runs after site.js.
+// Inserts the reader's key and the values of forms into the samples of a reference page, and sends calls
+// with the key or the session. The key stays in this tab and is sent only to the API of this site. Runs
+// after site.js.
 "use strict";
 
 const keyForm = document.querySelector(".key");
@@ -23,10 +24,13 @@ function showKey() {
   keyForm.querySelector(".keyless").hidden = Boolean(key) || !signedIn;
   if (keyField.validity.valid) keyProblem.hidden = true;
   for (const form of document.querySelectorAll(".try")) form.hidden = !key && !signedIn;
-  for (const [pre, nodes] of samples) {
-    pre.replaceChildren(...nodes.map((node) => node.cloneNode(true)));
-    if (key) fillKey(pre, key);
-  }
+  for (const pre of samples.keys()) showSample(pre, key);
+}
+
+// showSample shows a sample, with the key if there is one.
+function showSample(pre, key) {
+  pre.replaceChildren(...samples.get(pre).map((node) => node.cloneNode(true)));
+  if (key) fillKey(pre, key);
 }
 
 keyField.value = stored("sessionStorage", "key") || "";
@@ -39,7 +43,14 @@ keyForm.hidden = false;
 showKey();
 
 for (const form of document.querySelectorAll(".try")) {
-  form.addEventListener("input", () => { form.querySelector(".request").textContent = "GET " + target(form); });
+  let timer, request;
+  form.addEventListener("input", () => {
+    form.querySelector(".request").textContent = "GET " + target(form);
+    clearTimeout(timer);
+    request?.abort();
+    request = new AbortController();
+    timer = setTimeout(updateSamples, 200, form, request.signal);
+  });
   form.addEventListener("submit", (event) => { event.preventDefault(); send(form, validKey()); });
 }
 
@@ -69,6 +80,22 @@ function fillKey(pre, key) {
     mark.dataset.expression = expression; // printed instead of the key
     range.insertNode(mark);
   }
+}
+
+// updateSamples shows the code for the call that a form describes. The server writes it.
+async function updateSamples(form, signal) {
+  const operation = form.closest(".operation");
+  try {
+    const response = await fetch(`/docs/samples/${operation.id}?${new URLSearchParams(new FormData(form))}`, { signal });
+    if (!response.ok) return;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    for (const [i, pre] of operation.querySelectorAll(".sample pre").entries()) {
+      samples.set(pre, [...page.querySelectorAll("pre")[i].childNodes]);
+      showSample(pre, validKey());
+    }
+    const note = operation.querySelector(".placeholders");
+    if (note) note.hidden = !page.body.textContent.includes(note.querySelector("code").textContent);
+  } catch {} // the samples keep the previous call
 }
 
 // target returns the path and query that the fields of a form describe. Empty fields are left out.
