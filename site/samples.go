@@ -1,6 +1,8 @@
 package site
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"net/http"
 	"net/url"
@@ -16,8 +18,9 @@ import (
 // maxSampleQuery is the maximum length of the query of a call, escaped.
 const maxSampleQuery = 4000
 
-// serveCodeSamples returns the code samples of an operation for the path and query parameters in the
-// query, as HTML. The reference requests them while the visitor fills in a form.
+// serveCodeSamples returns the code samples of a call as HTML. The query has the parameters of an
+// operation, or the arguments of a tool as JSON. The reference requests them while the visitor fills
+// in a form.
 func (s *server) serveCodeSamples(w http.ResponseWriter, r *http.Request) {
 	if wait := s.typingLimit.Take(security.Network(cola.ClientFrom(r.Context())), 1); wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
@@ -32,8 +35,16 @@ func (s *server) serveCodeSamples(w http.ResponseWriter, r *http.Request) {
 	s.write(w, http.StatusOK, page{Path: r.URL.Path, Layout: "fragment", Body: "code_samples", Data: samples})
 }
 
-// codeSamples returns the samples of a call. ok is false for unknown operations.
+// codeSamples returns the samples of a call. ok is false for unknown operations and tools.
 func (s *server) codeSamples(id string, values url.Values) (samples []httpapi.Sample, ok bool) {
+	if s.endpoints[id] != "" {
+		var b bytes.Buffer
+		arguments := []byte(values.Get("arguments"))
+		if json.Unmarshal(arguments, &map[string]any{}) != nil || json.Compact(&b, arguments) != nil {
+			return nil, false
+		}
+		return s.toolSamples(id, b.String()), true
+	}
 	for _, section := range s.opts.Reference.Sections {
 		for _, op := range section.Operations {
 			if op.ID == id && op.ReadOnly {

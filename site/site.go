@@ -91,7 +91,9 @@ type server struct {
 	menu    []menuGroup
 	search  index
 	objects map[string]string // URLs of the objects in the reference, by name
-	landing landing
+
+	endpoints map[string]string // paths of the MCP endpoints, by tool
+	landing   landing
 
 	typingLimit *ratelimit.Limiter[netip.Prefix] // limits searches and code samples by IP address or IPv6 /64
 
@@ -127,7 +129,7 @@ func newServer(o Options) *server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), pages: map[string]document{}, landing: newLanding(o.Now), typingLimit: newTypingLimit(o.Now)}
+	s := &server{opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), pages: map[string]document{}, landing: newLanding(o.Now), typingLimit: newTypingLimit(o.Now), endpoints: toolEndpoints()}
 	s.layout = template.Must(template.New("layout").Funcs(s.templateFuncs()).ParseFS(pageFiles, "pages/*.html"))
 	s.menu = s.newMenu()
 	s.addGuides()

@@ -23,7 +23,7 @@ function showKey() {
   keyForm.querySelector("button").hidden = !keyField.value;
   keyForm.querySelector(".keyless").hidden = Boolean(key) || !signedIn;
   if (keyField.validity.valid) keyProblem.hidden = true;
-  for (const form of document.querySelectorAll(".try")) form.hidden = !key && !signedIn;
+  for (const form of document.querySelectorAll(".try")) form.hidden = !key && !(signedIn && !form.dataset.endpoint);
   for (const pre of samples.keys()) showSample(pre, key);
 }
 
@@ -43,13 +43,13 @@ keyForm.hidden = false;
 showKey();
 
 for (const form of document.querySelectorAll(".try")) {
-  let timer, request;
+  let timer, update;
   form.addEventListener("input", () => {
-    form.querySelector(".request").textContent = "GET " + target(form);
+    if (!form.dataset.endpoint) form.querySelector(".request").textContent = "GET " + target(form);
     clearTimeout(timer);
-    request?.abort();
-    request = new AbortController();
-    timer = setTimeout(updateSamples, 200, form, request.signal);
+    update?.abort();
+    update = new AbortController();
+    timer = setTimeout(updateSamples, 200, form, update.signal);
   });
   form.addEventListener("submit", (event) => { event.preventDefault(); send(form, validKey()); });
 }
@@ -85,8 +85,9 @@ function fillKey(pre, key) {
 // updateSamples shows the code for the call that a form describes. The server writes it.
 async function updateSamples(form, signal) {
   const operation = form.closest(".operation");
+  const values = form.dataset.endpoint ? { arguments: JSON.stringify(toolArguments(form)) } : new FormData(form);
   try {
-    const response = await fetch(`/docs/samples/${operation.id}?${new URLSearchParams(new FormData(form))}`, { signal });
+    const response = await fetch(`/docs/samples/${operation.id}?${new URLSearchParams(values)}`, { signal });
     if (!response.ok) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     for (const [i, pre] of operation.querySelectorAll(".sample pre").entries()) {
@@ -110,22 +111,47 @@ function target(form) {
   return query ? path + "?" + query : path;
 }
 
+// toolArguments returns the arguments that the fields of a form describe. Empty fields are left out. Text
+// that isn't of an argument's type is sent as it is, so that the server explains the mistake.
+function toolArguments(form) {
+  const values = {};
+  for (const { name, value, dataset } of form.elements) {
+    const text = value.trim();
+    if (!name || !text) continue;
+    const json = dataset.type === "array" ? text.split(",").map((part) => part.trim()) : dataset.type && parsed(text);
+    values[name] = ["number", "boolean"].includes(typeof json) || Array.isArray(json) ? json : text;
+  }
+  return values;
+}
+
+// request returns the arguments of fetch for the call of a form: with a key or the session, or for a tool.
+function request(form, key) {
+  const { endpoint, path } = form.dataset;
+  const always = { cache: "no-store", redirect: "error" };
+  if (endpoint) {
+    const headers = { Authorization: "Bearer " + key, "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
+    const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: path, arguments: toolArguments(form) } };
+    return [endpoint, { ...always, method: "POST", headers, body: JSON.stringify(call), credentials: "omit" }];
+  }
+  const url = target(form);
+  if (key) return [url, { ...always, headers: { "X-API-Key": key }, credentials: "omit" }];
+  return ["/requests/try", { ...always, method: "POST", body: new URLSearchParams({ url }) }];
+}
+
 // send sends the call of a form and shows the response.
 async function send(form, key) {
   const button = form.querySelector("button");
   const status = form.querySelector(".status");
   const body = form.querySelector("pre");
   body.closest(".code").hidden = true;
-  const url = target(form);
   button.disabled = true;
   status.textContent = "Sending…";
   const began = performance.now();
-  const withKey = { headers: { "X-API-Key": key }, credentials: "omit" };
-  const withSession = { method: "POST", body: new URLSearchParams({ url }) };
   try {
-    const response = await fetch(key ? url : "/requests/try", { ...(key ? withKey : withSession), cache: "no-store", redirect: "error" });
+    const response = await fetch(...request(form, key));
     const took = Math.round(performance.now() - began);
-    const text = await response.text();
+    const received = await response.text();
+    const text = parsed(received).result?.content[0].text ?? received; // a tool's result, or its error
     status.replaceChildren(...outcome(form.dataset.cost, response, parsed(text), took));
     body.textContent = indent(text);
     body.closest(".code").hidden = !text;
@@ -137,12 +163,14 @@ async function send(form, key) {
 
 // outcome returns the lines about a response: status, error message, charge and request ID. cost is the
 // cost of the operation, in words.
-function outcome(cost, response, { data, error }, took) {
+function outcome(cost, response, answer, took) {
+  const { error } = answer;
   const status = document.createElement("strong");
-  status.textContent = `${response.status} ${response.ok ? "OK" : error?.code ?? response.statusText} · ${took} ms`;
+  const code = error?.code ?? (response.ok ? "OK" : response.statusText);
+  status.textContent = `${error && response.ok ? "Error" : response.status} ${code} · ${took} ms`;
   const lines = [status];
   if (error) lines.push(error.message);
-  lines.push(charge(cost, response, data));
+  lines.push(charge(cost, response, answer));
   const id = response.headers.get("X-Request-Id");
   const line = document.createElement("span");
   if (id) line.append("Request ID ", id);
@@ -157,11 +185,12 @@ function outcome(cost, response, { data, error }, took) {
 }
 
 // charge describes what a call cost: nothing, one unit, one per row, or one per number of rows. The rows
-// are the data or a list in it. Errors are free.
-function charge(cost, response, data) {
-  const [, unit, per] = cost.match(/one (detail view|list record)(?: per (\d*))?/) ?? [];
-  const rows = [data, ...Object.values(data ?? {})].find(Array.isArray);
-  const units = !unit || !response.ok ? 0 : per === undefined ? 1 : Math.ceil((rows?.length ?? 0) / (per || 1));
+// are the data or a list in it. ChatGPT's results have no data. Errors are free.
+function charge(cost, response, answer) {
+  const [, unit, per] = cost.match(/(?:one|1) (detail view|list record)(?: per (\d*))?/) ?? [];
+  const data = answer.data ?? answer;
+  const rows = [data, ...Object.values(data)].find(Array.isArray);
+  const units = !unit || !response.ok || answer.error ? 0 : per === undefined ? 1 : Math.ceil((rows?.length ?? 0) / (per || 1));
   if (!units) return "No charge.";
   const header = (name) => Number(response.headers.get(`X-${unit.replace(" ", "-")}s-${name}`)).toLocaleString("en-US");
   return `Charged ${units} ${unit}${units === 1 ? "" : "s"}; ${header("Remaining")} of ${header("Limit")} left this month.`;
