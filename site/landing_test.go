@@ -226,6 +226,16 @@ func TestLandingSignUp(t *testing.T) {
 	}
 }
 
+// TestLandingClosed checks that the page says who creates accounts only if visitors can't.
+func TestLandingClosed(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		page := get(New(Options{Service: samples{}, Closed: closed}).Landing, "/", "192.0.2.1").Body.String()
+		if strings.Contains(page, `class="closed"`) != closed {
+			t.Errorf("with Closed %t: page says so: %t", closed, !closed)
+		}
+	}
+}
+
 // TestLandingPlans checks where the plans' buttons lead: to a new account if that is how to get the
 // plan, and otherwise to the operator.
 func TestLandingPlans(t *testing.T) {

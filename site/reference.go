@@ -257,6 +257,7 @@ func (s *server) templateFuncs() template.FuncMap {
 		"operator":   func() web.Operator { return s.opts.Operator },
 		"requestlog": func() bool { return s.opts.RequestLogDays > 0 },
 		"signup":     func() bool { return s.opts.SignUp },
+		"closed":     func() bool { return s.opts.Closed },
 	}
 }
 

@@ -51,7 +51,8 @@ type Options struct {
 	// PrivacyURL (default "/privacy") and TermsURL, if set, are linked from every page.
 	PrivacyURL, TermsURL string
 	Operator             web.Operator // named on every page
-	SignUp               bool         // whether visitors can create an account
+	SignUp               bool         // whether visitors can create an account with an emailed link
+	Closed               bool         // whether only the operator creates accounts
 	Billing              bool         // whether account holders can change their plan
 	Demo                 bool         // whether the registry holds demo labels
 	// RequestLogDays is the number of days that requests are kept, as shown on the privacy page; 0
