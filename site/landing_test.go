@@ -226,6 +226,15 @@ func TestLandingSignUp(t *testing.T) {
 	}
 }
 
+// TestSitemapDates checks that the sitemap has dates only if the date of the program is known.
+func TestSitemapDates(t *testing.T) {
+	for built, want := range map[time.Time]string{{}: "/docs</loc></url>", time.Date(2026, 5, 4, 23, 0, 0, 0, time.UTC): "/docs</loc><lastmod>2026-05-04</lastmod></url>"} {
+		if got := get(New(Options{Service: samples{}, Built: built}), "/sitemap.xml", "192.0.2.1").Body.String(); !strings.Contains(got, want) {
+			t.Errorf("built %v: sitemap lacks %s", built, want)
+		}
+	}
+}
+
 // TestLandingClosed checks that the page says who creates accounts only if visitors can't.
 func TestLandingClosed(t *testing.T) {
 	for _, closed := range []bool{false, true} {

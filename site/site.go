@@ -58,6 +58,7 @@ type Options struct {
 	// RequestLogDays is the number of days that requests are kept, as shown on the privacy page; 0
 	// if requests are not kept.
 	RequestLogDays int
+	Built          time.Time    // date of the program's source, when pages last changed; zero if unknown
 	Logger         *slog.Logger // logs one event per request; default none
 	Now            cola.Clock   // default time.Now
 	// Metrics registers the site's metrics, once per registerer; nil disables them.

@@ -173,7 +173,7 @@ func (s *server) handler(
 		SiteName: c.SiteName, Operator: c.operator(),
 		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, RequestLogDays: c.RequestLogDays,
 		SignUp: mailer != nil && c.SignUp == "open", Closed: c.SignUp != "open" && len(c.SignInClients) == 0, Billing: s.billing != nil || c.BillingURL != "", Demo: demo,
-		Logger: s.env.log, Metrics: d.admin.registerer(),
+		Built: built(), Logger: s.env.log, Metrics: d.admin.registerer(),
 	})
 	pages, err := s.dashboard(c, d, links, mailer, rest, public, demo)
 	if err != nil {
