@@ -53,7 +53,7 @@ func (s *server) addObjects() {
 	}
 	for i := range groups {
 		p := page{
-			Title: groups[i].Name + " API: objects", Path: objectsPath + "/" + groups[i].Anchor, Body: "section_objects", Data: &groups[i],
+			Title: objectsTitle + ": " + groups[i].Name, Path: objectsPath + "/" + groups[i].Anchor, Body: "section_objects", Data: &groups[i],
 			Description: "The JSON objects in the requests and responses of this section.",
 		}
 		for _, o := range groups[i].Objects {

@@ -19,6 +19,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
@@ -411,6 +412,24 @@ func TestTitles(t *testing.T) {
 	}
 }
 
+// TestDescriptions checks that search engines can show the descriptions of pages in full.
+func TestDescriptions(t *testing.T) {
+	s := newTestServer()
+	pages := mustParseAll(t, s)
+	landing, _ := s.currentLanding(t.Context())
+	pages["/"] = mustParse(t, "/", landing.content)
+	for path, p := range pages {
+		for n := range p.Descendants() {
+			if attr(n, "name") == "description" {
+				text := attr(n, "content")
+				if length := utf8.RuneCountInString(text); length > maxDescription || !strings.HasSuffix(text, ".") || strings.HasSuffix(text, "..") {
+					t.Errorf("%s: description of %d characters: %s", path, length, text)
+				}
+			}
+		}
+	}
+}
+
 // TestTry checks that all operations that only read can be tried on the page, with a labeled field for
 // each parameter in the path or query, and that the fields have the values of the example call.
 func TestTry(t *testing.T) {
@@ -710,10 +729,11 @@ func TestHighlight(t *testing.T) {
 			`<i class=n>"b"</i>: <i class=v>null</i>}`},
 		{"unknown", "<script>", "&lt;script&gt;"},
 		{"", "<plain>", "&lt;plain&gt;"},
-		{"curl", `curl "$A"`, `curl <i class=s>"</i><i class=n>$A</i><i class=s>"</i>`},
-		{"curl", `curl "$API/a?b=c,d&e=$X"`, `curl <span><i class=s>"</i><i class=n>$API</i></span><span><i class=s>/a</i></span>` +
-			`<span><i class=s>?b=c,<wbr>d</i></span><span><i class=s>&amp;e=</i><i class=n>$X</i><i class=s>"</i></span>`},
-		{"sh", `curl https://a.example/b | wc`, `curl <span>https://a.example</span><span>/b</span> | wc`},
+		{"curl", `curl "$A"`, `<b>curl <i class=s>"</i><i class=n>$A</i><i class=s>"</i></b>`},
+		{"curl", "curl \\\n  https://a/b\n", "<b>curl \\\n</b><b>  <span>https://a</span><span>/b</span>\n</b>"},
+		{"curl", `curl "$API/a?b=c,d&e=$X"`, `<b>curl <span><i class=s>"</i><i class=n>$API</i></span><span><i class=s>/a</i></span>` +
+			`<span><i class=s>?b=c,<wbr>d</i></span><span><i class=s>&amp;e=</i><i class=n>$X</i><i class=s>"</i></span></b>`},
+		{"sh", `curl https://a.example/b | wc`, `<b>curl <span>https://a.example</span><span>/b</span> | wc</b>`},
 		{"go", "// <i>", `<i class=c>// &lt;i&gt;</i>`},
 	} {
 		if got := string(highlight(tt.language, tt.source)); got != tt.want {

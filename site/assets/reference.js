@@ -152,13 +152,27 @@ async function send(form, key) {
     const took = Math.round(performance.now() - began);
     const received = await response.text();
     const text = parsed(received).result?.content[0].text ?? received; // a tool's result, or its error
-    status.replaceChildren(...outcome(form.dataset.cost, response, parsed(text), took));
+    const answer = parsed(text);
+    status.replaceChildren(...outcome(form.dataset.cost, response, answer, took));
+    markInvalid(form, answer.error?.details);
     body.textContent = indent(text);
     body.closest(".code").hidden = !text;
   } catch (error) {
     status.textContent = "The request failed: " + error.message;
   }
   button.disabled = false;
+}
+
+// markInvalid marks the fields that an error names, and shows the first one.
+function markInvalid(form, details = {}) {
+  const named = [...form.elements].filter(({ name }) => name && Object.hasOwn(details, name));
+  for (const field of form.elements) field.removeAttribute("aria-invalid");
+  for (const field of named) {
+    field.ariaInvalid = "true";
+    const group = field.closest("details");
+    if (group) group.open = true;
+  }
+  named[0]?.focus();
 }
 
 // outcome returns the lines about a response: status, error message, charge and request ID. cost is the
