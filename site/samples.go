@@ -45,12 +45,9 @@ func (s *server) codeSamples(id string, values url.Values) (samples []httpapi.Sa
 		}
 		return s.toolSamples(id, b.String()), true
 	}
-	for _, section := range s.opts.Reference.Sections {
-		for _, op := range section.Operations {
-			if op.ID == id && op.ReadOnly {
-				return op.WithParams(values).Samples, true
-			}
-		}
+	op := s.operation(id)
+	if op == nil || !op.ReadOnly {
+		return nil, false
 	}
-	return nil, false
+	return op.WithParams(values).Samples, true
 }

@@ -156,6 +156,9 @@ func TestKeyInDocs(t *testing.T) {
 
 	b.tryCall(`"per_page": [`, "q=a b&c", "per_page=101")
 	b.shows("GET /api/v1/colas?q=a+b%26c&product_type=wine&per_page=101", "400 validation_error", "No charge.")
+	if marked := ask(b, chromedp.Evaluate[string](`[...document.querySelectorAll("[aria-invalid=true]")].map(e => e.name).join()`)); marked != "per_page" {
+		t.Errorf("the error marks %q, want per_page", marked)
+	}
 	for language, call := range map[string]string{
 		"curl": "?q=a+b%26c&product_type=wine&per_page=101\"", "Python": `"q": "a b&c", "product_type": "wine", "per_page": "101"`,
 		"JavaScript": `q: "a b&c", product_type: "wine", per_page: "101"`, "Go": `"q": {"a b&c"}`,
