@@ -340,6 +340,10 @@ func TestGuideLayout(t *testing.T) {
 			t.Errorf("the drawing of %s is shown at %.0f%% of its size", guide, scale*100)
 		}
 	}
+	b.open(registrytest.PublicURL + "/docs/alerts")
+	if hidden := ask(b, chromedp.Evaluate[int](`(e => e.scrollWidth - e.clientWidth)(document.querySelector(".prose img").parentElement)`)); hidden > 0 {
+		t.Errorf("a phone shows the drawing of alerts without its last %d pixels", hidden)
+	}
 }
 
 // TestMenuPosition checks that the menus of a page scroll to the current page and section.
