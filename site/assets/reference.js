@@ -111,8 +111,7 @@ function target(form) {
   return query ? path + "?" + query : path;
 }
 
-// toolArguments returns the arguments that the fields of a form describe. Empty fields are left out. Text
-// that isn't of an argument's type is sent as it is, so that the server explains the mistake.
+// toolArguments returns a tool's arguments. The server explains text of the wrong type.
 function toolArguments(form) {
   const values = {};
   for (const { name, value, dataset } of form.elements) {
@@ -124,7 +123,7 @@ function toolArguments(form) {
   return values;
 }
 
-// request returns the arguments of fetch for the call of a form: with a key or the session, or for a tool.
+// request returns the arguments of fetch for the call of a form.
 function request(form, key) {
   const { endpoint, path } = form.dataset;
   const always = { cache: "no-store", redirect: "error" };
@@ -199,7 +198,7 @@ function outcome(cost, response, answer, took) {
 }
 
 // charge describes what a call cost: nothing, one unit, one per row, or one per number of rows. The rows
-// are the data or a list in it. ChatGPT's results have no data. Errors are free.
+// are the data or a list in it.
 function charge(cost, response, answer) {
   const [, unit, per] = cost.match(/(?:one|1) (detail view|list record)(?: per (\d*))?/) ?? [];
   const data = answer.data ?? answer;

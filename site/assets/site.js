@@ -1,6 +1,6 @@
 // Adds copy buttons and heading links, marks the current section in the table of contents, focuses the
-// search on "/", shows results while typing, remembers the language of samples, runs the sample calls
-// of the landing page, and leads signed-in readers back to the dashboard. Pages work without it.
+// search on "/", shows results while typing, remembers the language of samples, and leads signed-in
+// readers back to the dashboard. Pages work without it.
 "use strict";
 
 // stored returns the value of a key in a storage, or null if the browser blocks site data.
@@ -168,38 +168,6 @@ document.addEventListener("keydown", (event) => {
   });
   list.addEventListener("mousedown", (event) => event.preventDefault()); // keeps the focus in the field
   list.addEventListener("click", () => setTimeout(() => field.blur()));
-}
-
-// Runs the sample calls of the landing page with the visitor's text, and shows the status, time and body.
-for (const form of document.querySelectorAll(".run")) {
-  const panel = form.closest(".call");
-  const status = form.querySelector("[role=status]");
-  const answer = panel.querySelector(".answer code");
-  const { q } = form.elements;
-  form.hidden = false;
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const text = q.value.trim();
-    const query = new URLSearchParams(text === q.defaultValue ? {} : { q: text });
-    panel.querySelector(".text").textContent = text;
-    const parts = document.createTreeWalker(panel.querySelector("pre"), NodeFilter.SHOW_TEXT);
-    while (parts.nextNode()) {
-      const { currentNode } = parts;
-      currentNode.data = currentNode.data.replace(/([?&])q=[^&"]*/, (_, mark) => mark + new URLSearchParams({ q: text }));
-    }
-    status.textContent = "…";
-    const start = performance.now();
-    try {
-      const response = await fetch(`/site/samples/${form.querySelector("[data-sample]").dataset.sample}?${query}`);
-      const body = await response.text();
-      const took = Math.round(performance.now() - start);
-      const json = JSON.stringify(JSON.parse(body), null, 2);
-      status.textContent = `${response.status} ${response.ok ? "OK" : "Error"} · ${took} ms · ${body.length} characters`;
-      if (json !== answer.textContent) answer.textContent = json; // an equal answer keeps its colors
-    } catch {
-      status.textContent = "The server didn’t respond. Try again.";
-    }
-  });
 }
 
 // Forgets what the tab keeps of a session: the API key, and the list that labels were opened from.
