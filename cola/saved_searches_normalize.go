@@ -1,6 +1,7 @@
 package cola
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"slices"
@@ -258,23 +259,51 @@ func (s SavedSearch) Fingerprint() (sum [32]byte) {
 	return sum
 }
 
-// WhyNot explains why a saved search has no date filters. It returns "" unless name is a date
-// filter.
-func (SavedSearchParams) WhyNot(name string) string { return whyNoDate(name) }
+// WhyNot explains why a saved search has no date filters, and names the filters that correspond to a
+// search parameter. It returns "" for other names.
+func (SavedSearchParams) WhyNot(name string) string { return whyNoFilter(name) }
 
-// WhyNot explains why a change has no date filters. It returns "" unless name is a date filter.
-func (SavedSearchChangeParams) WhyNot(name string) string { return whyNoDate(name) }
+// WhyNot is like that of SavedSearchParams.
+func (SavedSearchChangeParams) WhyNot(name string) string { return whyNoFilter(name) }
 
-// WhyNot explains why a preview has no date filters. It returns "" unless name is a date filter.
+// WhyNot is like that of SavedSearchParams, for a preview.
 func (PreviewParams) WhyNot(name string) string {
 	if whyNoDate(name) == "" {
-		return ""
+		return whyNoFilter(name)
 	}
 	return "A preview always covers the last 30 days. Omit this parameter."
 }
 
-// WhyNot explains why there is no date filter. It returns "" unless name is a date filter.
-func (SavedSearchFilters) WhyNot(name string) string { return whyNoDate(name) }
+// WhyNot is like that of SavedSearchParams, for a name within the filters.
+func (SavedSearchFilters) WhyNot(name string) string { return whyNoFilter(name) }
+
+func whyNoFilter(name string) string { return cmp.Or(whyNoDate(name), namedDifferently(name)) }
+
+// namedDifferently names the filters of saved searches that correspond to a search parameter with
+// another name. docs/ALERTS.md has the same table.
+func namedDifferently(name string) string {
+	var names []string
+	if f, ok := FilterOf(name); ok && !slices.Contains(f.Saved, name) {
+		names = slices.Clone(f.Saved)
+	}
+	switch name {
+	case "origin":
+		names = append(names, "us_state")
+	case "permit_number":
+		names = append(names, "permit_number_text")
+	}
+	if names == nil {
+		return ""
+	}
+	for i := range names {
+		names[i] = "filters." + names[i]
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return "Unknown parameter; did you mean " + names[0] + "?"
+	}
+	return "Unknown parameter; did you mean " + strings.Join(names[:last], ", ") + " or " + names[last] + "?"
+}
 
 func whyNoDate(name string) string {
 	name = strings.ToLower(name)

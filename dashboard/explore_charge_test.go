@@ -175,7 +175,7 @@ func TestFreePagesFromOtherSites(t *testing.T) {
 	s := mustSite(t)
 	for target, says := range map[string]string{
 		"/explore": `id="examples"`,
-		"/brands":  `name="q"`,
+		"/brands":  `data-suggest="brand"`,
 		"/trends":  `id="examples"`,
 		"/usage":   `id="month"`,
 		"/":        `id="month"`,

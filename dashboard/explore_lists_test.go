@@ -82,7 +82,7 @@ func TestListForms(t *testing.T) {
 	for _, path := range []string{"/explore/permittees", "/explore/barcodes"} {
 		for _, query := range []string{"", "?utm_source=x"} {
 			page := s.get(path + query)
-			page.shows(t, http.StatusOK, `role="search"`, "1,000,000 left")
+			page.shows(t, http.StatusOK, `class="explore-form list-form"`, "1,000,000 left")
 			page.lacks(t, `<table`)
 			page.checkHTML(t)
 		}

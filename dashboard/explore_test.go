@@ -61,7 +61,7 @@ func (a response) total(t *testing.T) int {
 func TestExploreForm(t *testing.T) {
 	s := mustSite(t)
 	page := s.get("/explore")
-	page.shows(t, http.StatusOK, `name="q"`, "120 requests", "1,000,000 left", "10,000 left", "French wine")
+	page.shows(t, http.StatusOK, `name="q" type="search" maxlength="200"`, "120 requests", "1,000,000 left", "10,000 left", "French wine")
 	page.checkHTML(t)
 	s.costs(cola.Used{}, 0, 0)
 	for _, e := range exampleSearches() {
@@ -492,7 +492,7 @@ func TestExploreAtLimits(t *testing.T) {
 	if full.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	free.get("/explore").shows(t, http.StatusOK, `name="q"`, "10 requests") // free, so not rate limited
+	free.get("/explore").shows(t, http.StatusOK, `name="q" type="search" maxlength="200"`, "10 requests") // free, so not rate limited
 }
 
 // TestBackCache checks that browsers may cache only charged pages, for the back button.

@@ -26,6 +26,7 @@ type fakeBrowsers struct {
 	put     map[string]string
 	ended   []string
 
+	issuers      []auth.IssuerChoice
 	requested    []string // addresses of requested sign-in links
 	requestFault error    // returned by RequestLink
 }
@@ -48,7 +49,7 @@ func (f *fakeBrowsers) Caller(ctx context.Context) (cola.Caller, bool) {
 	return c, ok
 }
 
-func (f *fakeBrowsers) Issuers() []auth.IssuerChoice { return nil }
+func (f *fakeBrowsers) Issuers() []auth.IssuerChoice { return f.issuers }
 
 func (f *fakeBrowsers) Begin(context.Context, string, string) (string, error) {
 	return "", cola.Errorf(cola.CodeValidation, "No such issuer.")

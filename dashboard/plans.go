@@ -53,11 +53,13 @@ type plansPage struct {
 	Sold    bool   // account holders change their plan in Stripe
 	Billing string // page to change the plan without Stripe; if empty, only an administrator can change it
 	SignUp  bool   // the visitor can create an account; each plan has its own link
+	Closed  bool   // the visitor needs an account, which only the operator can create
 }
 
 func (req *request) plans() error {
 	p := plansPage{
 		Sold: req.opts.SellsPlans, Billing: req.opts.BillingURL, SignUp: req.opts.SignUp && !req.signedIn,
+		Closed: !req.opts.SignUp && !req.signedIn && len(req.browsers.Issuers()) == 0,
 	}
 	for _, t := range cola.Tiers() {
 		own := req.signedIn && req.quota.Tier == t

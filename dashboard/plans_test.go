@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/internal/stripetest"
@@ -23,7 +24,7 @@ func TestPlans(t *testing.T) {
 	open := s.by("").get("/plans")
 	open.checkHTML(t)
 	open.shows(t, http.StatusOK, "Free", "Starter", "Pro", "$39", "$99", "10,000", "1,000,000", "recommended",
-		"ask your administrator", `href="/sign-in?return=%2Fplans"`)
+		"Ask them for one.", `href="/sign-in?return=%2Fplans"`)
 	if strings.Contains(open.body, "your plan</span>") {
 		t.Error("signed-out visitor has a plan")
 	}
@@ -43,6 +44,25 @@ func TestPlans(t *testing.T) {
 	paid := s.get("/plans")
 	paid.checkHTML(t)
 	paid.shows(t, http.StatusOK, `<a class="button" href="https://billing.example/change?a=1&b=2">Change plan</a>`)
+}
+
+// TestPlansClosed checks that the page says who creates accounts only to visitors who can't.
+func TestPlansClosed(t *testing.T) {
+	closed, open := mustSite(t), mustSite(t)
+	open.browsers.issuers = []auth.IssuerChoice{{Key: "example", Name: "Example"}}
+	for name, tt := range map[string]struct {
+		s    *site
+		want bool
+	}{
+		"issuer":    {open.by(""), false},
+		"sign-up":   {closed.by("").withOptions(func(o *Options) { o.SignUp = true }), false},
+		"closed":    {closed.by(""), true},
+		"signed in": {closed, false},
+	} {
+		if got := strings.Contains(tt.s.get("/plans").body, `class="closed"`); got != tt.want {
+			t.Errorf("%s: page says so: %t, want %t", name, got, tt.want)
+		}
+	}
 }
 
 // TestPlansSignUp checks where each plan's button leads visitors who can create an account: to

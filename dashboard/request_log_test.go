@@ -49,7 +49,7 @@ func TestNoRequests(t *testing.T) {
 	a := s.get("/requests")
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, `class="empty"`, "/keys/new", "curl -H \"X-API-Key: $API_KEY\" 'https://registry.example/api/v1/colas?q=oak'")
-	a.lacks(t, "<table", `role="search"`)
+	a.lacks(t, "<table", "request-filters")
 	filtered := s.get("/requests?q=unknown&utm_source=x")
 	filtered.shows(t, http.StatusOK, `class="empty"`, `value="unknown"`, `href="/requests"`)
 	if to := s.by("").get("/requests").redirects(t); to != "/sign-in?return=%2Frequests" {
@@ -96,7 +96,7 @@ func TestRequests(t *testing.T) {
 	} {
 		page := s.get("/requests?" + query)
 		page.checkHTML(t)
-		page.shows(t, http.StatusOK, `role="search"`)
+		page.shows(t, http.StatusOK, "request-filters")
 		for _, path := range paths {
 			if got := strings.Contains(page.body, `href="`+path+`"`); got != slices.Contains(want, path) {
 				t.Errorf("%s: %s listed: %t", query, path, got)

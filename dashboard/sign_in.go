@@ -32,6 +32,7 @@ type signInPage struct {
 	ByEmail    bool
 	SignUp     bool // an emailed link creates an account
 	InviteOnly bool
+	Reason     string // why the visitor was sent here; may be empty
 
 	Email    string   // as entered
 	Problems []string // problems with Email
@@ -50,12 +51,26 @@ func (req *request) signIn() error {
 }
 
 func (req *request) showSignIn(status int, p signInPage) error {
+	p.Reason = signInReason(p.ReturnTo)
 	p.Issuers = req.browsers.Issuers()
 	p.ByEmail, p.SignUp, p.InviteOnly = req.opts.SignInByEmail, req.opts.SignUp, req.opts.InviteOnly
 	return req.show(status, "sign_in", page{
 		Title: "Sign in", Data: p,
 		Description: "Sign in to search labels, manage API keys and alerts, and see your usage.",
 	})
+}
+
+// signInReason says what the page that the visitor wanted needs an account for. It is empty if the
+// visitor came from a public page.
+func signInReason(to string) string {
+	path, _, _ := strings.Cut(to, "?")
+	switch areaOf(path) {
+	case "", homePath, docsArea, plansPath:
+		return ""
+	case keysPath:
+		return "To create or manage API keys, sign in first."
+	}
+	return "To open this page, sign in first."
 }
 
 // signInStatus reports whether the browser is signed in, for scripts on public pages, which are

@@ -56,6 +56,19 @@ func TestSignInByEmail(t *testing.T) {
 	}
 }
 
+// TestSignInReason checks that the page says what it is needed for.
+func TestSignInReason(t *testing.T) {
+	s := mustSite(t).by("")
+	for wanted, reason := range map[string]string{
+		"/keys/new": "To create or manage API keys", "/explore?q=oak": "To open this page", "/": "", "/plans": "", "/docs/search": "",
+	} {
+		page := s.get("/sign-in?return=" + url.QueryEscape(wanted))
+		if got := strings.Contains(page.body, `class="lead"`); got != (reason != "") || !strings.Contains(page.body, reason) {
+			t.Errorf("to open %s: the page gives a reason: %t, want %q", wanted, got, reason)
+		}
+	}
+}
+
 // TestSignInByEmailErrors checks rejected requests.
 func TestSignInByEmailErrors(t *testing.T) {
 	s := mustSite(t).by("").withOptions(func(o *Options) { o.SignInByEmail = true })

@@ -42,6 +42,7 @@ type Operation struct {
 	ID, Method, Path, Summary string
 	Description               string // CommonMark: paragraphs, code and bold
 	Cost                      string
+	ReadOnly                  bool
 	Public                    bool   // reads records that are the same for all accounts
 	ExamplePath               string // path and query of the example call
 	Samples                   []Sample
@@ -180,7 +181,8 @@ func newOperation(doc description, op documentedOperation) Operation {
 	description, _, _ := strings.Cut(op.Description, "\n\n**Cost:**") // shown separately
 	d := Operation{
 		ID: op.OperationID, Method: op.method, Path: basePath + op.path, Summary: op.Summary, Description: description,
-		Cost: op.Extensions["x-cost"].(string), Public: op.method == http.MethodGet && isPublicTag(op.Tags[0]),
+		Cost: op.Extensions["x-cost"].(string), ReadOnly: op.method == http.MethodGet,
+		Public: op.method == http.MethodGet && isPublicTag(op.Tags[0]),
 	}
 	d.setCall(op.example.with(nil))
 	for _, p := range op.Parameters {

@@ -56,10 +56,16 @@ func (c exampleCall) with(values map[string]string) (exampleCall, []Placeholder)
 			}
 		}
 		c.values[p.Name] = value
-		c.path = strings.Replace(c.path, "{"+p.Name+"}", url.PathEscape(value), 1)
+		c.path = strings.Replace(c.path, "{"+p.Name+"}", pathEscape(value), 1)
 	}
 	return c, placeholders
 }
+
+// pathEscape is url.PathEscape, except that it also escapes the dollar sign, which shells expand.
+func pathEscape(value string) string { return strings.ReplaceAll(url.PathEscape(value), "$", "%24") }
+
+// queryEscape is url.QueryEscape, except that it keeps commas readable.
+func queryEscape(value string) string { return strings.ReplaceAll(url.QueryEscape(value), "%2C", ",") }
 
 // target returns the path and query.
 func (c exampleCall) target() string {
@@ -108,7 +114,7 @@ func (c exampleCall) python() string {
 		"    headers={\"X-API-Key\": os.environ[\"API_KEY\"]},",
 	}
 	if params := c.queryParams(); params != nil {
-		lines = append(lines, "    params={"+pairs(params, strconv.Quote)+"},")
+		lines = append(lines, "    params={"+pairs(params, strconv.Quote, strconv.Quote)+"},")
 	}
 	if c.body != "" {
 		lines = append(lines, "    json="+pythonLiteral.Replace(c.body)+",")
@@ -125,19 +131,22 @@ func (c exampleCall) python() string {
 var pythonLiteral = strings.NewReplacer("true", "True", "false", "False", "null", "None")
 
 // pairs formats query parameters as the members of an object literal.
-func pairs(params [][2]string, name func(string) string) string {
+func pairs(params [][2]string, name, value func(string) string) string {
 	members := make([]string, len(params))
 	for i, p := range params {
-		members[i] = name(p[0]) + ": " + strconv.Quote(p[1])
+		members[i] = name(p[0]) + ": " + value(p[1])
 	}
 	return strings.Join(members, ", ")
 }
+
+// javaScriptQuote returns a string literal. Go's has escapes that JavaScript lacks.
+func javaScriptQuote(s string) string { return string(mustEncodeJSON(s)) }
 
 func (c exampleCall) javaScript() string {
 	var lines []string
 	target := "\"" + c.server + c.path + "\""
 	if params := c.queryParams(); params != nil {
-		lines = append(lines, "const query = new URLSearchParams({ "+pairs(params, func(name string) string { return name })+" });")
+		lines = append(lines, "const query = new URLSearchParams({ "+pairs(params, func(name string) string { return name }, javaScriptQuote)+" });")
 		target = "`" + c.server + c.path + "?${query}`"
 	}
 	lines = append(lines, "const response = await fetch("+target+", {")
@@ -210,6 +219,34 @@ func (ref Reference) WithRecords(values map[string]string) Reference {
 		}
 	}
 	return ref
+}
+
+// WithParams returns the operation with samples for the given path and query parameters. Parameters of
+// the example call come first. Unknown parameters are ignored, and path parameters without a value
+// keep their example.
+func (op Operation) WithParams(values url.Values) Operation {
+	c, path, query := op.call, map[string]string{}, []string{}
+	examples := c.queryParams()
+	position := func(f Field) int {
+		if i := slices.IndexFunc(examples, func(p [2]string) bool { return p[0] == f.Name }); i >= 0 {
+			return i
+		}
+		return len(examples)
+	}
+	all := slices.SortedStableFunc(slices.Values(op.Parameters), func(a, b Field) int { return position(a) - position(b) })
+	for _, f := range all {
+		value := strings.ToValidUTF8(values.Get(f.Name), "\uFFFD")
+		switch {
+		case value == "":
+		case f.Place == "path":
+			path[f.Name] = value
+		case f.Place == "query":
+			query = append(query, f.Name+"="+queryEscape(value))
+		}
+	}
+	c.query = strings.Join(query, "&")
+	op.setCall(c.with(path))
+	return op
 }
 
 // setCall sets the example call.

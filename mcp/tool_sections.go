@@ -23,6 +23,7 @@ type ToolDoc struct {
 	Name, Title, Description, Cost string
 	Path                           string // path of an endpoint that has the tool
 	Example                        string // arguments of the example call, as JSON
+	ReadOnly                       bool
 	Arguments                      []ArgumentDoc
 }
 
@@ -57,6 +58,7 @@ func newToolSection(name, anchor, description string, tools []tool) ToolSection 
 	for _, t := range tools {
 		s.Tools = append(s.Tools, ToolDoc{
 			Name: t.name, Title: t.title, Description: t.description, Cost: t.cost, Path: Path, Example: t.example,
+			ReadOnly:  t.effect == reads,
 			Arguments: documentedArguments("", t.input),
 		})
 	}

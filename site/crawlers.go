@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Paths that browsers and crawlers request by convention.
@@ -40,7 +41,11 @@ func (s *server) sitemap(paths []string) string {
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n")
 	b.WriteString(`<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")
 	for _, path := range paths {
-		b.WriteString("<url><loc>" + html.EscapeString(s.opts.PublicURL+path) + "</loc></url>\n")
+		b.WriteString("<url><loc>" + html.EscapeString(s.opts.PublicURL+path) + "</loc>")
+		if !s.opts.Built.IsZero() {
+			b.WriteString("<lastmod>" + s.opts.Built.UTC().Format(time.DateOnly) + "</lastmod>")
+		}
+		b.WriteString("</url>\n")
 	}
 	b.WriteString("</urlset>\n")
 	return b.String()

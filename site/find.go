@@ -48,15 +48,15 @@ func suggestedSearches() []string {
 	return []string{"rate limit", "pagination", "api key", "webhook signature", "429", "export CSV"}
 }
 
-// Limits on searches per IP address (IPv6: per /64) and process. They are high enough for search as
-// you type.
+// Limits on searches and code samples per IP address (IPv6: per /64) and process. They are high enough
+// for requests while typing.
 const (
-	findBurst    = 60
-	findInterval = 250 * time.Millisecond
+	typingBurst    = 60
+	typingInterval = 250 * time.Millisecond
 )
 
-func newFindLimit(now cola.Clock) *ratelimit.Limiter[netip.Prefix] {
-	return ratelimit.New[netip.Prefix](findBurst, findInterval, maxLimitedClients, now)
+func newTypingLimit(now cola.Clock) *ratelimit.Limiter[netip.Prefix] {
+	return ratelimit.New[netip.Prefix](typingBurst, typingInterval, maxLimitedClients, now)
 }
 
 // find shows the results of a search. With the instant parameter, it returns only the best results,
@@ -73,7 +73,7 @@ func (s *server) find(w http.ResponseWriter, r *http.Request) {
 		s.write(w, http.StatusOK, p)
 		return
 	}
-	if wait := s.findLimit.Take(security.Network(cola.ClientFrom(r.Context())), 1); wait > 0 {
+	if wait := s.typingLimit.Take(security.Network(cola.ClientFrom(r.Context())), 1); wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 		s.write(w, http.StatusTooManyRequests, page{Title: "Too many searches", Path: findPath, Body: "find_limit", Query: query})
 		return

@@ -78,6 +78,10 @@ func TestQuestions(t *testing.T) {
 		{"is a brand name taken", top, "/docs/api#check-a-brand-name"},
 		{"sort by date", first, "/docs/pagination#sort-order"},
 		{"next page cursor", top, "/docs/pagination"},
+		{"cursor expired", first, "/docs/pagination"},
+		{"invalid cursor", first, "/docs/pagination"},
+		{"cursor error", first, "/docs/pagination"},
+		{"connect cursor", first, "/docs/assistants#cursor"},
 		{"count labels by year", first, "/docs/api#count-labels"},
 		{"error codes", top, "/docs/errors"},
 		{"what does 429 mean", top, "/docs/reference#error-QuotaExceeded"},
@@ -271,7 +275,7 @@ func TestSearchLimit(t *testing.T) {
 	h := newServer(Options{
 		PublicURL: publicURL, Reference: newAPI().Reference, Service: samples{}, Now: func() time.Time { return time.Unix(0, 0) },
 	}).routes()
-	for range findBurst {
+	for range typingBurst {
 		if resp := send(h, "GET", findPath+"?q=a"); resp.StatusCode != http.StatusOK {
 			t.Fatalf("status %d below the limit, want 200", resp.StatusCode)
 		}

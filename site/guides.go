@@ -126,7 +126,7 @@ var guideKeywords = map[string]string{docsPath + "/assistants": "MCP", docsPath 
 func (s *server) addGuide(area string, g guide) {
 	m := s.renderMarkdown(g.file, g.source)
 	s.add(page{
-		Title: g.title, Path: g.path, Description: m.summary, Headings: m.headings, Body: "guide", Data: template.HTML(m.html),
+		Title: g.title, Path: g.path, Description: metaDescription(m.summary), Headings: m.headings, Body: "guide", Data: template.HTML(m.html),
 	})
 	s.addFile(g.path+".md", markdownType, s.plainMarkdown(g.file, g.source))
 	for _, section := range m.sections {
@@ -139,6 +139,23 @@ func (s *server) addGuide(area string, g guide) {
 		}
 		s.search.add(entry{Area: area, Page: g.title, Title: section.title, Path: target, text: section.text, keywords: keywords})
 	}
+}
+
+// maxDescription is the number of characters of a description that search engines show.
+const maxDescription = 155
+
+// metaDescription returns the first sentences of a text, as many as search engines show.
+func metaDescription(text string) string {
+	end := 0
+	for i := range text {
+		if text[i] == '.' && (i+1 == len(text) || text[i+1] == ' ') && (end == 0 || i < maxDescription) {
+			end = i + 1
+		}
+	}
+	if end == 0 { // it introduces an example
+		return strings.TrimSuffix(text, ":") + "."
+	}
+	return text[:end]
 }
 
 // serveImage serves an image from a guide.

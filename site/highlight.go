@@ -53,7 +53,7 @@ func highlight(language, source string) template.HTML {
 	}
 	var bounds []bound
 	if lexer.Config().Name == "Bash" {
-		bounds = urlBounds(source)
+		bounds = lineBounds(source)
 	}
 	at, inURL := 0, false
 	for _, token := range tokens.Tokens() {
@@ -93,6 +93,8 @@ type bound struct {
 const (
 	partStart = "<span>"
 	partEnd   = "</span>"
+	lineStart = "<b>"
+	lineEnd   = "</b>"
 )
 
 var (
@@ -101,6 +103,22 @@ var (
 	// urlPart finds a host, or a part of a URL before which a line may break.
 	urlPart = regexp.MustCompile(`^["']?(?:https?://)?[^/?&]+|[/?&]+[^/?&]*`)
 )
+
+// lineBounds returns the bounds of the lines of a shell command, and of the parts of URLs in them.
+func lineBounds(source string) (bounds []bound) {
+	parts, at := urlBounds(source), 0
+	for line := range strings.Lines(source) {
+		bounds = append(bounds, bound{at, lineStart})
+		at += len(line)
+		end := 0
+		for end < len(parts) && parts[end].at < at || end < len(parts) && parts[end].tag == partEnd && parts[end].at == at {
+			end++
+		}
+		bounds = append(append(bounds, parts[:end]...), bound{at, lineEnd})
+		parts = parts[end:]
+	}
+	return bounds
+}
 
 // urlBounds returns the bounds of the parts of URLs in a shell command. Lines break between parts
 // before they break within one, and within a long one only after a comma.

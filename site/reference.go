@@ -53,7 +53,7 @@ func (s *server) addObjects() {
 	}
 	for i := range groups {
 		p := page{
-			Title: groups[i].Name + " API: objects", Path: objectsPath + "/" + groups[i].Anchor, Body: "section_objects", Data: &groups[i],
+			Title: objectsTitle + ": " + groups[i].Name, Path: objectsPath + "/" + groups[i].Anchor, Body: "section_objects", Data: &groups[i],
 			Description: "The JSON objects in the requests and responses of this section.",
 		}
 		for _, o := range groups[i].Objects {
@@ -251,11 +251,13 @@ func (s *server) templateFuncs() template.FuncMap {
 		"privacyurl": func() string { return s.opts.PrivacyURL },
 		"termsurl":   func() string { return s.opts.TermsURL },
 		"date":       dateText,
+		"endpoint":   func(tool string) string { return s.endpoints[tool] },
 		"demo":       func() bool { return s.opts.Demo },
 		"name":       func() string { return s.opts.SiteName },
 		"operator":   func() web.Operator { return s.opts.Operator },
 		"requestlog": func() bool { return s.opts.RequestLogDays > 0 },
 		"signup":     func() bool { return s.opts.SignUp },
+		"closed":     func() bool { return s.opts.Closed },
 	}
 }
 

@@ -52,12 +52,14 @@ type Options struct {
 	// PrivacyURL (default "/privacy") and TermsURL, if set, are linked from every page.
 	PrivacyURL, TermsURL string
 	Operator             web.Operator // named on every page
-	SignUp               bool         // whether visitors can create an account
+	SignUp               bool         // whether visitors can create an account with an emailed link
+	Closed               bool         // whether only the operator creates accounts
 	Billing              bool         // whether account holders can change their plan
 	Demo                 bool         // whether the registry holds demo labels
 	// RequestLogDays is the number of days that requests are kept, as shown on the privacy page; 0
 	// if requests are not kept.
 	RequestLogDays int
+	Built          time.Time    // date of the program's source, when pages last changed; zero if unknown
 	Logger         *slog.Logger // logs one event per request; default none
 	Now            cola.Clock   // default time.Now
 	// Metrics registers the site's metrics, once per registerer; nil disables them.
@@ -70,6 +72,7 @@ const (
 	referencePath = docsPath + "/reference"
 	toolsPath     = docsPath + "/tools"
 	findPath      = docsPath + "/find"
+	codePath      = docsPath + "/samples/{operation}"
 	imagesPath    = docsPath + "/images/"
 	assetsPath    = "/site/"
 	samplesPath   = assetsPath + "samples/{name}"
@@ -91,9 +94,11 @@ type server struct {
 	menu    []menuGroup
 	search  index
 	objects map[string]string // URLs of the objects in the reference, by name
-	landing landing
 
-	findLimit *ratelimit.Limiter[netip.Prefix] // limits searches by IP address or IPv6 /64
+	endpoints map[string]string // paths of the MCP endpoints, by tool
+	landing   landing
+
+	typingLimit *ratelimit.Limiter[netip.Prefix] // limits searches and code samples by IP address or IPv6 /64
 
 	mu    sync.RWMutex               // guards pages
 	pages map[string]func() document // by path
@@ -128,7 +133,7 @@ func newServer(o Options) *server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), pages: map[string]func() document{}, landing: newLanding(o.Now), findLimit: newFindLimit(o.Now)}
+	s := &server{opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), pages: map[string]func() document{}, landing: newLanding(o.Now), typingLimit: newTypingLimit(o.Now), endpoints: toolEndpoints()}
 	s.layout = template.Must(template.New("layout").Funcs(s.templateFuncs()).ParseFS(pageFiles, "pages/*.html"))
 	s.menu = s.newMenu()
 	s.addGuides()
@@ -164,6 +169,7 @@ func (s *server) routes() http.Handler {
 		imagesPath + "{name}": s.serveImage,
 		s.assets.Pattern():    s.assets.Handler(s.notFound),
 		samplesPath:           s.serveSample,
+		codePath:              s.serveCodeSamples,
 	}
 	for path := range s.pages {
 		handlers[path] = s.servePage

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
@@ -413,6 +415,24 @@ func TestTitles(t *testing.T) {
 	}
 }
 
+// TestDescriptions checks that search engines can show the descriptions of pages in full.
+func TestDescriptions(t *testing.T) {
+	s := newTestServer()
+	pages := mustParseAll(t, s)
+	landing, _ := s.currentLanding(t.Context())
+	pages["/"] = mustParse(t, "/", landing.content)
+	for path, p := range pages {
+		for n := range p.Descendants() {
+			if attr(n, "name") == "description" {
+				text := attr(n, "content")
+				if length := utf8.RuneCountInString(text); length > maxDescription || !strings.HasSuffix(text, ".") || strings.HasSuffix(text, "..") {
+					t.Errorf("%s: description of %d characters: %s", path, length, text)
+				}
+			}
+		}
+	}
+}
+
 // TestTry checks that all operations that only read can be tried on the page, with a labeled field
 // for each parameter in the path or query, and that the fields have the values of the example call.
 func TestTry(t *testing.T) {
@@ -454,6 +474,56 @@ func TestTry(t *testing.T) {
 	}
 	if tried < 25 {
 		t.Errorf("%d operations can be tried", tried)
+	}
+}
+
+// TestCodeSamples checks that a form's initial values produce the printed samples, that other values
+// produce other samples, and that calls that change data and long queries are rejected.
+func TestCodeSamples(t *testing.T) {
+	s := newTestServer()
+	h, pages, compared := s.routes(), mustParseAll(t, s), 0
+	sources := func(root *html.Node) (all []string) {
+		for n := range root.Descendants() {
+			if n.DataAtom == atom.Pre {
+				all = append(all, shownText(n))
+			}
+		}
+		return all
+	}
+	get := func(operation string, values url.Values) (status int, all []string) {
+		resp := send(h, "GET", "/docs/samples/"+operation+"?"+values.Encode())
+		return resp.StatusCode, sources(mustParse(t, operation, []byte(mustRead(t, resp))).Node)
+	}
+	for _, section := range s.opts.Reference.Sections {
+		for _, op := range section.Operations {
+			s.typingLimit = newTypingLimit(time.Now)
+			shown := pages[referencePath+"/"+section.Anchor].ids[op.ID]
+			form, values := tryForm(shown), url.Values{}
+			if form == nil {
+				if status, _ := get(op.ID, nil); status != http.StatusNotFound {
+					t.Errorf("%s: status %d, want 404", op.ID, status)
+				}
+				continue
+			}
+			for name, value := range fieldValues(form) {
+				values.Set(name, value)
+			}
+			compared++
+			status, got := get(op.ID, values)
+			if diff := cmp.Diff(sources(shown)[:len(op.Samples)], got); status != http.StatusOK || diff != "" {
+				t.Errorf("%s: status %d, samples (-printed +for the form):\n%s", op.ID, status, diff)
+			}
+		}
+	}
+	if compared < 25 {
+		t.Errorf("compared the samples of %d operations", compared)
+	}
+	_, got := get("searchColas", url.Values{"q": {"<b>&"}, "unknown": {"1"}})
+	if want := "curl -H \"X-API-Key: $API_KEY\" \\ \"" + publicURL + "/api/v1/colas?q=%3Cb%3E%26\""; got[0] != want {
+		t.Errorf("curl sample: %s\nwant: %s", got[0], want)
+	}
+	if status, _ := get("searchColas", url.Values{"q": {strings.Repeat("x", maxSampleQuery)}}); status != http.StatusNotFound {
+		t.Errorf("long query: status %d, want 404", status)
 	}
 }
 
@@ -662,10 +732,11 @@ func TestHighlight(t *testing.T) {
 			`<i class=n>"b"</i>: <i class=v>null</i>}`},
 		{"unknown", "<script>", "&lt;script&gt;"},
 		{"", "<plain>", "&lt;plain&gt;"},
-		{"curl", `curl "$A"`, `curl <i class=s>"</i><i class=n>$A</i><i class=s>"</i>`},
-		{"curl", `curl "$API/a?b=c,d&e=$X"`, `curl <span><i class=s>"</i><i class=n>$API</i></span><span><i class=s>/a</i></span>` +
-			`<span><i class=s>?b=c,<wbr>d</i></span><span><i class=s>&amp;e=</i><i class=n>$X</i><i class=s>"</i></span>`},
-		{"sh", `curl https://a.example/b | wc`, `curl <span>https://a.example</span><span>/b</span> | wc`},
+		{"curl", `curl "$A"`, `<b>curl <i class=s>"</i><i class=n>$A</i><i class=s>"</i></b>`},
+		{"curl", "curl \\\n  https://a/b\n", "<b>curl \\\n</b><b>  <span>https://a</span><span>/b</span>\n</b>"},
+		{"curl", `curl "$API/a?b=c,d&e=$X"`, `<b>curl <span><i class=s>"</i><i class=n>$API</i></span><span><i class=s>/a</i></span>` +
+			`<span><i class=s>?b=c,<wbr>d</i></span><span><i class=s>&amp;e=</i><i class=n>$X</i><i class=s>"</i></span></b>`},
+		{"sh", `curl https://a.example/b | wc`, `<b>curl <span>https://a.example</span><span>/b</span> | wc</b>`},
 		{"go", "// <i>", `<i class=c>// &lt;i&gt;</i>`},
 	} {
 		if got := string(highlight(tt.language, tt.source)); got != tt.want {

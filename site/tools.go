@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -81,7 +82,7 @@ func (s *server) toolSections(ctx context.Context, records map[string]string) (s
 
 func (s *server) toolOperation(ctx context.Context, t mcp.ToolDoc, records map[string]string) httpapi.Operation {
 	op := httpapi.Operation{
-		ID: t.Name, Path: t.Name, Summary: t.Title,
+		ID: t.Name, Path: t.Name, Summary: t.Title, ReadOnly: t.ReadOnly,
 		Description: identifiers.ReplaceAllString(t.Description, "`$0`"), Cost: strings.ToUpper(t.Cost[:1]) + t.Cost[1:],
 		Responses: []httpapi.Response{{Status: "Result", MediaType: "application/json", Example: toolResponse(t.Name)}},
 	}
@@ -99,15 +100,50 @@ func (s *server) toolOperation(ctx context.Context, t mcp.ToolDoc, records map[s
 		}
 	}
 	arguments := s.answerTool(ctx, &op, t.Example, records)
-	call := fmt.Sprintf(`{"name": %q, "arguments": %s}`, t.Name, arguments)
+	op.Samples, op.ExamplePath = s.toolSamples(t.Name, arguments), t.Name+"?"+argumentQuery(arguments)
+	return op
+}
+
+// argumentQuery returns arguments as a query, with the text that a form's fields show for them.
+func argumentQuery(arguments string) string {
+	var all map[string]any
+	if err := json.Unmarshal([]byte(arguments), &all); err != nil {
+		panic("site: tool example: " + err.Error()) // unreachable: tests check the examples
+	}
+	query := url.Values{}
+	for name, value := range all {
+		list, ok := value.([]any)
+		if !ok {
+			list = []any{value}
+		}
+		for _, v := range list {
+			query.Add(name, fmt.Sprint(v))
+		}
+	}
+	return query.Encode()
+}
+
+// toolSamples returns samples of a call. arguments is a JSON object.
+func (s *server) toolSamples(name, arguments string) []httpapi.Sample {
+	call := fmt.Sprintf(`{"name": %q, "arguments": %s}`, name, arguments)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + call + `}`
-	op.Samples = []httpapi.Sample{
+	return []httpapi.Sample{
 		{Language: "Arguments", Source: indented(call)},
 		{Language: "curl", Source: "curl -H \"X-API-Key: $API_KEY\" -H \"Content-Type: application/json\" \\\n" +
 			"  -H \"Accept: application/json, text/event-stream\" \\\n" +
-			"  -d " + web.ShellQuote(body) + " \\\n  \"" + s.opts.PublicURL + t.Path + "\""},
+			"  -d " + web.ShellQuote(body) + " \\\n  \"" + s.opts.PublicURL + s.endpoints[name] + "\""},
 	}
-	return op
+}
+
+// toolEndpoints returns the path of the MCP endpoint that has each tool.
+func toolEndpoints() map[string]string {
+	endpoints := map[string]string{}
+	for _, section := range mcp.ToolSections() {
+		for _, t := range section.Tools {
+			endpoints[t.Name] = t.Path
+		}
+	}
+	return endpoints
 }
 
 // answerTool replaces the example response of a tool that reads public records with this

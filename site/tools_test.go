@@ -2,6 +2,8 @@ package site
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/url"
 	"os/exec"
 	"strings"
 	"testing"
@@ -42,6 +44,58 @@ func TestTools(t *testing.T) {
 	}
 	if n < 19 {
 		t.Errorf("%d tools, want at least 19", n)
+	}
+}
+
+// TestTryTools checks that tools that only read have a form with the arguments of the example call, and
+// that those arguments produce the printed samples.
+func TestTryTools(t *testing.T) {
+	s := newTestServer()
+	h, pages, tried := s.routes(), mustParseAll(t, s), 0
+	for _, section := range mcp.ToolSections() {
+		for _, tool := range section.Tools {
+			shown := pages[toolsPath+"/"+section.Anchor].ids[tool.Name]
+			form := tryForm(shown)
+			if (form != nil) != tool.ReadOnly {
+				t.Errorf("%s can be tried: %t, want %t", tool.Name, form != nil, tool.ReadOnly)
+			}
+			if form == nil {
+				continue
+			}
+			tried++
+			if got := attr(form, "data-endpoint"); got != tool.Path {
+				t.Errorf("%s: endpoint %q, want %q", tool.Name, got, tool.Path)
+			}
+			values := fieldValues(form)
+			if len(values) != len(tool.Arguments) {
+				t.Errorf("%s: %d fields for %d arguments", tool.Name, len(values), len(tool.Arguments))
+			}
+			example, _ := withRecords(tool.Example, nil)
+			want, err := url.ParseQuery(argumentQuery(example))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, value := range values {
+				if value != strings.Join(want[name], ",") {
+					t.Errorf("%s: %s is %q, want %q", tool.Name, name, value, want[name])
+				}
+			}
+			resp := send(h, "GET", "/docs/samples/"+tool.Name+"?"+url.Values{"arguments": {tool.Example}}.Encode())
+			samples := shownText(mustParse(t, tool.Name, []byte(mustRead(t, resp))).Node)
+			for _, source := range []string{`"name": "` + tool.Name + `"`, publicURL + tool.Path + `"`} {
+				if resp.StatusCode != http.StatusOK || !strings.Contains(samples, source) || !strings.Contains(shownText(shown), samples[:40]) {
+					t.Errorf("%s: status %d, samples:\n%s", tool.Name, resp.StatusCode, samples)
+				}
+			}
+		}
+	}
+	if tried < 15 {
+		t.Errorf("%d tools can be tried", tried)
+	}
+	for _, arguments := range []string{"", "[]", `{"q":`} {
+		if status := send(h, "GET", "/docs/samples/search_colas?arguments="+url.QueryEscape(arguments)).StatusCode; status != http.StatusNotFound {
+			t.Errorf("arguments %q: status %d, want 404", arguments, status)
+		}
 	}
 }
 

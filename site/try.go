@@ -7,19 +7,20 @@ import (
 	"github.com/colaregistry/colaregistry/httpapi"
 )
 
-// input is a field of a form for trying an operation.
+// input is a field of a form for trying an operation or tool.
 type input struct {
 	httpapi.Field
 	Choices     []string // options, if the value is one of a fixed list
 	Value, Hint string
+	JSONType    string // of a tool's argument; empty for strings
 }
 
 // maxShownInputs is the maximum number of parameters for which a form shows every input.
 const maxShownInputs = 6
 
-// inputs returns the inputs for the path and query parameters of an operation, with the values of
-// its example call. Shown has the inputs that are required or have a value, or all of them if there
-// are few.
+// inputs returns the inputs for the path and query parameters of an operation, or for the arguments
+// of a tool, with the values of its example call. Shown has the inputs that are required or have a
+// value, or all of them if there are few.
 func inputs(op httpapi.Operation) (form struct{ Shown, More []input }) {
 	example, err := url.Parse(op.ExamplePath)
 	if err != nil {
@@ -38,8 +39,15 @@ func inputs(op httpapi.Operation) (form struct{ Shown, More []input }) {
 		}
 		in := input{Field: f, Value: strings.Join(values[f.Name], ",")}
 		in.Hint, _, _ = strings.Cut(f.Type, ",")
+		jsonType, _, isArray := strings.Cut(in.Hint, " of ")
+		if f.Place == "" && jsonType != "string" && jsonType != "date" {
+			in.JSONType = jsonType
+		}
+		if isArray {
+			in.Hint = "one or more"
+		}
 		switch {
-		case len(f.Allowed) > 0 && strings.HasPrefix(f.Type, "one or more"):
+		case len(f.Allowed) > 0 && in.Hint == "one or more":
 			in.Hint = strings.Join(f.Allowed, ", ")
 		case len(f.Allowed) > 0:
 			in.Choices, in.Hint = f.Allowed, "not set"

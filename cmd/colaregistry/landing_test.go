@@ -115,6 +115,31 @@ func TestSampleCalls(t *testing.T) {
 	}
 }
 
+// TestClosedServer checks that a server where only the operator creates accounts says so, and that a
+// public server warns if its pages name no contact.
+func TestClosedServer(t *testing.T) {
+	t.Parallel()
+	const public, contact = "--public-url=http://registry.example", "--contact=ops@example.com"
+	h := seeded(t)
+	for args, warns := range map[string]bool{"": false, public: true, public + " " + contact: false} {
+		s := startServer(t, h, strings.Fields(args)...)
+		if strings.Contains(s.err.String(), "set --contact") != warns {
+			t.Errorf("serve %s warns: %t, want %t", args, !warns, warns)
+		}
+		s.kill()
+	}
+	for args, ask := range map[string]string{"": "Ask them for one.", contact: `<a href="mailto:ops@example.com">Ask them</a> for one.`} {
+		s := startServer(t, h, strings.Fields(args)...)
+		for _, path := range []string{"/", "/plans"} {
+			page := string(getPage(t, http.DefaultClient, s.root()+path, nil).body)
+			if !strings.Contains(page, "Accounts on this server are created by its operator. "+ask) {
+				t.Errorf("serve %s: %s doesn't say who creates accounts", args, path)
+			}
+		}
+		s.kill()
+	}
+}
+
 // TestCrawlers checks the files for crawlers: the sitemap lists the public pages, all of which may
 // be indexed, and the dashboard's pages may not be.
 func TestCrawlers(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
@@ -246,4 +247,18 @@ func version() string {
 		}
 	}
 	return "devel"
+}
+
+// built returns the date of the commit that the program was built from, or zero if it is unknown.
+func built() (t time.Time) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return t
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.time" {
+			t, _ = time.Parse(time.RFC3339, s.Value)
+		}
+	}
+	return t
 }

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -22,6 +24,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/httpapi"
 )
 
 // mustTool returns the path of a program that "make tools" installs. If the program doesn't work,
@@ -304,6 +307,47 @@ func TestReferenceSamples(t *testing.T) {
 				if output, err := run(t, []codeSample{c}, []string{"API_KEY=lar_invalid"}); err == nil || !strings.Contains(output, "unauthorized") {
 					t.Errorf("%s: %v, %.300q with an invalid key; want unauthorized", c.operation, err, output)
 				}
+			}
+		})
+	}
+}
+
+// TestFilledSamples runs samples with hostile values, which must reach the server unchanged.
+func TestFilledSamples(t *testing.T) {
+	t.Parallel()
+	const hostile = "a \"b\" 'c' $HOME `d` \\e ${f} \n\a\u00a0 é \U0001f377 \U000e0001 </script> %2C,&=#"
+	var got struct {
+		sync.Mutex
+		query, path []string
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got.Lock()
+		defer got.Unlock()
+		got.query, got.path = append(got.query, r.URL.Query().Get("q")), append(got.path, path.Base(r.URL.Path))
+		fmt.Fprint(w, `{"data":{}}`)
+	}))
+	defer server.Close()
+	const pathValue = `$HOME"'` + "`;é"
+	samples := map[string][]codeSample{}
+	reference := httpapi.New(struct{ httpapi.Service }{}, nil, httpapi.Options{PublicURL: server.URL}).Reference
+	for _, section := range reference.Sections {
+		for _, op := range section.Operations {
+			for _, s := range op.WithParams(url.Values{"q": {hostile}, "permit_number": {pathValue}}).Samples {
+				if op.ID == "searchColas" || op.ID == "getPermittee" {
+					samples[s.Language] = append(samples[s.Language], codeSample{op.ID, s.Source})
+				}
+			}
+		}
+	}
+	for language, run := range sampleRunners {
+		t.Run(language, func(t *testing.T) {
+			got.query, got.path = nil, nil
+			output, err := run(t, samples[language], []string{"API_KEY=key"})
+			if err != nil || len(got.query) != 2 {
+				t.Fatalf("%v, %d requests:\n%s", err, len(got.query), output)
+			}
+			if got.query[0] != hostile || got.path[1] != pathValue {
+				t.Errorf("samples send %q and %q; want %q and %q", got.query[0], got.path[1], hostile, pathValue)
 			}
 		})
 	}

@@ -122,6 +122,9 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	if mailer != nil && web.IsLocalURL(d.publicURL) {
 		env.log.Warn("links in email work only on this machine; set --public-url", "public_url", d.publicURL)
 	}
+	if c.Contact == "" && !web.IsLocalURL(d.publicURL) {
+		env.log.Warn("pages name no contact for visitors; set --contact")
+	}
 	s.addTasks(d, tokens, mailer)
 	if collector != nil {
 		s.whenReady(collector.Run)
@@ -169,8 +172,8 @@ func (s *server) handler(
 		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, Answers: rest.Answers, ToolAnswer: s.toolAnswer,
 		SiteName: c.SiteName, Operator: c.operator(),
 		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, RequestLogDays: c.RequestLogDays,
-		SignUp: mailer != nil && c.SignUp == "open", Billing: s.billing != nil || c.BillingURL != "", Demo: demo,
-		Logger: s.env.log, Metrics: d.admin.registerer(),
+		SignUp: mailer != nil && c.SignUp == "open", Closed: c.SignUp != "open" && len(c.SignInClients) == 0, Billing: s.billing != nil || c.BillingURL != "", Demo: demo,
+		Built: built(), Logger: s.env.log, Metrics: d.admin.registerer(),
 	})
 	pages, err := s.dashboard(c, d, links, mailer, rest, public, demo)
 	if err != nil {

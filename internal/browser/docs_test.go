@@ -90,6 +90,15 @@ func (b *tab) tryCall(shown string, fields ...string) {
 	b.do(chromedp.KeyEvent(kb.Enter), until(fmt.Sprintf("%s.includes(%q)", tried, shown)))
 }
 
+// newKey creates a key on the dashboard, which then shows it.
+func (b *tab) newKey() string {
+	b.t.Helper()
+	b.open(registrytest.PublicURL + "/keys/new")
+	b.fill("[name=name]", "Docs")
+	b.click("main form .button")
+	return ask(b, chromedp.Evaluate[string](`document.querySelector(".secret code").textContent.trim()`))
+}
+
 // TestRestrictedBrowser opens a reference page in a browser that blocks site data and, as on plain
 // HTTP, has no clipboard. The rest of the script must still work.
 func TestRestrictedBrowser(t *testing.T) {
@@ -117,10 +126,7 @@ func TestKeyInDocs(t *testing.T) {
 	s.registry.Holder(t, ann, cola.TierStarter)
 	axe := mustAxe(t)
 	b := s.signIn(ann)
-	b.open(registrytest.PublicURL + "/keys/new")
-	b.fill("[name=name]", "Docs")
-	b.click("main form .button")
-	key := ask(b, chromedp.Evaluate[string](`document.querySelector("pre code").textContent.trim()`))
+	key := b.newKey()
 	// A Ctrl-click opens a new tab, which doesn't share this tab's storage.
 	if ask(b, chromedp.Evaluate[bool](`(link => {
 		addEventListener("click", (event) => event.preventDefault(), { once: true });
@@ -150,6 +156,16 @@ func TestKeyInDocs(t *testing.T) {
 
 	b.tryCall(`"per_page": [`, "q=a b&c", "per_page=101")
 	b.shows("GET /api/v1/colas?q=a+b%26c&product_type=wine&per_page=101", "400 validation_error", "No charge.")
+	if marked := ask(b, chromedp.Evaluate[string](`[...document.querySelectorAll("[aria-invalid=true]")].map(e => e.name).join()`)); marked != "per_page" {
+		t.Errorf("the error marks %q, want per_page", marked)
+	}
+	for language, call := range map[string]string{
+		"curl": "?q=a+b%26c&product_type=wine&per_page=101\"", "Python": `"q": "a b&c", "product_type": "wine", "per_page": "101"`,
+		"JavaScript": `q: "a b&c", product_type: "wine", per_page: "101"`, "Go": `"q": {"a b&c"}`,
+	} {
+		sample := fmt.Sprintf(`document.querySelector("#searchColas [data-language=%s] pre").textContent`, language)
+		b.do(until(fmt.Sprintf("(s => s.includes(%q) && s.includes(%q))(%s)", call, key, sample)))
+	}
 	b.tryCall(`"ttb_id": `, "q=oak", "approval_date_from=01012000", "per_page=2")
 	b.shows("GET /api/v1/colas?q=oak&product_type=wine&per_page=2&approval_date_from=2000-01-01",
 		"200 OK", "Charged 2 list records; 99,998 of 100,000 left this month.")
@@ -179,38 +195,46 @@ func TestKeyInDocs(t *testing.T) {
 	b.checkErrors("a key in the documentation")
 }
 
+// used returns the usage of an account.
+func (s *site) used(holder cola.Caller) cola.Used {
+	s.t.Helper()
+	_, state, err := s.registry.Account(s.t.Context(), holder)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return state.Used
+}
+
+// charge returns what the page must say about the usage between two points, and adds the charged unit.
+func charge(before, after cola.Used, charged map[string]bool) string {
+	want := "No charge."
+	for unit, n := range map[string]int{
+		"detail view": after.DetailViews - before.DetailViews, "list record": after.ListRecords - before.ListRecords,
+	} {
+		if n > 0 {
+			charged[unit] = true
+			want = fmt.Sprintf("Charged %d %s", n, unit)
+		}
+	}
+	return want
+}
+
 // TestTryCharge sends the example calls of three pages. The page must say what the ledger charged for
 // each call.
 func TestTryCharge(t *testing.T) {
 	s := newSite(t)
 	holder := s.registry.Holder(t, ann, cola.TierPro)
-	used := func() cola.Used {
-		_, state, err := s.registry.Account(t.Context(), holder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return state.Used
-	}
 	b := s.signIn(ann)
 	charged := map[string]bool{}
 	for _, page := range []string{"labels", "permittees", "reference-data"} {
 		b.open(registrytest.PublicURL + "/docs/reference/" + page)
 		b.do(visible(".try"))
 		for i := range ask(b, chromedp.Evaluate[int](`document.querySelectorAll(".try").length`)) {
-			before := used()
+			before := s.used(holder)
 			form := fmt.Sprintf(`document.querySelectorAll(".try")[%d]`, i)
 			b.do(until(form + `.requestSubmit() ?? true`))
 			b.do(until(form + `.querySelector(".status").textContent.includes("Request ID")`))
-			after := used()
-			want := "No charge."
-			for unit, n := range map[string]int{
-				"detail view": after.DetailViews - before.DetailViews, "list record": after.ListRecords - before.ListRecords,
-			} {
-				if n > 0 {
-					charged[unit] = true
-					want = fmt.Sprintf("Charged %d %s", n, unit)
-				}
-			}
+			want := charge(before, s.used(holder), charged)
 			if got := ask(b, chromedp.Evaluate[string](form+`.querySelector(".status").innerText`)); !strings.Contains(got, want) {
 				t.Errorf("%s, form %d: %q, want %q", page, i, got, want)
 			}
@@ -221,16 +245,48 @@ func TestTryCharge(t *testing.T) {
 	}
 }
 
+// TestTryTools sends the example call of every read-only tool with a key. The page must say what the
+// ledger charged, and name a tool's error.
+func TestTryTools(t *testing.T) {
+	s := newSite(t)
+	holder := s.registry.Holder(t, ann, cola.TierPro)
+	b := s.signIn(ann)
+	key := b.newKey()
+	charged := map[string]bool{}
+	for _, page := range []string{"labels", "permittees", "account", "reference-data", "chatgpt"} {
+		b.open(registrytest.PublicURL + "/docs/tools/" + page)
+		b.fill(".key [name=key]", key)
+		for i := range ask(b, chromedp.Evaluate[int](`document.querySelectorAll(".try").length`)) {
+			s.registry.Advance(time.Second)
+			before := s.used(holder)
+			form := fmt.Sprintf(`document.querySelectorAll(".try")[%d]`, i)
+			b.do(until(form + `.requestSubmit() ?? true`))
+			b.do(until(form + `.querySelector(".status").textContent.includes("Request ID")`))
+			want := charge(before, s.used(holder), charged)
+			if got := ask(b, chromedp.Evaluate[string](form+`.querySelector(".status").innerText`)); !strings.HasPrefix(got, "200 OK") || !strings.Contains(got, want) {
+				t.Errorf("%s, form %d: %q, want %q", page, i, got, want)
+			}
+		}
+	}
+	if len(charged) != 2 {
+		t.Errorf("calls charged %v only", charged)
+	}
+	b.open(registrytest.PublicURL + "/docs/tools/labels")
+	b.tryCall(`"per_page": [`, "q=a 'b'", "product_type=wine, malt beverage", "per_page=101")
+	b.shows("Error validation_error", "No charge.")
+	for _, sample := range []string{`"q": "a 'b'"`, `"per_page": 101`, "\"wine\",\n      \"malt beverage\"\n"} {
+		b.do(until(fmt.Sprintf(`document.querySelector("[data-language=Arguments] pre").textContent.includes(%q)`, sample)))
+	}
+	b.checkErrors("tools")
+}
+
 // TestKeyAfterSession checks that a tab forgets the key when the session has ended elsewhere, and on the
 // sign-in page.
 func TestKeyAfterSession(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierStarter)
 	b := s.signIn(ann)
-	b.open(registrytest.PublicURL + "/keys/new")
-	b.fill("[name=name]", "Docs")
-	b.click("main form .button")
-	key := ask(b, chromedp.Evaluate[string](`document.querySelector(".secret code").textContent.trim()`))
+	key := b.newKey()
 	b.press("Try it in the API reference")
 	b.checkKept(key)
 
@@ -284,6 +340,10 @@ func TestGuideLayout(t *testing.T) {
 		if scale := ask(b, chromedp.Evaluate[float64](`(e => e.clientWidth / e.naturalWidth)(document.querySelector(".prose img"))`)); scale < .8 {
 			t.Errorf("the drawing in the %s guide is shown at %.0f%% of its size, want at least 80%%", guide, scale*100)
 		}
+	}
+	b.open(registrytest.PublicURL + "/docs/alerts")
+	if hidden := ask(b, chromedp.Evaluate[int](`(e => e.scrollWidth - e.clientWidth)(document.querySelector(".prose img").parentElement)`)); hidden > 0 {
+		t.Errorf("a phone shows the drawing of alerts without its last %d pixels", hidden)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/keyring"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/mcp"
 	publicsite "github.com/colaregistry/colaregistry/site"
 )
 
@@ -48,7 +49,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// handler returns the program's handler, without the MCP endpoint.
+// handler returns the program's handler.
 func (s *site) handler() http.Handler {
 	s.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -66,6 +67,10 @@ func (s *site) handler() http.Handler {
 	}
 	rest := httpapi.New(s.registry.Service, auth.New(s.registry.Store, nil, nil),
 		httpapi.Options{PublicURL: registrytest.PublicURL, Logger: quiet})
+	assistants := mcp.New(s.registry.Service, auth.New(s.registry.Store, nil, nil), mcp.Options{
+		PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now,
+		Hosts: []string{strings.TrimPrefix(registrytest.PublicURL, "https://")}, Origins: []string{registrytest.PublicURL},
+	})
 	operator := web.Operator{Name: "Example Inc.", Contact: "ops@example.com"}
 	public := publicsite.New(publicsite.Options{
 		PublicURL: registrytest.PublicURL, Reference: rest.Reference, Service: s.registry.Service, Answers: rest.Answers,
@@ -79,6 +84,8 @@ func (s *site) handler() http.Handler {
 		switch {
 		case publicsite.Handles(r.URL.Path):
 			public.ServeHTTP(w, r)
+		case mcp.Handles(r.URL.Path):
+			assistants.ServeHTTP(w, r)
 		case dashboard.Handles(r.URL.Path), !httpapi.Handles(r.URL.Path):
 			pages.ServeHTTP(w, r)
 		default:

@@ -62,6 +62,10 @@ func TestProblemsWithinObjects(t *testing.T) {
 		`{"filters":{"approval_date_from":"2024-01-01","Approval_Date":{}}}`,
 		`{"approval_date_to":null,"date_from":1}`,
 
+		`{"filters":{"q":"a","product_type":"wine","category":"Wine","derived_subcategory":"a","status":"approved"}}`,
+		`{"filters":{"origin":"France","domestic_or_imported":"domestic","permit_number":"1","applicant_state":"CA","container_type":"can"}}`,
+		`{"product_type":"wine","filters":{"brand_first_seen_from":"2024-01-01"}}`,
+
 		`{"filters":"oak"}`,
 		`{"filters":[{"query":"x"}]}`,
 		`{"filters":1}`,

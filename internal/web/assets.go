@@ -32,8 +32,12 @@ type Assets struct {
 	version string
 }
 
-// lineComment matches a line of a script that contains only a comment.
-var lineComment = regexp.MustCompile(`(?m)^ *//.*\n`)
+// lineComment matches a line of a script with only a comment, or the indentation of other lines. Scripts
+// have no template literals of several lines.
+var lineComment = regexp.MustCompile(`(?m)^ *//.*\n|^ +`)
+
+// styleComment matches a comment of a style sheet, or the indentation of a line.
+var styleComment = regexp.MustCompile(`(?m) ?/\*[^*]*\*/|^ +`)
 
 // LoadAssets reads the folder "assets". Its files are served below path, which ends with a slash.
 // The named style sheet starts with BaseStyle, whose font is one of the assets. Scripts are served
@@ -49,7 +53,7 @@ func LoadAssets(files fs.FS, path, sheet string) *Assets {
 		content, err := fs.ReadFile(files, name)
 		switch {
 		case d.Name() == sheet:
-			content = append([]byte(BaseStyle), content...)
+			content = styleComment.ReplaceAll(append([]byte(BaseStyle), content...), nil)
 		case strings.HasSuffix(name, ".js"):
 			content = lineComment.ReplaceAll(content, nil)
 		}

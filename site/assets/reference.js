@@ -1,5 +1,6 @@
-// Inserts the reader's key into the samples of a reference page, and sends example calls with the key or
-// the session. The key stays in this tab and is sent only to the API of this site. Runs after site.js.
+// Inserts the reader's key and the values of forms into the samples of a reference page, and sends calls
+// with the key or the session. The key stays in this tab and is sent only to the API of this site. Runs
+// after site.js.
 "use strict";
 
 const keyForm = document.querySelector(".key");
@@ -22,11 +23,14 @@ function showKey() {
   keyForm.querySelector("button").hidden = !keyField.value;
   keyForm.querySelector(".keyless").hidden = Boolean(key) || !signedIn;
   if (keyField.validity.valid) keyProblem.hidden = true;
-  for (const form of document.querySelectorAll(".try")) form.hidden = !key && !signedIn;
-  for (const [pre, nodes] of samples) {
-    pre.replaceChildren(...nodes.map((node) => node.cloneNode(true)));
-    if (key) fillKey(pre, key);
-  }
+  for (const form of document.querySelectorAll(".try")) form.hidden = !key && !(signedIn && !form.dataset.endpoint);
+  for (const pre of samples.keys()) showSample(pre, key);
+}
+
+// showSample shows a sample, with the key if there is one.
+function showSample(pre, key) {
+  pre.replaceChildren(...samples.get(pre).map((node) => node.cloneNode(true)));
+  if (key) fillKey(pre, key);
 }
 
 keyField.value = stored("sessionStorage", "key") || "";
@@ -39,7 +43,14 @@ keyForm.hidden = false;
 showKey();
 
 for (const form of document.querySelectorAll(".try")) {
-  form.addEventListener("input", () => { form.querySelector(".request").textContent = "GET " + target(form); });
+  let timer, update;
+  form.addEventListener("input", () => {
+    if (!form.dataset.endpoint) form.querySelector(".request").textContent = "GET " + target(form);
+    clearTimeout(timer);
+    update?.abort();
+    update = new AbortController();
+    timer = setTimeout(updateSamples, 200, form, update.signal);
+  });
   form.addEventListener("submit", (event) => { event.preventDefault(); send(form, validKey()); });
 }
 
@@ -71,6 +82,23 @@ function fillKey(pre, key) {
   }
 }
 
+// updateSamples shows the code for the call that a form describes. The server writes it.
+async function updateSamples(form, signal) {
+  const operation = form.closest(".operation");
+  const values = form.dataset.endpoint ? { arguments: JSON.stringify(toolArguments(form)) } : new FormData(form);
+  try {
+    const response = await fetch(`/docs/samples/${operation.id}?${new URLSearchParams(values)}`, { signal });
+    if (!response.ok) return;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    for (const [i, pre] of operation.querySelectorAll(".sample pre").entries()) {
+      samples.set(pre, [...page.querySelectorAll("pre")[i].childNodes]);
+      showSample(pre, validKey());
+    }
+    const note = operation.querySelector(".placeholders");
+    if (note) note.hidden = !page.body.textContent.includes(note.querySelector("code").textContent);
+  } catch {} // the samples keep the previous call
+}
+
 // target returns the path and query that the fields of a form describe. Empty fields are left out.
 function target(form) {
   const values = new Map([...new FormData(form)].map(([name, value]) => [name, value.trim()]));
@@ -83,23 +111,49 @@ function target(form) {
   return query ? path + "?" + query : path;
 }
 
+// toolArguments returns a tool's arguments. The server explains text of the wrong type.
+function toolArguments(form) {
+  const values = {};
+  for (const { name, value, dataset } of form.elements) {
+    const text = value.trim();
+    if (!name || !text) continue;
+    const json = dataset.type === "array" ? text.split(",").map((part) => part.trim()) : dataset.type && parsed(text);
+    values[name] = ["number", "boolean"].includes(typeof json) || Array.isArray(json) ? json : text;
+  }
+  return values;
+}
+
+// request returns the arguments of fetch for the call of a form.
+function request(form, key) {
+  const { endpoint, path } = form.dataset;
+  const always = { cache: "no-store", redirect: "error" };
+  if (endpoint) {
+    const headers = { Authorization: "Bearer " + key, "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
+    const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: path, arguments: toolArguments(form) } };
+    return [endpoint, { ...always, method: "POST", headers, body: JSON.stringify(call), credentials: "omit" }];
+  }
+  const url = target(form);
+  if (key) return [url, { ...always, headers: { "X-API-Key": key }, credentials: "omit" }];
+  return ["/requests/try", { ...always, method: "POST", body: new URLSearchParams({ url }) }];
+}
+
 // send sends the call of a form and shows the response.
 async function send(form, key) {
   const button = form.querySelector("button");
   const status = form.querySelector(".status");
   const body = form.querySelector("pre");
   body.closest(".code").hidden = true;
-  const url = target(form);
   button.disabled = true;
   status.textContent = "Sending…";
   const began = performance.now();
-  const withKey = { headers: { "X-API-Key": key }, credentials: "omit" };
-  const withSession = { method: "POST", body: new URLSearchParams({ url }) };
   try {
-    const response = await fetch(key ? url : "/requests/try", { ...(key ? withKey : withSession), cache: "no-store", redirect: "error" });
+    const response = await fetch(...request(form, key));
     const took = Math.round(performance.now() - began);
-    const text = await response.text();
-    status.replaceChildren(...outcome(form.dataset.cost, response, parsed(text), took));
+    const received = await response.text();
+    const text = parsed(received).result?.content[0].text ?? received; // a tool's result, or its error
+    const answer = parsed(text);
+    status.replaceChildren(...outcome(form.dataset.cost, response, answer, took));
+    markInvalid(form, answer.error?.details);
     body.textContent = indent(text);
     body.closest(".code").hidden = !text;
   } catch (error) {
@@ -108,14 +162,28 @@ async function send(form, key) {
   button.disabled = false;
 }
 
+// markInvalid marks the fields that an error names, and shows the first one.
+function markInvalid(form, details = {}) {
+  const named = [...form.elements].filter(({ name }) => name && Object.hasOwn(details, name));
+  for (const field of form.elements) field.removeAttribute("aria-invalid");
+  for (const field of named) {
+    field.ariaInvalid = "true";
+    const group = field.closest("details");
+    if (group) group.open = true;
+  }
+  named[0]?.focus();
+}
+
 // outcome returns the lines about a response: status, error message, charge and request ID. cost is the
 // cost of the operation, in words.
-function outcome(cost, response, { data, error }, took) {
+function outcome(cost, response, answer, took) {
+  const { error } = answer;
   const status = document.createElement("strong");
-  status.textContent = `${response.status} ${response.ok ? "OK" : error?.code ?? response.statusText} · ${took} ms`;
+  const code = error?.code ?? (response.ok ? "OK" : response.statusText);
+  status.textContent = `${error && response.ok ? "Error" : response.status} ${code} · ${took} ms`;
   const lines = [status];
   if (error) lines.push(error.message);
-  lines.push(charge(cost, response, data));
+  lines.push(charge(cost, response, answer));
   const id = response.headers.get("X-Request-Id");
   const line = document.createElement("span");
   if (id) line.append("Request ID ", id);
@@ -130,11 +198,12 @@ function outcome(cost, response, { data, error }, took) {
 }
 
 // charge describes what a call cost: nothing, one unit, one per row, or one per number of rows. The rows
-// are the data or a list in it. Errors are free.
-function charge(cost, response, data) {
-  const [, unit, per] = cost.match(/one (detail view|list record)(?: per (\d*))?/) ?? [];
-  const rows = [data, ...Object.values(data ?? {})].find(Array.isArray);
-  const units = !unit || !response.ok ? 0 : per === undefined ? 1 : Math.ceil((rows?.length ?? 0) / (per || 1));
+// are the data or a list in it.
+function charge(cost, response, answer) {
+  const [, unit, per] = cost.match(/(?:one|1) (detail view|list record)(?: per (\d*))?/) ?? [];
+  const data = answer.data ?? answer;
+  const rows = [data, ...Object.values(data)].find(Array.isArray);
+  const units = !unit || !response.ok || answer.error ? 0 : per === undefined ? 1 : Math.ceil((rows?.length ?? 0) / (per || 1));
   if (!units) return "No charge.";
   const header = (name) => Number(response.headers.get(`X-${unit.replace(" ", "-")}s-${name}`)).toLocaleString("en-US");
   return `Charged ${units} ${unit}${units === 1 ? "" : "s"}; ${header("Remaining")} of ${header("Limit")} left this month.`;

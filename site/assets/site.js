@@ -1,6 +1,6 @@
 // Adds copy buttons and heading links, marks the current section in the table of contents, focuses the
-// search on "/", shows results while typing, remembers the language of samples, runs the sample calls
-// of the landing page, and leads signed-in readers back to the dashboard. Pages work without it.
+// search on "/", shows results while typing, remembers the language of samples, and leads signed-in
+// readers back to the dashboard. Pages work without it.
 "use strict";
 
 // stored returns the value of a key in a storage, or null if the browser blocks site data.
@@ -168,28 +168,6 @@ document.addEventListener("keydown", (event) => {
   });
   list.addEventListener("mousedown", (event) => event.preventDefault()); // keeps the focus in the field
   list.addEventListener("click", () => setTimeout(() => field.blur()));
-}
-
-// Runs the sample calls of the landing page and shows the status, time and body.
-for (const button of document.querySelectorAll("[data-sample]")) {
-  const panel = button.closest(".call");
-  const status = panel.querySelector("[role=status]");
-  const answer = panel.querySelector(".answer code");
-  button.hidden = false;
-  button.addEventListener("click", async () => {
-    status.textContent = "…";
-    const start = performance.now();
-    try {
-      const response = await fetch("/site/samples/" + button.dataset.sample);
-      const body = await response.text();
-      const took = Math.round(performance.now() - start);
-      const text = JSON.stringify(JSON.parse(body), null, 2);
-      status.textContent = `${response.status} ${response.ok ? "OK" : "Error"} · ${took} ms · ${body.length} characters`;
-      if (text !== answer.textContent) answer.textContent = text; // an equal answer keeps its colors
-    } catch {
-      status.textContent = "The server didn’t respond. Try again.";
-    }
-  });
 }
 
 // Forgets what the tab keeps of a session: the API key, and the list that labels were opened from.
