@@ -128,7 +128,7 @@ func TestSearch(t *testing.T) {
 // TestLabels requests the pages and images of generated labels.
 func TestLabels(t *testing.T) {
 	ctx := t.Context()
-	site, c := mustSite(t, ttbsite.Options{Seed: 2, Labels: 160})
+	site, c := mustSite(t, ttbsite.Options{Seed: 2, Labels: 60})
 	checkLabels(t, c, site)
 	for _, fetch := range []func(context.Context, cola.TTBID) ([]byte, error){c.Form, c.Detail} {
 		if _, err := fetch(ctx, 10001001000001); !errors.Is(err, ErrNoLabel) {
