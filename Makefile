@@ -14,9 +14,8 @@ RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANS
               $(foreach p,$(SERIAL),-gcflags='$(p)=-race=false')
 
 # The tests of these packages run without the race detector: they start the program many times, and with it each start takes
-# seconds, or they test the barcode reader. The tests of the program in CONCURRENT also run with the race detector.
+# seconds, or they test the barcode reader.
 UNRACED    := ./cmd/colaregistry ./collect/barcode ./internal/attack ./internal/browser ./internal/clients ./internal/conformance
-CONCURRENT := ^Test(GracefulShutdown|SharedLedger|ConcurrentTicks|ServeFetchStops|ServeEnrich|AdminCloseDuringProfile)$$
 
 .DEFAULT_GOAL := help
 .PHONY: help test unraced race lint openapi-lint vuln vuln-strict fuzz bench perf perf-http cluster-test collect-test conformance clients lighthouse eval-tools screenshots generate run tools
@@ -35,7 +34,7 @@ unraced: tools ## run tests of the whole program, without the race detector
 race: tools ## run tests with the race detector (PKG=./auth for one package)
 	GORACE=atexit_sleep_ms=20 go test $(RACE) -timeout 20m $(or $(PKG),$$(go list ./... | grep -vxF "$$(go list $(UNRACED))"))
 ifndef PKG
-	GORACE=atexit_sleep_ms=20 go test $(RACE) -timeout 20m -run '$(CONCURRENT)' ./cmd/colaregistry
+	GORACE=atexit_sleep_ms=20 go test $(RACE) -timeout 20m -run '^TestConcurrent$$' ./cmd/colaregistry
 endif
 
 lint: tools ## check formatting, vet, staticcheck, go.mod, OpenAPI and vulnerabilities

@@ -35,7 +35,7 @@ func (a *api) discoveryRoutes() map[string]http.HandlerFunc {
 	}
 	text := newStaticDocument("text/plain; charset=utf-8", llms.Bytes())
 	return map[string]http.HandlerFunc{
-		"/llms.txt":         a.serveDocument(&text),
+		"/llms.txt":         a.serveDocument(func() staticDocument { return text }),
 		openAIChallengePath: a.serveChallenge(d.OpenAIChallenge),
 		registryAuthPath:    a.serveChallenge(d.RegistryAuth),
 	}
@@ -48,5 +48,5 @@ func (a *api) serveChallenge(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) { web.Fail(w, r, unknownPath(r.URL.Path)) }
 	}
 	d := newStaticDocument("text/plain; charset=utf-8", []byte(text))
-	return a.serveDocument(&d)
+	return a.serveDocument(func() staticDocument { return d })
 }

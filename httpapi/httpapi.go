@@ -164,7 +164,7 @@ type api struct {
 	known          *knownImages
 	buffers        sync.Pool // of *bytes.Buffer
 	imageQuery     decoder[imageParams]
-	spec           staticDocument // the OpenAPI document
+	spec           func() staticDocument // the OpenAPI document
 }
 
 // Handles reports whether the API handles a path, even with a 404.
@@ -205,7 +205,7 @@ func New(svc Service, authenticator Authenticator, o Options) *API {
 		imageQuery:     newDecoder[imageParams](),
 	}
 	spec := describe(a.ops, o)
-	a.spec = newStaticDocument("application/json", mustMarshal(spec))
+	a.spec = sync.OnceValue(func() staticDocument { return newStaticDocument("application/json", mustMarshal(spec)) })
 	a.patterns = a.routePatterns()
 	a.recorder = web.NewRecorder(o.Logger, o.Metrics, sortedKeys(a.patterns), a.routeLabel).
 		WithRequestLog(o.LogRequest)
@@ -238,7 +238,7 @@ func (a *api) publicRoutes() map[string]http.HandlerFunc {
 		"/healthz":        a.health,
 		"/readyz":         a.ready,
 		"/images/{image}": a.image,
-		specPath:          a.serveDocument(&a.spec),
+		specPath:          a.serveDocument(a.spec),
 	}
 	maps.Copy(routes, a.discoveryRoutes())
 	return routes

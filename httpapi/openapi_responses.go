@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -98,9 +99,9 @@ func (k errorKind) codes() string {
 	return strings.Join(sortedKeys(met), ", ")
 }
 
-// errorKinds returns the errors of operations. For the general 401, 429, 500 and 503, the quota
+// errorKinds returns the errors of operations, which callers must not change. For the general 401, 429, 500 and 503, the quota
 // headers are not documented, because these responses have them only if the account is known.
-func errorKinds() []errorKind {
+var errorKinds = sync.OnceValue(func() []errorKind {
 	var invalid cola.Problems
 	invalid.Add("per_page", "500 is too large; use 1 to 100.")
 	invalid.Add("brandname", "Unknown parameter; did you mean brand_name?")
@@ -149,7 +150,7 @@ func errorKinds() []errorKind {
 			append([]string{"Retry-After"}, requestID...),
 			map[string]*cola.Error{"unavailable": cola.Unavailable(), "overloaded": cola.Overloaded(time.Second)}},
 	}, savedSearchErrors(), destinationErrors())
-}
+})
 
 func exampleNetwork() *cola.Error {
 	return cola.Caller{Client: netip.MustParseAddr("198.51.100.7")}.OutsideNetworks()

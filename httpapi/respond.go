@@ -121,8 +121,9 @@ func newStaticDocument(contentType string, content []byte) staticDocument {
 // docsPolicy allows only inline styles and our own or inline images, and no scripts.
 const docsPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-func (a *api) serveDocument(d *staticDocument) http.HandlerFunc {
+func (a *api) serveDocument(get func() staticDocument) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		d := get()
 		h := w.Header()
 		h.Set("Cache-Control", "public, max-age=300")
 		h.Set("Etag", d.etag)

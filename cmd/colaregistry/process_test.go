@@ -261,15 +261,9 @@ func readAnswer(t *testing.T, resp *http.Response) answer {
 	return a
 }
 
-var (
-	descriptionOnce sync.Once
-	loaded          *openapitest.Spec
-)
-
-// description returns the committed OpenAPI document. All tests share one copy.
+// description returns the committed OpenAPI document.
 func description(t *testing.T) *openapitest.Spec {
-	descriptionOnce.Do(func() { loaded = openapitest.Load(t, "../../httpapi/openapi.json") })
-	return loaded
+	return openapitest.Load(t, "../../httpapi/openapi.json")
 }
 
 // at returns the value at a path of keys in the JSON body.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -34,6 +35,9 @@ const errorSchema = "ErrorResponse"
 // error.
 func Load(t testing.TB, path string) *Spec {
 	t.Helper()
+	if spec, ok := loaded.Load(path); ok {
+		return spec.(*Spec)
+	}
 	doc, err := openapi3.NewLoader().LoadFromData(closed(t, path))
 	if err != nil {
 		t.Fatal(err)
@@ -52,8 +56,12 @@ func Load(t testing.TB, path string) *Spec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Spec{doc: doc, router: router, base: base + "/"}
+	spec := &Spec{doc: doc, router: router, base: base + "/"}
+	loaded.Store(path, spec)
+	return spec
 }
+
+var loaded sync.Map // *Spec by path: loading takes a second with the race detector
 
 // closed reads a document and closes the objects among its components. It does so before loading,
 // because the loader copies a component where a reference to it has its own description.
