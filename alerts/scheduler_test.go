@@ -70,8 +70,8 @@ func TestScheduler(t *testing.T) {
 }
 
 // TestSchedulerPoll checks that a requested run starts within five seconds, even when another
-// search keeps failing, and that searches that fail or are claimed by another process don't cause
-// ticks.
+// search keeps failing, and that searches that fail or are claimed by another process don't cause a
+// tick at every poll.
 func TestSchedulerPoll(t *testing.T) {
 	for _, state := range []string{"no other due search", "failing", "claimed"} {
 		t.Run(state, func(t *testing.T) {

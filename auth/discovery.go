@@ -310,7 +310,7 @@ func (d *cachedDocument[T]) finishFetch(f *pendingFetch[T], value T, err error) 
 	}
 	switch {
 	case err != nil:
-		d.log.Warn("could not fetch issuer "+d.name, "issuer", d.issuer, "error", err, "known", d.usable() != nil)
+		d.log.Warn("could not fetch issuer "+d.name, "issuer", d.issuer, "error", err, "cached", d.usable() != nil)
 	case d.failing:
 		d.log.Info("fetched issuer "+d.name+" again after failures", "issuer", d.issuer)
 	}

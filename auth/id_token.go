@@ -154,8 +154,8 @@ func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, w
 	return i.withEmail(who, o)
 }
 
-// isTemporary reports whether a retry may succeed. 401 counts as temporary, because an issuer whose
-// servers' clocks differ may reject a fresh access token.
+// isTemporary reports whether a retry may succeed after a 4xx status. 401 counts as temporary,
+// because an issuer whose servers' clocks differ may reject a fresh access token.
 func isTemporary(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusUnauthorized
 }

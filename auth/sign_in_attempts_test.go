@@ -231,7 +231,7 @@ func TestAttemptCookieLimit(t *testing.T) {
 		size += len(c.Name) + len(c.Value)
 	}
 	if size > maxAttemptBytes {
-		t.Errorf("attempt cookies have %d bytes, want at most %d", size, maxAttemptBytes)
+		t.Errorf("attempt cookies total %d bytes, want at most %d", size, maxAttemptBytes)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestSaveSearchWithDestination(t *testing.T) {
 		page.shows(t, http.StatusOK, tt.address)
 		page.lacks(t, "whsec_")
 		if forOne := strings.Contains(page.text, `href="`+path+`"`); forOne != (tt.all == "") {
-			t.Errorf("%s, all %q: for one search %t", tt.address, tt.all, forOne)
+			t.Errorf("%s, all = %q: page links to the search = %t, want %t", tt.address, tt.all, forOne, tt.all == "")
 		}
 		form.Set("destination.address", "https://other.example.com/")
 		s.post("/saved-searches/new", form).shows(t, http.StatusConflict, "https://other.example.com/")

@@ -96,8 +96,8 @@ func (req *request) showSaved(created registry.CreatedAlert) error {
 	return req.redirect(path, notice)
 }
 
-// confirmationNotice lists the addresses of a new search that must be confirmed before they get
-// alerts. It may be empty.
+// confirmationNotice names the address of a new search that must be confirmed before it gets
+// alerts, or gives the number of addresses if there are several. It may be empty.
 func confirmationNotice(created registry.CreatedAlert) string {
 	var waiting []string
 	for _, d := range append(created.Shared, created.Added.Destination) {

@@ -76,7 +76,7 @@ func runSavedSearch(svc Service) operation {
 	return operation{
 		ID: "runSavedSearch", Method: http.MethodPost, Path: oneSavedSearchPath + "/run", Tag: tagRuns,
 		Summary: "Run a saved search now",
-		Description: "Runs the search within about a minute, with or without a schedule. It covers the same window " +
+		Description: "Runs the search within seconds, with or without a schedule. It covers the same window " +
 			"as the next run would, and later runs don't find the same labels again. " +
 			"Messages and feeds give only the number of labels and a link; to see the labels, list the run's " +
 			"matches. The schedule is unchanged.\n\n" +

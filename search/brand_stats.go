@@ -79,7 +79,8 @@ func (c *brandCounter) inAllSegments(key string) (all []similarBrand) {
 	return all
 }
 
-// count returns the number of counted labels of a brand in its segment.
+// count returns the number of live labels of a brand in its segment that have a counted product
+// type.
 func (c *brandCounter) count(b similarBrand) (n int) {
 	seg := &c.view.segments[b.segment]
 	all := c.types[b.segment] == nil && seg.tombstones == nil

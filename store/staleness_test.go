@@ -10,9 +10,9 @@ import (
 // TestStaleSince goes through the days of a week. November 2, 2026, was a Monday.
 func TestStaleSince(t *testing.T) {
 	for newest, since := range map[int]int{
-		2: 6,  // Monday: Tuesday to Thursday may pass
-		3: 7,  // Tuesday: Wednesday to Friday may pass
-		4: 10, // Wednesday: Thursday to Monday may pass
+		2: 6,  // Monday: Tuesday to Thursday may have no labels
+		3: 7,  // Tuesday: Wednesday to Friday may have no labels
+		4: 10, // Wednesday: Thursday to Monday may have no labels
 		5: 11,
 		6: 12,
 		7: 12, // Saturday counts as Friday

@@ -69,7 +69,7 @@ func TestUnsendableAccountEmails(t *testing.T) {
 		accountEmail("unknown", ""), accountEmail(store.EventQuota, "x"), accountEmail(store.EventDeletionRequested, "soon"),
 	} {
 		if res := s.SendAccountEmail(t.Context(), e); !res.Final || res.Status != 0 {
-			t.Errorf("SendAccountEmail(%+v) = %+v, want a final fault without a connection", e, res)
+			t.Errorf("SendAccountEmail(%+v) = %+v, want a final failure before connecting", e, res)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func TestSignInLinkAddresses(t *testing.T) {
 	s, _ := mustSender(t, "smtp://127.0.0.1:1", nil)
 	for _, to := range []string{"", "ann", "ann@example.com\r\nBcc: eve@example.com", "Ann <ann@example.com>", "a@b.example,c@d.example"} {
 		if res := s.SendSignInLink(t.Context(), signInLink(to, false)); !res.Final || res.Status != 0 {
-			t.Errorf("SendSignInLink(%q) = %+v, want a final fault without a connection", to, res)
+			t.Errorf("SendSignInLink(%q) = %+v, want a final failure before connecting", to, res)
 		}
 	}
 }

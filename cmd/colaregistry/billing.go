@@ -66,7 +66,7 @@ func runBilling(ctx context.Context, env *environment, b *billing.Billing) {
 	case ctx.Err() != nil:
 		return
 	case err != nil:
-		env.log.Error("plans can't be sold; see \"Selling plans\" in docs/OPERATIONS.md", "error", err)
+		env.log.Error("plans can't be sold; see \"Selling plans\" (docs/PLANS.md)", "error", err)
 	default:
 		env.log.Info("selling plans through Stripe", "test_mode", b.TestMode())
 	}

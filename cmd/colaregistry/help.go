@@ -141,7 +141,7 @@ Examples:
 
 // Help describes the command.
 func (*alertsTick) Help() string {
-	return `A server does this every minute. The exit code is 1 if a search fails.
+	return `A server checks for due searches every five seconds. The exit code is 1 if a search fails.
 
 Examples:
 

@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 )
 
-// Lock excludes other processes with a locked file, whose content doesn't matter. It also excludes
-// goroutines that share the Lock.
+// Lock is an exclusive lock on a file, whose content doesn't matter. It excludes other processes,
+// and other goroutines that share the Lock.
 type Lock struct {
 	file    *os.File
 	held    chan struct{} // holds a token while a goroutine holds or awaits the file

@@ -11,9 +11,10 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// ReadBody reads the body of a request. It fails with cola.CodePayloadTooLarge and the message
-// tooLarge if the body exceeds maxBytes, with CodeRequestTimeout if it does not arrive before the
-// server's deadline, and with CodeValidation if it is truncated.
+// ReadBody reads the body of a request. It fails with cola.CodePayloadTooLarge if the body exceeds
+// maxBytes, with CodeRequestTimeout if it does not arrive before the server's deadline, and with
+// CodeValidation if it is truncated. tooLarge is the format of the message for a body that is too
+// large; its argument is maxBytes.
 func ReadBody(r *http.Request, maxBytes int64, tooLarge string) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBytes))
 	switch {

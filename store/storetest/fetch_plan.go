@@ -24,9 +24,9 @@ func planReopensEarly(t *testing.T, st store.Store, c *clock) {
 	completeDay(t, st, fetchDay)
 	completedAt := c.now()
 	c.set(epoch)
-	checkEqual(t, "pending windows, planned for the time of completion", 0,
+	checkEqual(t, "pending windows, reopening those completed before the time of completion", 0,
 		mustPlan(t, st, fetchDay, fetchDay, completedAt))
-	checkEqual(t, "pending windows, planned for a later time", 1,
+	checkEqual(t, "pending windows, reopening those completed before a later time", 1,
 		mustPlan(t, st, fetchDay, fetchDay, completedAt.Add(time.Microsecond)))
 	mustDo(t, st.CompleteWindow(t.Context(), claimDay(t, st, fetchDay), 2))
 	checkEqual(t, "pending windows of a settled day", 0, mustPlan(t, st, fetchDay, fetchDay, c.now().Add(anHour)))
@@ -91,8 +91,8 @@ func countWindows(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "counts", all, count(fetchDay, fetchDay+3, c.now()))
 	checkEqual(t, "counts of a range", store.WindowCounts{Complete: 1, Incomplete: 1}, count(fetchDay+1, fetchDay+2, never))
 	all.Stale = 1
-	checkEqual(t, "counts for a later plan", all, count(fetchDay, fetchDay+3, c.now().Add(anHour)))
-	checkEqual(t, "pending days of that plan", 1, mustPlan(t, st, fetchDay+3, fetchDay+3, c.now().Add(anHour)))
+	checkEqual(t, "counts with a later time", all, count(fetchDay, fetchDay+3, c.now().Add(anHour)))
+	checkEqual(t, "pending days with that time", 1, mustPlan(t, st, fetchDay+3, fetchDay+3, c.now().Add(anHour)))
 }
 
 func invalidFailureOfWindow(t *testing.T, st store.Store, _ *clock) {
