@@ -14,7 +14,7 @@ RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANS
               $(foreach p,$(SERIAL),-gcflags='$(p)=-race=false')
 
 # The tests of these packages run without the race detector: they start the program many times, and with it each start takes
-# seconds, or they test the barcode reader.
+# seconds, or they test the barcode reader. Tests skip vet, which lint runs.
 UNRACED    := ./cmd/colaregistry ./collect/barcode ./internal/attack ./internal/browser ./internal/clients ./internal/conformance
 
 .DEFAULT_GOAL := help
@@ -29,12 +29,12 @@ tools: ## install missing tools for the tests (Debian, Ubuntu)
 test: lint unraced race ## run lint and all tests, most of them with the race detector
 
 unraced: tools ## run tests of the whole program, without the race detector
-	go test -timeout 20m $(UNRACED)
+	go test -vet=off -timeout 20m $(UNRACED)
 
 race: tools ## run tests with the race detector (PKG=./auth for one package)
-	GORACE=atexit_sleep_ms=20 go test $(RACE) -timeout 20m $(or $(PKG),$$(go list ./... | grep -vxF "$$(go list $(UNRACED))"))
+	GORACE=atexit_sleep_ms=20 go test $(RACE) -vet=off -timeout 20m $(or $(PKG),$$(go list ./... | grep -vxF "$$(go list $(UNRACED))"))
 ifndef PKG
-	GORACE=atexit_sleep_ms=20 go test $(RACE) -timeout 20m -run '^TestConcurrent$$' ./cmd/colaregistry
+	GORACE=atexit_sleep_ms=20 go test $(RACE) -vet=off -timeout 20m -run '^TestConcurrent$$' ./cmd/colaregistry
 endif
 
 lint: tools ## check formatting, vet, staticcheck, go.mod, OpenAPI and vulnerabilities
