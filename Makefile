@@ -29,12 +29,12 @@ tools: ## install missing tools for the tests (Debian, Ubuntu)
 test: lint unraced race ## run lint and all tests, most of them with the race detector
 
 unraced: tools ## run tests of the whole program, without the race detector
-	go test -vet=off -timeout 20m $(UNRACED)
+	go test -vet=off -timeout 40m $(UNRACED)
 
 race: tools ## run tests with the race detector (PKG=./auth for one package)
-	GORACE=atexit_sleep_ms=20 go test $(RACE) -vet=off -timeout 20m $(or $(PKG),$$(go list ./... | grep -vxF "$$(go list $(UNRACED))"))
+	GORACE=atexit_sleep_ms=20 go test $(RACE) -vet=off -timeout 40m $(or $(PKG),$$(go list ./... | grep -vxF "$$(go list $(UNRACED))"))
 ifndef PKG
-	GORACE=atexit_sleep_ms=20 go test $(RACE) -vet=off -timeout 20m -run '^TestConcurrent$$' ./cmd/colaregistry
+	GORACE=atexit_sleep_ms=20 go test $(RACE) -vet=off -timeout 40m -run '^TestConcurrent$$' ./cmd/colaregistry
 endif
 
 lint: tools ## check formatting, vet, staticcheck, go.mod, OpenAPI and vulnerabilities
