@@ -47,7 +47,7 @@ const (
 	// process expire after this time, which is also the delay before the first retry of a failed
 	// search.
 	DefaultHold = 2 * time.Minute
-	// maxHold limits the pause before a failing search is retried.
+	// maxHold is the maximum pause before a failing search is retried.
 	maxHold = 6 * time.Hour
 	// batchSize is how many searches are claimed at once.
 	batchSize = 1_000
@@ -55,7 +55,7 @@ const (
 	// writers wait for it.
 	maxRunsPerRecord    = 250
 	maxMatchesPerRecord = 10_000
-	// releaseTimeout limits the release of claims when a tick is interrupted.
+	// releaseTimeout is the time limit for releasing claims when a tick is interrupted.
 	releaseTimeout = 3 * time.Second
 )
 

@@ -21,7 +21,7 @@ const (
 	// maxAge is how long after its due time a message may still be sent. Messages get that old if no
 	// process sends to their kind of destination, or if their account is suspended.
 	maxAge = 3 * 24 * time.Hour
-	// maxRetryAfter limits the pause that a receiver may request.
+	// maxRetryAfter is the maximum pause that a receiver may request.
 	maxRetryAfter = 24 * time.Hour
 )
 

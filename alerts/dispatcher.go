@@ -36,9 +36,9 @@ const (
 	maxInFlight = 16
 	// slowAfter is the attempt duration after which a receiver counts as slow.
 	slowAfter = 5 * time.Second
-	// attemptTimeout limits one attempt.
+	// attemptTimeout is the time limit for one attempt.
 	attemptTimeout = 20 * time.Second
-	// recordTimeout limits the recording of an attempt, including retries.
+	// recordTimeout is the time limit for recording an attempt, including retries.
 	recordTimeout = 20 * time.Second
 	// gracePeriod is how long a stopping dispatcher waits for a message in flight, and again for its
 	// result to be recorded.

@@ -26,8 +26,8 @@ import (
 // A postponed message stays claimed and is tried once the claim expires. That doesn't count as a
 // failed attempt.
 const (
-	// maxPerAccount limits the messages in flight per account; maxPerSlowAccount applies while the
-	// account is slow.
+	// maxPerAccount is the maximum number of messages in flight per account; maxPerSlowAccount
+	// applies while the account is slow.
 	maxPerAccount     = maxInFlight / 2
 	maxPerSlowAccount = 2
 	// maxPerHost limits the requests in flight to one host, and DefaultHostRate the requests per

@@ -27,7 +27,8 @@ type fakeStore struct {
 	reads    int // number of ArrivedSince calls
 
 	// before and after, if set, run before and after every call. If one returns an error, the call
-	// fails with it. A call that fails in before has no effect; one that fails in after does.
+	// fails with it. A call that fails in before has no effect; one that fails in after has already
+	// taken effect.
 	before, after func(call string) error
 	recording     map[string]bool // searches of the current RecordRuns call
 }
@@ -295,18 +296,18 @@ func (f *fakeStore) held(d *store.DueSearch) *fakeSearch {
 
 func (f *fakeStore) Postpone(
 	ctx context.Context, failed store.DueSearch, wait func(int) time.Duration,
-) (lasts time.Duration, err error) {
+) (extension time.Duration, err error) {
 	err = f.call(ctx, "Postpone", func() error {
 		s := f.held(&failed)
 		if s == nil {
 			return store.ErrNotFound
 		}
 		s.failures++
-		lasts = wait(s.failures)
-		s.claimedUntil = f.clock.Add(lasts)
+		extension = wait(s.failures)
+		s.claimedUntil = f.clock.Add(extension)
 		return nil
 	})
-	return lasts, err
+	return extension, err
 }
 
 func (f *fakeStore) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error {

@@ -18,7 +18,7 @@ const (
 	// pollInterval is the pause between checks for due searches, which are cheap. Account holders
 	// wait for the manual runs that they request.
 	pollInterval = 5 * time.Second
-	// maxStartDelay limits the random delay of the first tick.
+	// maxStartDelay is the maximum random delay of the first tick.
 	maxStartDelay = 20 * time.Second
 )
 

@@ -243,8 +243,8 @@ func (r Resource) Challenge(h http.Header, rejection *cola.Error) string {
 }
 
 // parameter replaces characters that are not allowed in a challenge parameter (RFC 6750, section
-// 3): quotes and backslashes become apostrophes, and non-printable and non-ASCII characters become
-// question marks.
+// 3): double quotes and backslashes become single quotes, and non-printable and non-ASCII
+// characters become question marks.
 func parameter(value string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

@@ -11,7 +11,7 @@ import (
 func TestClaimTypes(t *testing.T) {
 	tests := []struct {
 		value string // the claim is missing if empty
-		text  any    // nil if an error is expected; likewise for texts and time
+		text  any    // nil if an error is expected; likewise in texts and time
 		texts any
 		time  any // milliseconds
 	}{

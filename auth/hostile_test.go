@@ -180,7 +180,7 @@ func (b *tokenFixture) misused() []hostile {
 		{"Keycloak refresh token", plain(claim("typ", "Refresh"))},
 		{"typ claim is a number", plain(claim("typ", 1))},
 		{"Cognito ID token", untyped(claim("token_use", "id"))},
-		{"scope claim in another case", plain(claim("scope", nil), claim("Scope", "openid"))},
+		{"scope claim in different case", plain(claim("scope", nil), claim("Scope", "openid"))},
 		{"logout token", b.token(header("typ", "logout+jwt"))},
 		{"DPoP proof", b.token(header("typ", "dpop+jwt"))},
 		{"signed request", b.token(header("typ", "oauth-authz-req+jwt"))},
@@ -217,7 +217,7 @@ func (b *tokenFixture) forOthers(t *testing.T) []hostile {
 		{"no issuer", b.token(claim("iss", nil))},
 		{"empty issuer", b.token(claim("iss", ""))},
 		{"list of issuers", b.token(claim("iss", []string{ourIssuer}))},
-		{"iss in another case", b.token(claim("iss", nil), claim("Iss", ourIssuer))},
+		{"iss in different case", b.token(claim("iss", nil), claim("Iss", ourIssuer))},
 		{"second issuer's key for the first issuer", theirs.sign(b.header([]change{header("kid", "k2")}), b.claims(nil))},
 		{"app of the other issuer", theirs.sign(b.header([]change{header("kid", "k2")}), b.claims([]change{claim("iss", otherIssuer)}))},
 	}
@@ -231,7 +231,7 @@ func (b *tokenFixture) expiredOrEarly() []hostile {
 		{"expired just beyond the leeway", b.token(claim("exp", at(-leeway-time.Second)))},
 		{"expired in 1970", b.token(claim("exp", 0))},
 		{"never expires", b.token(claim("exp", nil))},
-		{"exp in another case", b.token(claim("exp", nil), claim("Exp", at(time.Hour)))},
+		{"exp in different case", b.token(claim("exp", nil), claim("Exp", at(time.Hour)))},
 		{"exp is a date string", b.token(claim("exp", "2099-01-01"))},
 		{"exp is a numeric string", b.token(claim("exp", "4070908800"))},
 		{"exp is null", b.key.sign(b.header(nil), `{"exp":null,`+b.claims([]change{claim("exp", nil)})[1:])},
@@ -260,7 +260,7 @@ func (b *tokenFixture) withInvalidClaims() []hostile {
 		{"app of 300 characters", b.token(claim("client_id", strings.Repeat("c", 300)))},
 		{"contradictory apps", b.token(claim("azp", "another"))},
 		{"unregistered app", b.token(claim("client_id", "unheard-of"))},
-		{"app in another case", b.token(claim("client_id", "Assistant"))},
+		{"app in different case", b.token(claim("client_id", "Assistant"))},
 		{"scope is a number", b.token(claim("scope", 1))},
 		{"scopes with a number", b.token(claim("scope", nil), claim("scp", []any{"a", 1}))},
 	}
@@ -278,6 +278,6 @@ func (b *tokenFixture) ambiguous() []hostile {
 		{"duplicate audience", b.key.sign(b.header(nil), twice(b.claims(nil), "aud", "x"))},
 		{"duplicate scope", b.key.sign(b.header(nil), twice(b.claims(nil), "scope", "openid"))},
 		{"duplicate subject, one escaped", b.key.sign(b.header(nil), `{"\u0073ub":"x",`+b.claims(nil)[1:])},
-		{"duplicate issuer in another case", b.key.sign(b.header(nil), strings.TrimSuffix(b.claims(nil), "}")+`,"Iss":"https://evil.example.com"}`)},
+		{"duplicate issuer in different case", b.key.sign(b.header(nil), strings.TrimSuffix(b.claims(nil), "}")+`,"Iss":"https://evil.example.com"}`)},
 	}
 }

@@ -16,7 +16,7 @@ import (
 //
 // go-oidc parses and verifies the tokens, but its RemoteKeySet is not used, because it:
 //
-//   - fetches keys for every token that no cached key verifies, so strangers could flood an issuer;
+//   - fetches keys for every token that no cached key verifies, so anyone could flood an issuer;
 //   - never fetches them otherwise, so a withdrawn key would stay valid;
 //   - does not bind keys to their use and algorithm.
 type issuer struct {

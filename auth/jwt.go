@@ -132,7 +132,7 @@ func unreadableClaims(err error) error {
 const (
 	// minRSABits is the minimum size of an RSA key in bits (RFC 7518).
 	minRSABits = 2048
-	// maxSignatureChecks limits the keys tried for one token.
+	// maxSignatureChecks is the maximum number of keys tried for one token.
 	maxSignatureChecks = 5
 )
 

@@ -63,7 +63,7 @@ func TestTokenLinking(t *testing.T) {
 
 // TestSignInLinking checks that the issuer's policy determines whether the address of a dashboard
 // sign-in links to an account. An address that would not link does not have to be verified. With
-// the policy never, the address is not even requested.
+// the "never" policy, the address is not even requested.
 func TestSignInLinking(t *testing.T) {
 	verified := map[string]any{"email": "ann@example.com", "email_verified": true}
 	unverified := map[string]any{"email": "ann@example.com", "email_verified": false}

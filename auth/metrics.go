@@ -103,9 +103,9 @@ const (
 	loggedKinds = 1_000       // kinds remembered
 )
 
-// rateLimitedLog logs at most one warning of each kind a minute, for events that strangers can
-// cause. The next warning includes the number omitted. A rateLimitedLog is
-// safe for concurrent use.
+// rateLimitedLog logs at most one warning of each kind a minute, for events that unauthenticated
+// clients can trigger. The next warning includes the number omitted. A rateLimitedLog is safe for
+// concurrent use.
 type rateLimitedLog struct {
 	log *slog.Logger
 	now cola.Clock

@@ -23,12 +23,12 @@ import (
 )
 
 const (
-	// maxAttempts limits a browser's concurrent attempts, one per tab.
+	// maxAttempts is the maximum number of concurrent attempts per browser, one per tab.
 	maxAttempts = 5
 	// maxAttemptBytes limits the total size of a browser's attempt cookies. Proxies commonly accept
 	// 8 KiB of cookies.
 	maxAttemptBytes = 5_000
-	// maxAttemptsRead limits the cookies read from a request.
+	// maxAttemptsRead is the maximum number of attempt cookies read from a request.
 	maxAttemptsRead = 20
 
 	attemptCookie = "colaregistry-attempt-"
@@ -53,8 +53,8 @@ type Sealer interface {
 }
 
 // attempts stores each attempt in a browser cookie, encrypted under a key that all processes
-// share. The server keeps no state, so strangers who start sign-ins use up neither storage nor a
-// shared limit. The callback deletes the cookie. A copy of the cookie is useless: each process
+// share. The server keeps no state, so sign-ins that anyone can start use up neither storage nor
+// a shared limit. The callback deletes the cookie. A copy of the cookie is useless: each process
 // exchanges at most one code per attempt (see codeExchanges), and the issuer accepts the matching
 // code only once.
 type attempts struct {
@@ -175,8 +175,8 @@ const (
 	// becomes available again every exchangeRefillInterval.
 	exchangesByAddress     = 10
 	exchangeRefillInterval = 6 * time.Second
-	// maxExchanges limits the exchanges in flight with one issuer. It is several times the
-	// per-address limit. Exchanges over the limit wait at most slotTimeout.
+	// maxExchanges is the maximum number of exchanges in flight with one issuer. It is several
+	// times the per-address limit. Exchanges over the limit wait at most slotTimeout.
 	maxExchanges = 32
 	slotTimeout  = 2 * time.Second
 

@@ -37,7 +37,7 @@ func (r DestinationRules) Unserved(kind, address string) string {
 	return strings.Join(problems["address"], " ")
 }
 
-// maxAddressLength limits the length of a webhook URL in bytes, because databases index it.
+// maxAddressLength is the maximum length of a webhook URL in bytes, because databases index it.
 const maxAddressLength = 1000
 
 // Kinds lists every kind of destination.

@@ -68,7 +68,7 @@ func IsDeletionRequested(err error) bool {
 	return errors.As(err, &e) && e.Code == CodeAccountSuspended && e.Details[DetailDeletesAt] != nil
 }
 
-// maxQuotedLength limits a quoted value, in characters.
+// maxQuotedLength is the maximum length of a quoted value, in characters.
 const maxQuotedLength = 60
 
 // Quoted quotes a caller's value for a message, shortened to maxQuotedLength.

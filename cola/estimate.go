@@ -16,8 +16,8 @@ import (
 // known.
 const DefaultProcessingDays = 20
 
-// maxProcessingDays limits the time from receipt to approval: a completion date more than this many
-// days after receipt is not taken as the approval date.
+// maxProcessingDays is the maximum time from receipt to approval: a completion date more than this
+// many days after receipt is not taken as the approval date.
 const maxProcessingDays = 120
 
 // maxSnapshotAge is the number of days after publication for which a processing time is used.

@@ -3,7 +3,7 @@ package cola
 import "time"
 
 // LoggedRequest is a request in an account's request log. It contains no credentials and no request
-// body. The length of each text is limited; truncated text ends with an ellipsis.
+// body. The length of each string is limited; truncated strings end with an ellipsis.
 type LoggedRequest struct {
 	ID         int64
 	At         time.Time // time of arrival

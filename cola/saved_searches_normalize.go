@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// maxKeyLength limits an idempotency key, in characters.
+// maxKeyLength is the maximum length of an idempotency key, in characters.
 const maxKeyLength = 255
 
 // Normalize returns the search, or a validation Error that lists all problems under dotted names

@@ -110,7 +110,7 @@ const (
 	// restarted within this time doesn't repeat requests.
 	refreshAfter = 12 * time.Hour
 	planEvery    = 24 * time.Hour
-	// stopTimeout limits how long a stopped run waits for the request in flight.
+	// stopTimeout is how long a stopped run waits for the request in flight.
 	stopTimeout = 30 * time.Second
 	// maxStoreFailures is how many times in a row the database may be unavailable, except with
 	// Follow. With MaxBackoff, that takes about an hour.
@@ -145,7 +145,7 @@ type Report struct {
 	Failed []store.FailedLabel
 }
 
-// maxListed bounds the lists of a report.
+// maxListed is the maximum length of each list in a report.
 const maxListed = 1000
 
 // collector is the state of one call to Run. Only Run's goroutine uses it.

@@ -86,8 +86,8 @@ func (s *site) ended(t *testing.T, st store.Store) bool {
 		status.Labels[store.FetchPending] == 0
 }
 
-// TestFollowerBlocked blocks a follower. It sends no request, even after a restart, until the block
-// is cleared. Meanwhile, it warns that labels are out of date.
+// TestFollowerBlocked blocks a follower. It makes no requests, even after a restart, until the
+// block is cleared. Meanwhile, it warns that labels are out of date.
 func TestFollowerBlocked(t *testing.T) {
 	t.Parallel()
 	s, o := recentSite(t, ttbsite.Options{Labels: 40})
@@ -357,7 +357,7 @@ func (f *failingBlockStore) BlockSite(ctx context.Context, reason string) error 
 	return f.Store.BlockSite(ctx, reason)
 }
 
-// TestFollowerBlockNotStored checks that a follower sends no request after a block page, even if
+// TestFollowerBlockNotStored checks that a follower makes no requests after a block page, even if
 // the store fails to record the block at first.
 func TestFollowerBlockNotStored(t *testing.T) {
 	t.Parallel()
@@ -470,7 +470,7 @@ func (c *testClock) mustStore(t *testing.T) store.Store {
 }
 
 // TestQuietHours starts quiet hours in the middle of the requests for a day or a label. The run
-// releases its claim, sends no requests until the quiet hours end, and then finishes.
+// releases its claim, makes no requests until the quiet hours end, and then finishes.
 func TestQuietHours(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, time.January, 12, 12, 0, 0, 0, time.UTC)

@@ -426,7 +426,7 @@ type unwritableImages struct{ savedImages }
 
 func (*unwritableImages) CheckWritable(context.Context) error { return errFull }
 
-// TestUnwritableImages checks that a run that can't store images sends no request.
+// TestUnwritableImages checks that a run that can't store images makes no requests.
 func TestUnwritableImages(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 2})

@@ -14,7 +14,7 @@ import (
 
 var newDestinationReader = params.New[cola.DestinationParams]("this form")
 
-// maxSearchOptions limits the searches in a select, to keep the page small.
+// maxSearchOptions is the maximum number of searches in a select, to keep the page small.
 const maxSearchOptions = 100
 
 // destinationForm is the form for a new destination.
@@ -147,7 +147,7 @@ func searchOptions(searches registry.SavedSearchNames, chosen, empty string) (op
 	return options, len(options) <= len(searches.Names)
 }
 
-// maxOptionName limits the name of a search in a select, in characters.
+// maxOptionName is the maximum length of a search's name in a select, in characters.
 const maxOptionName = 60
 
 // destinationCall returns the API call that creates the destination.

@@ -276,7 +276,7 @@ func (f exploreForm) ProblemList() []formProblem {
 	})
 }
 
-// listProblems lists problems: those with a form field first, then the others, each sorted by
+// listProblems lists problems: those with a form field first, then the rest, each sorted by
 // label. label returns the label of a parameter and whether the form has a field for it.
 func listProblems(all map[string][]string, label func(name string) (string, bool)) (problems []formProblem) {
 	for name, messages := range all {

@@ -66,7 +66,8 @@ type labelRow struct {
 	Picture        picture
 }
 
-// maxShownName limits a name in lists, in characters; the label's page shows the whole name.
+// maxShownName is the maximum length of a name in lists, in characters; the label's page shows the
+// whole name.
 const maxShownName = 120
 
 // searchResults prepares the results for the page. Its links keep the view and, except for the date

@@ -47,7 +47,7 @@ func problemList(problems map[string][]string, label func(name string) (string, 
 // sign in to the other one in another tab before submitting it.
 const accountField = "holder"
 
-// maxForm bounds the body of a form, in bytes.
+// maxForm is the maximum size of a form's body, in bytes.
 const maxForm = 64 << 10
 
 // form reads the submitted form. It rejects a form that was opened by another account.

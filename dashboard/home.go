@@ -153,7 +153,7 @@ func monthCharts(r registry.UsageReport) []monthChart {
 	for _, f := range forecasts(r) {
 		s := series{Class: seriesClasses()[0]}
 		for _, day := range r.Days {
-			s.Values = append(s.Values, f.unit.of(day))
+			s.Values = append(s.Values, f.unit.count(day))
 		}
 		spark := newChart(f.unit.id, capitalize(f.unit.unit)+" per day", "Day", f.unit.unit, steps, []series{s})
 		months = append(months, monthChart{f, spark})

@@ -145,7 +145,7 @@ func (req *request) inactiveKeys() error {
 	}
 	p := keysPage{InactiveTotal: len(inactive)}
 	p.Inactive, p.Pager = paginate(req, inactive, keysPerPage)
-	return req.show(http.StatusOK, "keys_ended", page{Title: "Inactive API keys", Data: p})
+	return req.show(http.StatusOK, "keys_inactive", page{Title: "Inactive API keys", Data: p})
 }
 
 // keyForm is the form for a new key, a change or a rotation.

@@ -58,7 +58,7 @@ func forecasts(r registry.UsageReport) []forecast {
 		if unit.quota == nil {
 			continue
 		}
-		f := newForecast(meter{capitalize(unit.unit), unit.of(used), unit.quota(r.State.Limits)}, unit.of(projected), r)
+		f := newForecast(meter{capitalize(unit.unit), unit.count(used), unit.quota(r.State.Limits)}, unit.count(projected), r)
 		f.unit = unit
 		all = append(all, f)
 	}

@@ -20,7 +20,7 @@ func testLinks() recordLinks {
 }
 
 // TestPictures checks that images load from /images/ on this server, and from other servers only
-// over https. Links go to http and https. URLs on this server outside /images/ are used for
+// over https. Links may use http or https. URLs on this server outside /images/ are used for
 // neither.
 func TestPictures(t *testing.T) {
 	for address, want := range map[string]picture{

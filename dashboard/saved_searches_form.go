@@ -266,7 +266,7 @@ func (f *searchForm) addError(formErr error) (ok bool) {
 	return ok
 }
 
-// maxWordOptions limits the words in a datalist, to keep the page small.
+// maxWordOptions is the maximum number of words in a datalist, to keep the page small.
 const maxWordOptions = 200
 
 // limitWords returns at most maxWordOptions words. It prefers category paths with fewer levels,

@@ -20,7 +20,7 @@ type usageView struct {
 // measure is a unit of usage. Its ID is its name in URLs.
 type measure struct {
 	id, unit string // unit is a plural noun
-	of       func(registry.Usage) int
+	count    func(registry.Usage) int
 	quota    func(cola.Limits) int // nil if unlimited
 }
 
@@ -105,12 +105,12 @@ func (v usageView) chart(r registry.UsageReport) chart {
 	}
 	var drawn []series
 	for i, s := range all {
-		if v.unit.of(s.total()) == 0 {
+		if v.unit.count(s.total()) == 0 {
 			continue
 		}
 		visible := series{Name: s.name, Class: seriesClasses()[i%len(seriesClasses())]}
 		for _, u := range s.uses {
-			visible.Values = append(visible.Values, v.unit.of(u))
+			visible.Values = append(visible.Values, v.unit.count(u))
 		}
 		drawn = append(drawn, visible)
 	}
@@ -168,8 +168,8 @@ func channelSeries(r registry.UsageReport) []usageSeries {
 // othersName is the display name of the remaining keys and apps combined.
 const othersName = "Other"
 
-// sourceSeries returns the usage by key or app: the largest ones, then the sum of the others. A key and
-// its replacement share a name, and so a series.
+// sourceSeries returns the usage by key or app: the largest ones, then the sum of the rest. A key
+// and its replacement share a name, and so a series.
 func sourceSeries(r registry.UsageReport) []usageSeries {
 	all := groupUsage(r, func(row registry.UsageRow) (string, bool) {
 		return sourceName(row), row.Credential == cola.Credential{}
@@ -197,7 +197,7 @@ func sourceSeries(r registry.UsageReport) []usageSeries {
 	return append(all[:named], other)
 }
 
-// sortByShare sorts series by their share of the usage, with the sum of the others last.
+// sortByShare sorts series by their share of the usage, with the sum of the rest last.
 func sortByShare(all []usageSeries) {
 	whole := usageSeries{}
 	for _, s := range all {

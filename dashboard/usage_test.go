@@ -203,7 +203,7 @@ func TestMeter(t *testing.T) {
 }
 
 // TestUsageManySources checks that with more keys and apps than rows, channel totals stay exact and
-// each chart shows the others as one series. A chart omits sources with zero usage.
+// each chart shows the rest as one series. A chart omits sources with zero usage.
 func TestUsageManySources(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account

@@ -101,8 +101,8 @@ func badEscape(err error) string {
 		"; use % and two hexadecimal digits, and %25 for a percent sign"
 }
 
-// maxBodyDepth limits the nesting of objects and arrays in a body; valid bodies need less than half
-// of it.
+// maxBodyDepth is the maximum nesting depth of objects and arrays in a body; valid bodies need less
+// than half of it.
 const maxBodyDepth = 8
 
 // bodyField is the field name for problems with the body itself.

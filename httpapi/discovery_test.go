@@ -39,8 +39,8 @@ func TestLLMs(t *testing.T) {
 	}
 }
 
-// TestChallenges checks that the texts for directories are served verbatim, and that paths without
-// a text return 404.
+// TestChallenges checks that the challenges of directories are served verbatim, and that paths
+// without a challenge return 404.
 func TestChallenges(t *testing.T) {
 	set := serveDiscovery(Discovery{OpenAIChallenge: "token", RegistryAuth: "v=MCPv1; k=ed25519; p=x"})
 	for path, want := range map[string]string{
@@ -51,7 +51,7 @@ func TestChallenges(t *testing.T) {
 			t.Errorf("%s: %d %q, want %q", path, resp.StatusCode, got, want)
 		}
 		if resp := send(t, mustServe(t, newFake(), io.Discard), "GET", path); resp.StatusCode != 404 {
-			t.Errorf("%s without a text: %d, want 404", path, resp.StatusCode)
+			t.Errorf("%s without a challenge: %d, want 404", path, resp.StatusCode)
 		}
 	}
 }

@@ -23,20 +23,20 @@ import (
 type exchange struct {
 	name, target string
 	body         string // empty: no body
-	how          string // method; default: POST if there is a body, otherwise GET
+	method       string // default: POST if there is a body, otherwise GET
 	accept       string // the Accept header; empty: none
 }
 
 // ask sends the request.
 func (e exchange) ask(t *testing.T, h http.Handler) *http.Response {
 	t.Helper()
-	return write(t, h, e.method(), e.target, e.body, "X-Request-Id: golden", "Accept: "+e.accept)
+	return write(t, h, e.httpMethod(), e.target, e.body, "X-Request-Id: golden", "Accept: "+e.accept)
 }
 
-func (e exchange) method() string {
+func (e exchange) httpMethod() string {
 	switch {
-	case e.how != "":
-		return e.how
+	case e.method != "":
+		return e.method
 	case e.body != "":
 		return http.MethodPost
 	}
@@ -89,16 +89,16 @@ func recordExchanges() []exchange {
 		exchange{name: "saved_searches", target: "/api/v1/saved-searches?per_page=5"},
 		exchange{name: "saved_search_read", target: "/api/v1/saved-searches/" + exampleUUID},
 		exchange{name: "saved_search_unknown", target: "/api/v1/saved-searches/1"},
-		exchange{name: "saved_search_paused", target: "/api/v1/saved-searches/" + exampleUUID, how: "PATCH", body: `{"schedule":{"active":false}}`},
-		exchange{name: "saved_search_empty_change", target: "/api/v1/saved-searches/" + exampleUUID, how: "PATCH", body: `{}`},
+		exchange{name: "saved_search_paused", target: "/api/v1/saved-searches/" + exampleUUID, method: "PATCH", body: `{"schedule":{"active":false}}`},
+		exchange{name: "saved_search_empty_change", target: "/api/v1/saved-searches/" + exampleUUID, method: "PATCH", body: `{}`},
 		exchange{
 			name:   "saved_search_invalid_change",
 			target: "/api/v1/saved-searches/" + exampleUUID,
-			how:    "PATCH",
+			method: "PATCH",
 			body:   `{"title":"x","name":null,"filters":{"brand":"oak"},"schedule":{"cadence":"monthly","active":null,"hour":6}}`,
 		},
-		exchange{name: "saved_search_deleted", target: "/api/v1/saved-searches/" + exampleUUID, how: "DELETE"},
-		exchange{name: "saved_search_run", target: "/api/v1/saved-searches/" + exampleUUID + "/run", how: "POST"},
+		exchange{name: "saved_search_deleted", target: "/api/v1/saved-searches/" + exampleUUID, method: "DELETE"},
+		exchange{name: "saved_search_run", target: "/api/v1/saved-searches/" + exampleUUID + "/run", method: "POST"},
 		exchange{name: "explanation", target: "/api/v1/saved-searches/" + exampleUUID + "/explain/26282001000009"},
 		exchange{name: "preview", target: "/api/v1/saved-searches/preview", body: `{"filters":{"application_status":"approved"}}`},
 		exchange{name: "preview_invalid", target: "/api/v1/saved-searches/preview", body: `{"name":"x","brand_name":"oak","approval_date_from":"2024-01-01"}`},
@@ -113,7 +113,7 @@ func TestGoldenResponses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := mustServe(t, newFake(), io.Discard)
 			resp := tt.ask(t, h)
-			spec.Validate(t, httptest.NewRequest(tt.method(), tt.target, nil), resp)
+			spec.Validate(t, httptest.NewRequest(tt.httpMethod(), tt.target, nil), resp)
 			compareGolden(t, tt.name, resp)
 		})
 	}
@@ -161,7 +161,7 @@ func TestGoldenOperations(t *testing.T) {
 		fixed, _, hasValue := strings.Cut(basePath+op.Path, "{")
 		covered := slices.ContainsFunc(exchanges(), func(e exchange) bool {
 			path, _, _ := strings.Cut(e.target, "?")
-			return e.method() == op.method() && (path == fixed || hasValue && strings.HasPrefix(path, fixed))
+			return e.httpMethod() == op.method() && (path == fixed || hasValue && strings.HasPrefix(path, fixed))
 		})
 		if !covered {
 			t.Errorf("%s is missing from TestGoldenResponses", op.Path)

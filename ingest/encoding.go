@@ -19,7 +19,7 @@ import (
 // sniffBytes is the number of bytes at the start of a source that identify its format.
 const sniffBytes = 512
 
-// zstdMemory bounds the memory of a zstd decoder.
+// zstdMemory is the memory limit of a zstd decoder, in bytes.
 const zstdMemory = 128 << 20
 
 // plainText returns the decompressed UTF-8 text of a source. It detects compression from the

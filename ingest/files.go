@@ -32,7 +32,7 @@ type files interface {
 	Close() error
 }
 
-// maxFiles limits the number of files in a folder or archive.
+// maxFiles is the maximum number of files in a folder or archive.
 const maxFiles = 5_000_000
 
 // files lists the files of a source, or returns nil if it must be read as a whole.

@@ -15,7 +15,7 @@
 //     separated by commas, tabs, semicolons or vertical bars. An empty cell leaves the field
 //     unchanged; \N clears it. Lists are separated by vertical bars or commas, or are JSON arrays. A
 //     row that is not UTF-8 is read as Windows-1252, with a warning.
-//   - Colas: the CSV export of TTB's public registry. A broken row is repaired if the repair is
+//   - Colas: the CSV export of TTB's public registry. A malformed row is repaired if the repair is
 //     unambiguous.
 //   - Colas: saved pages of TTB's public registry: detail pages and printable forms. Each page is a
 //     row. All pages in a folder or archive are rows of the same source.
@@ -184,7 +184,7 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 	return run.report, errors.Join(failures...)
 }
 
-// recordTimeout limits how long a canceled import takes to record its outcome.
+// recordTimeout is the time limit for recording the outcome of a canceled import.
 const recordTimeout = 10 * time.Second
 
 // record notes the start time of an import. It returns a function to call at the end, which stores

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// texts returns sources with the given texts, named "-", "2", "3" and so on.
+// texts returns sources with the given contents, named "-", "2", "3" and so on.
 func texts(contents ...string) []Source {
 	var sources []Source
 	for i, content := range contents {

@@ -11,7 +11,8 @@ import (
 // looks at brackets and strings; decoding finds errors inside records.
 //
 // A malformed record is rejected, and reading continues with the next line that starts an object.
-// Inside an array, such a line is ambiguous, so a malformed record there breaks the source.
+// Inside an array, such a line is ambiguous, so a malformed record there ends the source with an
+// error.
 type jsonRows struct {
 	scan    jsonScanner
 	state   jsonState
@@ -215,7 +216,7 @@ func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err 
 	return text, row, true, nil
 }
 
-// arrayRow returns the scanned row. An error in it breaks the source.
+// arrayRow returns the scanned row. An error in the row ends the source.
 func (r *jsonRows) arrayRow(dst []byte, line int, err error) ([]byte, rawRow, error) {
 	if err != nil {
 		return dst, rawRow{}, r.scan.in.broken("%w, in the array record starting at line %d", err, line)

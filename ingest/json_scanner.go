@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// maxScanDepth bounds the nesting of scanned values, including dropped ones.
+// maxScanDepth is the maximum nesting depth of scanned values, including dropped ones.
 const maxScanDepth = 1000
 
 var errScanDepth = fmt.Errorf("values nest more than %d levels deep", maxScanDepth)

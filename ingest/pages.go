@@ -75,8 +75,8 @@ func statedFields(label *cola.Cola) (stated cola.Fields) {
 	return stated
 }
 
-// pageLabel converts the texts of a page to a label. Some texts are free text from applicants: if
-// one can't be parsed, it is left out with a warning. Any other text that can't be parsed is a
+// pageLabel converts the values of a page to a label. Some values are free text from applicants: if
+// one can't be parsed, it is left out with a warning. Any other value that can't be parsed is a
 // problem.
 func (r *recordReader) pageLabel(l *ttbpage.Label) (c cola.Cola) {
 	for _, f := range []struct {
@@ -128,7 +128,7 @@ func (r *recordReader) pageLabel(l *ttbpage.Label) (c cola.Cola) {
 	return c
 }
 
-// isBlankAnswer reports whether a text says that there is no value.
+// isBlankAnswer reports whether an answer says that there is no value.
 func isBlankAnswer(text string) bool {
 	return slices.Contains([]string{"", "N/A", "NA", "NONE", "N.A."}, strings.ToUpper(text))
 }

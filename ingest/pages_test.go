@@ -209,7 +209,7 @@ func TestSinglePages(t *testing.T) {
 	}
 }
 
-// TestPageValues changes a text on the form and checks its effect.
+// TestPageValues changes one value on the form and checks the effect.
 func TestPageValues(t *testing.T) {
 	form := strings.Replace(samplePage(t, "printable.html"), "<br>1.5 LITERS", "", 1)
 	for _, test := range []struct {
@@ -407,7 +407,7 @@ func TestManyFailures(t *testing.T) {
 	report, err := Import(t.Context(), newFakeStore(), Colas, []Source{FileSource(path)}, Options{})
 	if !errors.Is(err, errEmpty) || report.Added != 1 || len(report.Failures) != 7 || report.Failures[6].Source != path ||
 		!strings.Contains(report.Failures[6].Error(), " 34 ") {
-		t.Errorf("report = %s, failures = %v, want 3 + 3 files and the number of the others", report.Summary(), report.Failures)
+		t.Errorf("report = %s, failures = %v, want 3 + 3 files and a count of the rest", report.Summary(), report.Failures)
 	}
 	if len(report.Warnings) != 1 || strings.Count(report.Warnings[0].Message, ".txt") != 3 || !strings.Contains(report.Warnings[0].Message, "20 ") {
 		t.Errorf("warnings = %v", report.Warnings)
@@ -536,7 +536,7 @@ func TestManyPages(t *testing.T) {
 	}
 }
 
-// TestFolderCanceled checks that a canceled import of a folder ends with the cause.
+// TestFolderCanceled checks that a canceled import of a folder returns context.Canceled.
 func TestFolderCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	st := newFakeStore()

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// words draws normalized texts without list separators.
+// words draws normalized strings without list separators.
 var words = rapid.Map(
 	rapid.SliceOfN(rapid.StringMatching(`[A-ZÀ-Üa-zé0-9'"&\\/#{}\[\]:<>酒🍷.-]{1,8}`), 1, 4),
 	func(parts []string) string { return strings.Join(parts, " ") },

@@ -167,7 +167,8 @@ func (r *recordReader) value(f *schemaField, field any, in place) error {
 	return nil
 }
 
-// maxListItems bounds the lists of a record. Real labels have a few dozen items at most.
+// maxListItems is the maximum length of each list in a record. Real labels have a few dozen items
+// at most.
 const maxListItems = 10_000
 
 // array decodes a JSON array into a list field. The list is never nil, so an empty list is
@@ -231,7 +232,7 @@ func (r *recordReader) each(name string, read func(i int) error) error {
 	})
 }
 
-// maxDepth bounds the nesting of values.
+// maxDepth is the maximum nesting depth of values.
 const maxDepth = 64
 
 var (

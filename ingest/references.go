@@ -32,7 +32,7 @@ var (
 	}()
 
 	// featureSchema has the property names of UC Davis, which separates list items with vertical
-	// bars. Rule texts and map names are not stored.
+	// bars. The text of rules and map names are not stored.
 	featureSchema = newSchema[cola.AVADetail](
 		"cfr_revision_history", "approved_maps", "boundary_description", "used_maps", "lcsh", "sameas").
 		form(textForm{lists: "|"}).

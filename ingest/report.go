@@ -17,7 +17,7 @@ const maxRejections = 1000
 // maxReason is the maximum length of a reason, in bytes.
 const maxReason = 1000
 
-// maxWarnings bounds the warnings of a report.
+// maxWarnings is the maximum number of warnings in a report.
 const maxWarnings = 100
 
 // Counts counts rows by outcome. Read is the sum of the other counts.

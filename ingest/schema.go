@@ -100,7 +100,7 @@ func (s *schema) unknownKey(list, key string) string {
 // notes counts the rows that caused each warning.
 type notes map[string]int
 
-// maxNotes bounds the number of different messages.
+// maxNotes is the maximum number of different messages.
 const maxNotes = 100
 
 func (n notes) add(message string) {

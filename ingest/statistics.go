@@ -205,7 +205,7 @@ func reportTitle(report []member) string {
 	return strings.Join(texts, ", ")
 }
 
-// commodityIn returns the commodity that a text names, or "" if it names none or several.
+// commodityIn returns the commodity that a string names, or "" if it names none or several.
 func commodityIn(text string) (commodity string) {
 	for _, c := range []struct{ word, commodity string }{
 		{"distill", "Distilled Spirits"}, {"spirits", "Distilled Spirits"}, {"wine", "Wine"}, {"beer", "Beer"}, {"brew", "Beer"},

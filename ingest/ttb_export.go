@@ -120,7 +120,7 @@ func (l ttbLayout) read(r *recordReader, raw []byte) (row ttbRow, problem string
 	return row, ""
 }
 
-// maxTTBLines bounds the lines of a broken row.
+// maxTTBLines is the maximum number of lines that a row with line breaks may span.
 const maxTTBLines = 20
 
 // ttbRows splits the export of TTB's registry into rows. Its unquoted fields may contain line
@@ -197,7 +197,7 @@ func (r *ttbRows) complete(text []byte) bool {
 }
 
 // beginsTTBRow reports whether a line starts with a TTB ID and a comma. The ID may be plain, in
-// apostrophes or wrapped by a spreadsheet.
+// single quotes or wrapped by a spreadsheet.
 func beginsTTBRow(line []byte) bool {
 	n := 0
 	rest := bytes.TrimLeft(line, ` "='`)
@@ -224,8 +224,8 @@ func isCompleted(field []byte) bool {
 // hasShortYear reports whether a field is a date with a two-digit year, such as 1/2/24.
 func hasShortYear(field []byte) bool { return datePattern(field) == "D/D/D" }
 
-// datePattern returns the form of a date, with YYYY for a number of four digits and D for a number
-// of one or two, or "" if the field has other parts.
+// datePattern returns the form of a date, with YYYY for a four-digit number and D for a one- or
+// two-digit number, or "" if the field has other parts.
 func datePattern(field []byte) string {
 	field = unwrapCode(field)
 	separator := "/"

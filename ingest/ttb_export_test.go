@@ -35,7 +35,7 @@ func TestTTBExport(t *testing.T) {
 			id + `|NJ-I-721|2024-01-02|A|B|03|NEW JERSEY|80A|ROSE WINE`},
 		{"ID with an apostrophe", "'" + id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE",
 			id + "|NJ-I-721|2024-01-02|A|B|51|FRANCE|80|TABLE RED WINE"},
-		{"ID in apostrophes and a line break", "'" + id + "',NJ-I-721,1,01/02/2024,A,OLD\nTOM,51,FRANCE,80,TABLE RED WINE",
+		{"ID in single quotes and a line break", "'" + id + "',NJ-I-721,1,01/02/2024,A,OLD\nTOM,51,FRANCE,80,TABLE RED WINE",
 			id + "|NJ-I-721|2024-01-02|A|OLD TOM|51|FRANCE|80|TABLE RED WINE"},
 		{"lower case permit, no date", id + ",nj-i-721,1,,A,B,51,FRANCE,80,TABLE RED WINE",
 			id + "|NJ-I-721||A|B|51|FRANCE|80|TABLE RED WINE"},
@@ -157,8 +157,8 @@ func TestTTBExportMeaning(t *testing.T) {
 	}
 }
 
-// TestTTBExportLongContinuation checks that a long line ends the broken row before it, and that
-// both are rejected.
+// TestTTBExportLongContinuation checks that a long line ends the row that continues before it,
+// and that both are rejected.
 func TestTTBExportLongContinuation(t *testing.T) {
 	st := newFakeStore()
 	text := ttbHeader + "\n12345001000001,CA-W-1,1,01/02/2024,A,\n" + strings.Repeat("B", maxRow+1) +

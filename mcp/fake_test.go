@@ -200,13 +200,13 @@ func (f *fake) Refuse(ctx context.Context, _ cola.Caller, refusal error) (cola.Q
 }
 
 // page returns the rows that fit and that the quota allows, and charges for them.
-func page[T any](f *fake, rows []T, perPage int, fit registry.RowLimit[T]) (given []T, more bool, state cola.QuotaState) {
-	given = rows[:min(len(rows), perPage)]
+func page[T any](f *fake, rows []T, perPage int, fit registry.RowLimit[T]) (fitting []T, more bool, state cola.QuotaState) {
+	fitting = rows[:min(len(rows), perPage)]
 	if fit != nil {
-		given = given[:fit(given)]
+		fitting = fitting[:fit(fitting)]
 	}
-	given = given[:min(len(given), f.state().ListRecordsRemaining())]
-	return given, len(given) < len(rows), f.charge(cola.MeterListRecords, len(given))
+	fitting = fitting[:min(len(fitting), f.state().ListRecordsRemaining())]
+	return fitting, len(fitting) < len(rows), f.charge(cola.MeterListRecords, len(fitting))
 }
 
 func (f *fake) SearchColasLimited(ctx context.Context, _ cola.Caller, p cola.SearchParams, fit registry.RowLimit[cola.ColaSummary]) (registry.ColaPage, cola.QuotaState, error) {

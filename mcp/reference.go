@@ -119,7 +119,7 @@ func (p *processingTimesArgs) checkFilters(kind string) {
 	}
 }
 
-// maxConciseRows limits the rows of an unpaginated list in the concise format.
+// maxConciseRows is the maximum number of rows of an unpaginated list in the concise format.
 const maxConciseRows = 30
 
 // putList writes as many rows of an unpaginated list as fit. If rows are omitted, a note suggests

@@ -32,7 +32,7 @@ type Bridge struct {
 // maxResponseBytes limits responses. This server's responses are at most a tenth of that.
 const maxResponseBytes = 4 << 20
 
-// maxConcurrentCalls limits the messages in flight.
+// maxConcurrentCalls is the maximum number of messages in flight.
 const maxConcurrentCalls = 16
 
 // Serve reads messages from in, one per line, and writes the responses to out, until in ends or the

@@ -27,7 +27,7 @@ func (l *Ledger) run() {
 }
 
 // rejectLate rejects charges that expire within minTimeLeft, because the oldest charge sets the
-// deadline of its batch, and returns the others.
+// deadline of its batch, and returns the rest.
 func rejectLate(batch []*pending, now time.Time) []*pending {
 	return slices.DeleteFunc(batch, func(p *pending) bool {
 		late := now.Sub(p.arrived) > chargeTimeout-minTimeLeft

@@ -383,18 +383,18 @@ func newLedgerWithLog(t *testing.T, b *fakeLedger, log *slog.Logger) *Ledger {
 
 // logCounter counts log lines by message.
 type logCounter struct {
-	mu sync.Mutex
-	by map[string]int
+	mu     sync.Mutex
+	counts map[string]int
 }
 
-func newLogCounter() *logCounter { return &logCounter{by: map[string]int{}} }
+func newLogCounter() *logCounter { return &logCounter{counts: map[string]int{}} }
 
 func (l *logCounter) logger() *slog.Logger { return slog.New(l) }
 
 func (l *logCounter) count(message string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.by[message]
+	return l.counts[message]
 }
 
 func (l *logCounter) Enabled(context.Context, slog.Level) bool { return true }
@@ -404,6 +404,6 @@ func (l *logCounter) WithGroup(string) slog.Handler            { return l }
 func (l *logCounter) Handle(_ context.Context, r slog.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.by[r.Level.String()+" "+r.Message]++
+	l.counts[r.Level.String()+" "+r.Message]++
 	return nil
 }

@@ -46,8 +46,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// chargeTimeout limits every charge. A charge that is not committed by then is rejected as
-// unavailable.
+// chargeTimeout is the time limit for every charge. A charge that is not committed by then is
+// rejected as unavailable.
 const chargeTimeout = 5 * time.Second
 
 const (

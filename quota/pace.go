@@ -3,9 +3,9 @@ package quota
 import "time"
 
 const (
-	// maxWait limits the estimated time until a charge is committed; the charge is rejected if the
-	// estimate is longer. The estimate can be off by half, and the response also takes time: the
-	// goal is to respond within a second.
+	// maxWait is the maximum estimated time until a charge is committed; the charge is rejected if
+	// the estimate is longer. The estimate can be off by half, and the response also takes time:
+	// the goal is to respond within a second.
 	maxWait = 500 * time.Millisecond
 	// minAccounts is the number of accounts that may always wait, whatever the estimate, so that
 	// they share slow commits.

@@ -8,12 +8,12 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// rejectionCacheTTL limits how long a cached rejection is used, so that an upgrade, a restored
-// account or app, or a change to a key's networks takes effect within a second.
+// rejectionCacheTTL is how long a cached rejection is used, so that an upgrade, a restored account
+// or app, or a change to a key's networks takes effect within a second.
 const rejectionCacheTTL = time.Second
 
-// maxCachedSenders limits the cached senders. Entries expire so soon that dropping all of them at
-// the limit costs only a few transactions.
+// maxCachedSenders is the maximum number of cached senders. Entries expire so soon that dropping
+// all of them at the limit costs only a few transactions.
 const maxCachedSenders = 10_000
 
 // rejectionCache caches rejections that don't count toward the rate limit, so that a client in a
@@ -22,8 +22,8 @@ const maxCachedSenders = 10_000
 // belong to a suspended account. It caches senders, not accounts, so that a key reveals nothing
 // about its account outside its networks. The zero value is ready to use.
 type rejectionCache struct {
-	mu sync.Mutex
-	by map[cola.Sender]cachedRejection
+	mu      sync.Mutex
+	entries map[cola.Sender]cachedRejection
 }
 
 type cachedRejection struct {
@@ -44,13 +44,13 @@ func (r *rejectionCache) update(q Request, o outcome, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !ok {
-		delete(r.by, sender)
+		delete(r.entries, sender)
 		return
 	}
-	if r.by == nil || len(r.by) >= maxCachedSenders {
-		r.by = map[cola.Sender]cachedRejection{}
+	if r.entries == nil || len(r.entries) >= maxCachedSenders {
+		r.entries = map[cola.Sender]cachedRejection{}
 	}
-	r.by[sender] = entry
+	r.entries[sender] = entry
 }
 
 // newCachedRejection returns the entry for an outcome, if the outcome can be cached. Rejections of
@@ -79,12 +79,12 @@ func (r *rejectionCache) check(q Request, now time.Time) (cola.QuotaState, error
 	sender := q.Caller.Sender()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	entry, ok := r.by[sender]
+	entry, ok := r.entries[sender]
 	if !ok {
 		return cola.QuotaState{}, nil
 	}
 	if !now.Before(entry.until) {
-		delete(r.by, sender)
+		delete(r.entries, sender)
 		return cola.QuotaState{}, nil
 	}
 	switch {

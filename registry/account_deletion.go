@@ -137,7 +137,7 @@ func (s *Service) KeepAccount(ctx context.Context, c cola.Caller) (cola.QuotaSta
 const (
 	// deletionInterval is the pause between rounds of an AccountDeleter.
 	deletionInterval = time.Minute
-	// maxDeletions limits the accounts that are read at once.
+	// maxDeletions is the maximum number of accounts that are read at once.
 	maxDeletions = 100
 )
 

@@ -21,7 +21,8 @@ const (
 	mailHold = 5 * time.Minute
 	// mailBatch is how many emails are claimed at once.
 	mailBatch = 10
-	// sendTimeout limits sending an email. A whole batch must be sent before its claims expire.
+	// sendTimeout is the time limit for sending an email. A whole batch must be sent before its
+	// claims expire.
 	sendTimeout = 20 * time.Second
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// maxBarcodeColas limits the labels that a barcode lookup returns.
+// maxBarcodeColas is the maximum number of labels that a barcode lookup returns.
 const maxBarcodeColas = 100
 
 // Barcode returns the labels with a barcode, newest approval first. It costs one list record per

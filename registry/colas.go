@@ -140,7 +140,7 @@ func colaNotFound(id string) error {
 	return cola.Errorf(cola.CodeNotFound, "No label has the TTB ID %s.%s", cola.Quoted(id), hint)
 }
 
-// readTimeout limits a read from the database.
+// readTimeout is the time limit for a read from the database.
 const readTimeout = 3 * time.Second
 
 // label reads a label from the store, within readTimeout.

@@ -26,7 +26,7 @@ func (s *Service) Coverage(ctx context.Context, c cola.Caller) (cola.Coverage, c
 const (
 	// importsInterval is how long the list of latest imports, or a failure to read it, is cached.
 	importsInterval = 5 * time.Second
-	// importsTimeout limits the time to read the list.
+	// importsTimeout is the time limit for reading the list.
 	importsTimeout = 3 * time.Second
 )
 

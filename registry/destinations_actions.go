@@ -15,7 +15,7 @@ import (
 // secretOverlap is how long webhooks are also signed with the previous secret after a rotation.
 const secretOverlap = 24 * time.Hour
 
-// maxReplayed limits the deliveries that one request resends.
+// maxReplayed is the maximum number of deliveries that one request resends.
 const maxReplayed = 1_000
 
 // Messages for requests with an unknown outcome.

@@ -17,7 +17,8 @@ const (
 	pollInterval = 250 * time.Millisecond
 	// pollIntervalNotified applies if the store wakes the follower; polling covers lost wake-ups.
 	pollIntervalNotified = time.Second
-	// revisionTimeout limits revision lookups, which are fast unless the connection is dead.
+	// revisionTimeout is the time limit for revision lookups, which are fast unless the connection
+	// is dead.
 	revisionTimeout = 3 * time.Second
 	// pollIntervalBusy applies after many labels arrive at once, as in an import: larger batches
 	// cost less per label to index, and commits are still visible within two seconds.

@@ -52,8 +52,8 @@ func TestFollowerUpdates(t *testing.T) {
 	})
 }
 
-// count returns the number of labels that match a text. It advances the clock so that waiting never
-// exhausts the rate limit.
+// count returns the number of labels that match a query. It advances the clock so that waiting
+// never exhausts the rate limit.
 func (w *world) count(t *testing.T, c cola.Caller, q string) int {
 	t.Helper()
 	w.clock.Add(int64(time.Second / time.Microsecond))

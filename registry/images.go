@@ -99,7 +99,7 @@ func (s *Service) ImageFile(ctx context.Context, imageID string) (ImageFile, err
 	return ImageFile(file.ImageContent), nil
 }
 
-// imageTimeout limits reading or rendering a file.
+// imageTimeout is the time limit for reading or rendering a file.
 const imageTimeout = 20 * time.Second
 
 // ImageContent returns the content of a file for a display width in pixels: the narrowest rendition

@@ -21,8 +21,8 @@ const MaxKeys = 100
 const (
 	maxKeyName  = 100 // characters
 	maxKeyYears = 10  // longest lifetime of a key that expires
-	// maxKeysPerDay limits new keys, because expired keys are kept (usage is reported by key) and
-	// managing keys does not count toward the rate limit.
+	// maxKeysPerDay is the maximum number of new keys, because expired keys are kept (usage is
+	// reported by key) and managing keys does not count toward the rate limit.
 	maxKeysPerDay = 2 * MaxKeys
 )
 

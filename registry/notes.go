@@ -109,7 +109,7 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	return notes
 }
 
-// maxCombinationNotes limits the notes on filters that together exclude all labels.
+// maxCombinationNotes is the maximum number of notes on filters that together exclude all labels.
 const maxCombinationNotes = 3
 
 // combinationNotes returns notes on filters that can be removed to find labels, most labels first,

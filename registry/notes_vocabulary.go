@@ -97,7 +97,7 @@ type listFilter struct{ name, value string }
 // noCombination is the note if every filter value exists, but in different rows.
 const noCombination = "Each filter alone has matching rows, but no row matches all of them."
 
-// maxListedWords limits the values that a note lists.
+// maxListedWords is the maximum number of values that a note lists.
 const maxListedWords = 20
 
 // notes explains an empty reference list: which filter values no row has, and which values exist.

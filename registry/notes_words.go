@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/search"
 )
 
-// numberNote returns a note if a text is a TTB ID or in a barcode format, and no label has it.
+// numberNote returns a note if a query is a TTB ID or in a barcode format, and no label has it.
 func numberNote(view *search.View, text string) string {
 	noun := "barcode"
 	if _, isID := cola.ParseTTBID(text); isID {
@@ -68,7 +68,7 @@ func brandNote(view *search.View, p *cola.SearchParams, q cola.Query, corrected 
 }
 
 // wholeBrandNotes returns a note if no label has the quoted brand. It suggests the search without
-// quotes if some names contain the text.
+// quotes if some names contain the brand.
 func wholeBrandNotes(view *search.View, p *cola.SearchParams, q cola.Query) []Note {
 	brand, ok := cola.WholeBrand(q.BrandName)
 	if !ok || countMatches(view, cola.Query{BrandName: q.BrandName}) > 0 {
@@ -88,11 +88,11 @@ func wholeBrandNotes(view *search.View, p *cola.SearchParams, q cola.Query) []No
 	return []Note{n}
 }
 
-// maxWordNotes limits the notes on the words of one search.
+// maxWordNotes is the maximum number of notes on the words of one search.
 const maxWordNotes = 5
 
-// wordNotes returns a note on each word or prefix of the text that no label has, and on each word
-// of the brand name that no brand has. Each suggests the most similar known word. A text or brand
+// wordNotes returns a note on each word or prefix of the query that no label has, and on each word
+// of the brand name that no brand has. Each suggests the most similar known word. A query or brand
 // name without any words gets a single note instead.
 func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
 	add := func(finding, word, near, star string, query func(text string) cola.Query, field func(*cola.SearchParams) *string) {
@@ -143,8 +143,8 @@ var (
 	exclusion = regexp.MustCompile(`^-\pL`) // unlike the name -196
 )
 
-// operatorNote returns a note if a text seems to contain operators, which searches don't support,
-// and "" otherwise. AND needs no note, because every word must occur anyway. In an all-caps text
+// operatorNote returns a note if a query seems to contain operators, which searches don't support,
+// and "" otherwise. AND needs no note, because every word must occur anyway. In an all-caps query
 // that matches labels, NOT and OR are part of a name, such as TRICK OR TREAT.
 func operatorNote(text string, total int) string {
 	const every = "Search operators aren't supported; every word must match. "
@@ -166,7 +166,7 @@ func operatorNote(text string, total int) string {
 	return ""
 }
 
-// replaceWord replaces a word in a text, ignoring case.
+// replaceWord replaces a word in a query, ignoring case.
 func replaceWord(text, word, with string) string {
 	whole := regexp.MustCompile(`(?i)(^|[^\pL\pN])` + regexp.QuoteMeta(word) + `($|[^\pL\pN])`)
 	// A match consumes the separator after it, so adjacent occurrences need a second pass.
@@ -176,7 +176,7 @@ func replaceWord(text, word, with string) string {
 	return text
 }
 
-// hasWord reports whether a text has a letter or digit.
+// hasWord reports whether a string has a letter or digit.
 func hasWord(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/search"
 )
 
-// maxRecentColas limits the labels in a permittee's details.
+// maxRecentColas is the maximum number of labels in a permittee's details.
 const maxRecentColas = 10
 
 // PermitteePage is the result of SearchPermittees.

@@ -16,7 +16,7 @@ import (
 const (
 	// flushInterval is the delay before counted refusals are written.
 	flushInterval = 2 * time.Second
-	// maxPendingRefusals limits the pending keys; further ones are dropped.
+	// maxPendingRefusals is the maximum number of pending keys; further ones are dropped.
 	maxPendingRefusals = 10_000
 	// flushBatchSize limits the rows in a transaction, so that the ledger does not wait long for
 	// it.

@@ -30,10 +30,10 @@ const (
 	// requestInterval is the delay before requests are written. A crash loses the requests of the
 	// last interval.
 	requestInterval = time.Second
-	// maxPendingRequests limits the requests in memory, including those being written. Each is up
-	// to 7 KB, but typically 400 bytes.
+	// maxPendingRequests is the maximum number of requests in memory, including those being
+	// written. Each is up to 7 KB, but typically 400 bytes.
 	maxPendingRequests = 5_000
-	// maxPendingGaps limits the counts in memory.
+	// maxPendingGaps is the maximum number of counts in memory.
 	maxPendingGaps = 10_000
 )
 

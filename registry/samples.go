@@ -44,7 +44,7 @@ type SampleCalls struct {
 	Count  cola.CountParams
 }
 
-// sampleCalls returns calls that search for a text and check a name. They cover all dates.
+// sampleCalls returns calls that run a query and check a name. They cover all dates.
 func sampleCalls(text, name string) SampleCalls {
 	labels := cola.SearchParams{Q: text, DateRange: cola.AllDates}
 	return SampleCalls{
@@ -69,11 +69,11 @@ const (
 	samplesInterval = time.Hour
 	// emptySamplesInterval is how long samples without labels, and failures, are cached.
 	emptySamplesInterval = time.Minute
-	// maxSampleLabels limits the labels with images.
+	// maxSampleLabels is the maximum number of labels with images.
 	maxSampleLabels = 8
-	// maxSamplePages limits how many result pages are scanned for labels with images.
+	// maxSamplePages is the maximum number of result pages scanned for labels with images.
 	maxSamplePages = 5
-	// maxSampleBrands limits how many brands are tried for the sample check.
+	// maxSampleBrands is the maximum number of brands tried for the sample check.
 	maxSampleBrands = 20
 )
 

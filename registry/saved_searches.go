@@ -20,7 +20,7 @@ const (
 	keyRemembered = 24 * time.Hour
 	// callRemembered is the same for tool calls, which have no key: they are identified by content.
 	callRemembered = 10 * time.Minute
-	// saveTimeout limits writes of admitted requests.
+	// saveTimeout is the time limit for writes of admitted requests.
 	saveTimeout = 5 * time.Second
 )
 

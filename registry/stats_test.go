@@ -53,7 +53,7 @@ func TestCountColas(t *testing.T) {
 func isTie(note string) bool { return strings.Contains(note, "the same number of labels") }
 
 // TestCountColasCharge checks the charge for groups, and that groups beyond the quota or the
-// response size limit are neither returned nor charged but counted among the others.
+// response size limit are neither returned nor charged, but count as other groups.
 func TestCountColasCharge(t *testing.T) {
 	w := mustWorld(t, 0)
 	var labels []cola.Cola

@@ -146,7 +146,7 @@ const (
 	reasonToken            = "requests"
 )
 
-// tokenRateLimit bounds the database work that a holder of a feed or email token can cause.
+// tokenRateLimit limits the database work that a holder of a feed or email token can cause.
 type tokenRateLimit struct {
 	*ratelimit.Limiter[[sha256.Size]byte]
 }

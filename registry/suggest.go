@@ -98,7 +98,7 @@ func tooManySuggestions(wait time.Duration) error {
 		fmt.Sprintf("Suggestions are limited to %d requests a second.", suggestionsPerSecond))
 }
 
-// suggest completes a text or, if it has no completions, its correction.
+// suggest completes a query or, if it has no completions, its correction.
 func (s *Service) suggest(q cola.SuggestSearch) Suggestions {
 	suggest, correct := s.completions(q.Field)
 	found := Suggestions{Values: suggest(q)}

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxUseRows limits the rows of a report. If there are more sources, the last rows combine the
-	// remaining ones, one row per channel.
+	// maxUseRows is the maximum number of rows in a report. If there are more sources, the last
+	// rows combine the remaining ones, one row per channel.
 	maxUseRows = 12
 	// monthsRead is how many months before the current one are checked for earlier use.
 	monthsRead = 11

@@ -91,8 +91,8 @@ func (cs *categoryIndex) serialize(c codec.Codec) {
 // categoryTree is the tree of a segment's categories with aliases applied. It has a node for each
 // path and each of its ancestors.
 type categoryTree struct {
-	nodes []categoryNode
-	of    []int32 // node of each value of the column, or noNode
+	nodes  []categoryNode
+	nodeOf []int32 // node of each value of the column, or noNode
 }
 
 // categoryNode is one path.
@@ -112,20 +112,20 @@ func (s *segment) newCategoryTree(redirected []redirectedCategory) *categoryTree
 	for _, r := range redirected {
 		current[r.value] = r.to
 	}
-	t := &categoryTree{of: make([]int32, c.Len())}
+	t := &categoryTree{nodeOf: make([]int32, c.Len())}
 	known := map[string]int32{}
 	for v := range uint32(c.Len()) {
 		path, ok := current[v]
 		if !ok {
 			path = c.At(v)
 		}
-		t.of[v] = t.add(path, s.categories.values.At(v).Len(), known)
+		t.nodeOf[v] = t.add(path, s.categories.values.At(v).Len(), known)
 	}
 	return t
 }
 
 // add adds a path and its ancestors, and returns the node of the path. labels is the number of
-// labels with the path. known has the nodes by folded path.
+// labels with the path. known maps folded paths to nodes.
 func (t *categoryTree) add(path string, labels int, known map[string]int32) int32 {
 	spelling := vocabulary.NormalizeCategory(path)
 	node := int32(noNode)
@@ -163,7 +163,7 @@ func levelsEnd(path string, levels int) int {
 func (t *categoryTree) rollUp(byValue []uint32) []int {
 	counts := make([]int, len(t.nodes))
 	for v, n := range byValue {
-		if node := t.of[v]; node != noNode && n > 0 {
+		if node := t.nodeOf[v]; node != noNode && n > 0 {
 			counts[node] += int(n)
 		}
 	}

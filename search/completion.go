@@ -8,18 +8,19 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// How a value completes a text.
+// How a value completes a query.
 const (
 	nameBegins = iota // at its start
 	wordBegins        // at a later word
 	noMatch
 )
 
-// completion is a text to complete, in the forms that are compared with the beginnings of values.
+// completion is a query to complete, in the forms that are compared with the beginnings of values.
 type completion struct {
-	keys []string // the text's BrandKey and, if different, the result of text.JoinDetached: "d yquem", "dyquem"
+	keys []string // the query's BrandKey and, if different, the result of text.JoinDetached: "d yquem", "dyquem"
 	// If the last word may be the beginning of "and", which keys omit, head is the key before that
-	// word, including the space, and spelled is the text with connectors. Otherwise both are empty.
+	// word, including the space, and spelled is the query with connectors. Otherwise both are
+	// empty.
 	head, spelled string
 }
 
@@ -35,10 +36,10 @@ func newCompletion(q string) *completion {
 	return c
 }
 
-// isEmpty reports whether every value completes the text.
+// isEmpty reports whether every value completes the query.
 func (c *completion) isEmpty() bool { return c.keys[0] == "" }
 
-// match returns how a value with the given key completes the text.
+// match returns how a value with the given key completes the query.
 func (c *completion) match(key, value string) int {
 	best := c.matchKey(key)
 	if c.head != "" && best != nameBegins {
@@ -49,7 +50,7 @@ func (c *completion) match(key, value string) int {
 	return best
 }
 
-// matchKey returns how a key completes the text, ignoring connectors.
+// matchKey returns how a key completes the query, ignoring connectors.
 func (c *completion) matchKey(key string) int {
 	best := noMatch
 	for _, k := range c.keys {
@@ -74,7 +75,7 @@ func maySpell(value string) bool {
 	return strings.ContainsAny(value, "&+") || strings.Contains(text.Fold(value), "and")
 }
 
-// eachCandidate calls yield with the numbers of the keys whose values may complete the text in the
+// eachCandidate calls yield with the numbers of the keys whose values may complete the query in the
 // given way, without duplicates and in ascending order.
 func (c *completion) eachCandidate(keys *column.Dict, match int, yield func(k uint32)) {
 	visit, parts := yield, c.keys

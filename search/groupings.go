@@ -173,7 +173,7 @@ func (v *View) groupByCategory(g *grouping) {
 		seg := &v.segments[i]
 		tree := seg.categoryTree
 		g.segments[i].docs = &seg.t.text[colCategory].IDs
-		g.groupValues(i, len(tree.of), keys, func(value uint32) string { return tree.levels(tree.of[value], level) })
+		g.groupValues(i, len(tree.nodeOf), keys, func(value uint32) string { return tree.levels(tree.nodeOf[value], level) })
 		g.segments[i].at = func(value uint32) string {
 			path := vocabulary.NormalizeCategory(seg.categoryOf(value))
 			if level > 0 {

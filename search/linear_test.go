@@ -21,7 +21,7 @@ type registry struct {
 	permittees map[string]cola.Permittee
 	aliases    []vocabulary.CategoryAlias
 	areas      []cola.AVADetail
-	texts      map[string]wordList       // cached words of texts
+	texts      map[string]wordList       // words of each string, cached
 	brands     map[string]string         // cached keys of brands
 	words      map[cola.TTBID][]wordList // cached words of the searchable fields of labels; reset on every change
 	firstDates map[string]cola.Date      // cached result of firstSeen; reset on every change
@@ -200,7 +200,7 @@ func (r *registry) firstSeen() map[string]cola.Date {
 	return first
 }
 
-// hasBarcode reports whether a text has the form of a barcode and the label has that barcode.
+// hasBarcode reports whether a string has the form of a barcode and the label has that barcode.
 func hasBarcode(l *cola.IndexRecord, text string) bool {
 	return vocabulary.BarcodeShaped(text) &&
 		slices.ContainsFunc(l.Barcodes, func(b cola.IndexBarcode) bool { return vocabulary.SameBarcode(b.Value, text) })
@@ -241,7 +241,7 @@ func (r *registry) searchable(l *cola.IndexRecord) (texts []wordList) {
 	return texts
 }
 
-// wordList has the words of a text: the sequences in which it can be read, and all words.
+// wordList has the words of a string: the sequences in which it can be read, and all words.
 type wordList struct {
 	sequences [][]keyedWord
 	all       []keyedWord
@@ -264,7 +264,7 @@ var (
 	partsPattern    = regexp.MustCompile(`[a-z0-9']+`)
 )
 
-// wordsOf splits a text into words.
+// wordsOf splits a string into words.
 func (r *registry) wordsOf(text string) wordList {
 	if list, ok := r.texts[text]; ok {
 		return list
@@ -337,7 +337,7 @@ func withoutConnectors(words []string) []string {
 	return words
 }
 
-// containsPhrase reports whether a text contains a phrase.
+// containsPhrase reports whether a string contains a phrase.
 func containsPhrase(have wordList, w text.Phrase, want []keyedWord) bool {
 	met := func(have keyedWord, i int) bool {
 		if w.Prefix && i == len(want)-1 {

@@ -78,8 +78,8 @@ type groupCounter struct {
 
 // foundGroup is a group with its number of labels.
 type foundGroup struct {
-	of    [2]uint32 // group in each of groupCounter.dimensions
-	count uint32
+	groups [2]uint32 // group in each of groupCounter.dimensions
+	count  uint32
 }
 
 // groupTally counts labels by one dimension.
@@ -163,9 +163,9 @@ func (c *groupCounter) groups() []cola.LabelGroup {
 		}
 		for i, found := range c.found {
 			rows[i].Count = int(found.count)
-			rows[i].Set(t.dimension, name(found.of[d]))
+			rows[i].Set(t.dimension, name(found.groups[d]))
 			if t.dimension == cola.ByPermit {
-				rows[i].CompanyName = cola.Some(c.view.companyName(found.of[d]))
+				rows[i].CompanyName = cola.Some(c.view.companyName(found.groups[d]))
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func (v *View) companyName(group uint32) cola.Text {
 func (t *groupTally) spellings(found []foundGroup, d int) func(group uint32) cola.Text {
 	wanted := make([]uint64, postings.WordsFor(uint32(t.n)))
 	for _, f := range found {
-		postings.SetBit(wanted, f.of[d])
+		postings.SetBit(wanted, f.groups[d])
 	}
 	labels := map[uint32]spellings{} // by group
 	for i := range t.segments {

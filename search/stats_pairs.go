@@ -56,8 +56,8 @@ func (c *groupCounter) countPairs() {
 func (c *groupCounter) findFirst(counts []uint32) {
 	first, second := c.dimensions[0], c.dimensions[1] // in the requested order
 	r := &ranking[foundGroup]{limit: c.top, compare: func(a, b foundGroup) int {
-		return cmp.Or(cmp.Compare(first.position(a.of[0]), first.position(b.of[0])),
-			cmp.Compare(second.position(a.of[1]), second.position(b.of[1])))
+		return cmp.Or(cmp.Compare(first.position(a.groups[0]), first.position(b.groups[0])),
+			cmp.Compare(second.position(a.groups[1]), second.position(b.groups[1])))
 	}}
 	c.eachPair(between(counts, 1, math.MaxUint32), counts, r.add)
 	c.found, c.partial = r.first, false
@@ -77,8 +77,8 @@ func (c *groupCounter) findLargest(counts []uint32) {
 		if a.count != b.count {
 			return cmp.Compare(b.count, a.count)
 		}
-		return cmp.Or(c.dimensions[first].compareKeys(a.of[first], b.of[first]),
-			c.dimensions[second].compareKeys(a.of[second], b.of[second]))
+		return cmp.Or(c.dimensions[first].compareKeys(a.groups[first], b.groups[first]),
+			c.dimensions[second].compareKeys(a.groups[second], b.groups[second]))
 	}}
 	likely, left := uint32(1), c.limits.ranked
 	if c.partial {
@@ -117,7 +117,7 @@ func (c *groupCounter) findLargestValues(counts []uint32) {
 		groups = between(counts, 1, math.MaxUint32)
 	}
 	c.eachPair(groups, counts, func(f foundGroup) {
-		if i := place[f.of[0]]; i > 0 {
+		if i := place[f.groups[0]]; i > 0 {
 			pairs[i] = append(pairs[i], f)
 		}
 	})
@@ -128,8 +128,8 @@ func (c *groupCounter) findLargestValues(counts []uint32) {
 		c.found = append(c.found, of...)
 	}
 	slices.SortFunc(c.found, func(a, b foundGroup) int {
-		byPlace := cmp.Compare(place[a.of[0]], place[b.of[0]])
-		byAxis := cmp.Compare(axis.position(a.of[1]), axis.position(b.of[1]))
+		byPlace := cmp.Compare(place[a.groups[0]], place[b.groups[0]])
+		byAxis := cmp.Compare(axis.position(a.groups[1]), axis.position(b.groups[1]))
 		if c.reversed {
 			return cmp.Or(byAxis, byPlace)
 		}

@@ -11,9 +11,9 @@ import (
 )
 
 // Suggest completes a value of a label field. A value matches if it, or a word in it, begins with
-// the text, after text.BrandKey normalizes both. An apostrophe may be typed as a space, and the
-// text may end within the word "and", which keys omit. Values that begin with the text come first,
-// then those with the most labels. Counts are exact and include only live labels.
+// the query, after text.BrandKey normalizes both. An apostrophe may be typed as a space, and the
+// query may end within the word "and", which keys omit. Values that begin with the query come
+// first, then those with the most labels. Counts are exact and include only live labels.
 func (v *View) Suggest(s cola.SuggestSearch) []cola.Suggestion {
 	switch s.Field {
 	case cola.SuggestBrand:
@@ -82,7 +82,7 @@ func NewValueList(values []cola.Suggestion) *ValueList {
 	return l
 }
 
-// Suggest returns the values that complete a text, as View.Suggest does.
+// Suggest returns the values that complete a query, as View.Suggest does.
 func (l *ValueList) Suggest(s cola.SuggestSearch) []cola.Suggestion {
 	c := newCompletion(s.Q)
 	found, within := []cola.Suggestion{}, []cola.Suggestion{}

@@ -13,12 +13,12 @@ import (
 type brandCandidate struct {
 	key    string
 	labels int // upper bound on its live labels
-	// matches reports whether the key completes the text, or whether a spelling in one of the
+	// matches reports whether the key completes the query, or whether a spelling in one of the
 	// segments may complete it.
 	matches bool
 }
 
-// suggestBrands returns the brands that complete a text.
+// suggestBrands returns the brands that complete a query.
 func (v *View) suggestBrands(c *completion, limit int) []cola.Suggestion {
 	if c.isEmpty() {
 		return suggestions()
@@ -30,7 +30,7 @@ func (v *View) suggestBrands(c *completion, limit int) []cola.Suggestion {
 	return suggestions(begin, v.topBrands(c, wordBegins, limit-len(begin.first)))
 }
 
-// topBrands returns the brands with the most live labels among those that complete a text in the
+// topBrands returns the brands with the most live labels among those that complete a query in the
 // given way.
 //
 // Each segment stores the number of a brand's labels, including those with tombstones. The sum over
@@ -53,8 +53,8 @@ func (v *View) topBrands(c *completion, match, limit int) *ranking[namedValue] {
 	return top
 }
 
-// brandCandidates returns the brands that may complete a text in the given way, sorted by key, with
-// the labels of all segments.
+// brandCandidates returns the brands that may complete a query in the given way, sorted by key,
+// with the labels of all segments.
 func (v *View) brandCandidates(c *completion, match int) []brandCandidate {
 	lists := make([][]brandCandidate, 0, len(v.segments))
 	for i := range v.segments {

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// suggestCompanies returns the permittees whose company or operating name completes a text, each
+// suggestCompanies returns the permittees whose company or operating name completes a query, each
 // under the name that matches better.
 func (v *View) suggestCompanies(c *completion, limit int) []cola.Suggestion {
 	if c.isEmpty() {

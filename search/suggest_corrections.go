@@ -10,14 +10,14 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// maxCorrected is the maximum number of words in a text to correct.
+// maxCorrected is the maximum number of words in a query to correct.
 const maxCorrected = 6
 
 // eachWord calls yield with each word in a field's values that begins with first, and the number of
 // values that have it. It may repeat words.
 type eachWord func(first string, yield func(w string, values int))
 
-// Correct returns the most likely correction of a text that has no completions. Each word is
+// Correct returns the most likely correction of a query that has no completions. Each word is
 // replaced by the most similar word of the field's values. An adjective of origin, such as
 // "french", is replaced by the place. Correct returns "" if there is no correction.
 func (v *View) Correct(field, q string) string {
@@ -32,7 +32,7 @@ func (v *View) Correct(field, q string) string {
 	return v.suggestions.of(v, field).Correct(q)
 }
 
-// Correct corrects a text, as View.Correct does.
+// Correct corrects a query, as View.Correct does.
 func (l *ValueList) Correct(q string) string {
 	return correct(q, func(first string, yield func(w string, values int)) {
 		for i := range l.values {
@@ -41,7 +41,7 @@ func (l *ValueList) Correct(q string) string {
 	})
 }
 
-// correct replaces the misspelled words of a text. The last word may be incomplete.
+// correct replaces the misspelled words of a query. The last word may be incomplete.
 func correct(q string, each eachWord) string {
 	key := text.BrandKey(q)
 	words := strings.Fields(key)

@@ -55,7 +55,7 @@ func TestLargeSuggest(t *testing.T) {
 	}
 }
 
-// checkSuggest compares the suggestions for a random text.
+// checkSuggest compares the suggestions for a random query with the reference implementation.
 func (h *harness) checkSuggest() {
 	h.t.Helper()
 	s := cola.SuggestSearch{
@@ -78,7 +78,7 @@ func (h *harness) checkSuggest() {
 	}
 }
 
-// suggest returns the suggestions for a text, computed label by label.
+// suggest returns the suggestions for a query, computed label by label.
 func (r *registry) suggest(s cola.SuggestSearch) []cola.Suggestion {
 	key := newCompletion(s.Q)
 	all, byName := r.valueCounts(s.Field), s.Field == cola.SuggestBrand || s.Field == cola.SuggestCompany
@@ -98,8 +98,7 @@ func (r *registry) suggest(s cola.SuggestSearch) []cola.Suggestion {
 
 const unmatched = 2
 
-// rank returns 0 if a value begins with the text, 1 if a later word of it does, and otherwise
-// unmatched.
+// rank returns 0 if a value begins with the query, 1 if a later word does, and unmatched otherwise.
 func rank(value string, c *completion) int { return c.match(text.BrandKey(value), value) }
 
 // companies returns every permittee under the name that matches the key best.
@@ -217,7 +216,7 @@ func suggested(v *View, field, q string, limit int) string {
 	return strings.Join(values, ", ")
 }
 
-// TestCorrect checks which texts without completions are corrected, and to what.
+// TestCorrect checks which queries without completions are corrected, and to what.
 func TestCorrect(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

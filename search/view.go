@@ -166,8 +166,8 @@ func (v *View) States() []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// UnknownWords returns the words of a query text that occur in no label, folded. It ignores
-// prefixes, such as oak*.
+// UnknownWords returns the words of a query that occur in no label, folded. It ignores prefixes,
+// such as oak*.
 func (v *View) UnknownWords(query string) (unknown []string) {
 	for _, p := range text.ParseQuery(query) {
 		if p.Prefix {
@@ -203,8 +203,8 @@ func (v *View) NearestWord(word string) string {
 	return best.Word
 }
 
-// UnknownPrefixes returns the prefixes in a query text, folded, that no word or ID of any label
-// begins with.
+// UnknownPrefixes returns the prefixes in a query, folded, that no word or ID of any label begins
+// with.
 func (v *View) UnknownPrefixes(query string) (unknown []string) {
 	for _, p := range text.ParseQuery(query) {
 		prefix := p.Words[len(p.Words)-1]

@@ -140,8 +140,8 @@ const (
 // Writes reports whether the mode writes.
 func (m Mode) Writes() bool { return m != DryRun }
 
-// MaxResubmissions bounds the result of Colas.Resubmissions. Few labels are resubmitted at all, and
-// hardly any more than once.
+// MaxResubmissions is the maximum length of the result of Colas.Resubmissions. Few labels are
+// resubmitted at all, and hardly any more than once.
 const MaxResubmissions = 100
 
 // Colas stores labels.

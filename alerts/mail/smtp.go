@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// stepTimeout limits the wait for a reply to one command. The caller's context limits the whole
-	// exchange.
+	// stepTimeout is how long to wait for a reply to one command. The caller's context limits the
+	// whole exchange.
 	stepTimeout = 15 * time.Second
-	// closeTimeout limits the wait for the reply to QUIT, after the message was accepted.
+	// closeTimeout is how long to wait for the reply to QUIT, after the message was accepted.
 	closeTimeout = time.Second
 )
 

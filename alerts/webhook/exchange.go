@@ -19,7 +19,7 @@ const removed = "REMOVED"
 // recordedHeaders are the response headers that help diagnose errors.
 var recordedHeaders = []string{"Content-Type", "Location", "Retry-After", "Server", "X-Request-Id"}
 
-// maxRecordedHeader limits the value of a recorded header, in bytes.
+// maxRecordedHeader is the maximum length of a recorded header's value, in bytes.
 const maxRecordedHeader = 300
 
 // publicBody returns the body of a message as account holders may see it. Only the endpoint may know

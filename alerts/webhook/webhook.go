@@ -23,14 +23,14 @@ import (
 )
 
 const (
-	// responseTimeout limits a request, from resolving the name to the response.
+	// responseTimeout is the time limit for a request, from resolving the name to the response.
 	responseTimeout = 15 * time.Second
-	// readTimeout limits recording and discarding the body of a response.
+	// readTimeout is the time limit for recording and discarding the body of a response.
 	readTimeout = time.Second
 	// maxDropped and maxHeader limit the bytes of a response's body and header that are read.
 	maxDropped = 64 << 10
 	maxHeader  = 64 << 10
-	// maxEcho limits the bytes read from the response to a challenge.
+	// maxEcho is the maximum number of bytes read from the response to a challenge.
 	maxEcho = 4 << 10
 )
 

@@ -65,7 +65,7 @@ func TestContractDecisions(t *testing.T) {
 		next := s.get(t, "/colas?approval_date_from=2005-01-01&brand_name=Contract&per_page=1&cursor="+cursor,
 			secret.Reveal())
 		if next.StatusCode != http.StatusOK || len(next.ids()) != 1 {
-			t.Errorf("cursor with the brand name in another case: status %d, want one label: %s", next.StatusCode, next.body)
+			t.Errorf("cursor with the brand name in different case: status %d, want one label: %s", next.StatusCode, next.body)
 		}
 		if a := s.get(t, "/colas/"+country, secret.Reveal()); a.at("data", "image_count") != 0.0 {
 			t.Errorf("unknown image_count = %v, want 0", a.at("data", "image_count"))

@@ -34,13 +34,13 @@ func TestDatabaseStoppedUnderLoad(t *testing.T) {
 	s.awaitReady(t, key)
 	loadRun := startLoad(t, h, s)
 	for _, outage := range []struct {
-		mode  pgtest.Mode
-		lasts time.Duration
+		mode     pgtest.Mode
+		duration time.Duration
 	}{{pgtest.Immediate, longOutage}, {pgtest.Fast, 0}} {
 		loadRun.awaitMore(t, http.StatusOK, 30)
 		mustDo(t, pg.Stop(t.Context(), outage.mode))
 		s.awaitDown(t, key)
-		time.Sleep(outage.lasts)
+		time.Sleep(outage.duration)
 		mustDo(t, pg.Restart(t.Context()))
 		s.awaitReady(t, key)
 		loadRun.awaitMore(t, http.StatusOK, 10)

@@ -188,7 +188,7 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%d seconds", (d+time.Second/2)/time.Second)
 }
 
-// maxPrinted bounds the rejected rows and the failed labels that are printed.
+// maxPrinted is the maximum number of rejected rows, and of failed labels, that are printed.
 const maxPrinted = 20
 
 // printFetchReport prints the rejected rows and two lines of counts for scripts.

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// fetchStatusWait limits how long a scrape waits for the database, because waiting delays all
+	// fetchStatusWait is how long a scrape waits for the database, because waiting delays all
 	// other metrics.
 	fetchStatusWait = time.Second
 	// A status is read again once it is older than both fetchStatusAge and fetchStatusShare times

@@ -39,7 +39,7 @@ const (
 // earlier first start was interrupted. Otherwise it returns nil. If several servers start at once,
 // the others wait until the first has printed its key. If the output is not private, firstStart
 // creates no key.
-func (c *serveCommand) firstStart(env *environment, st database, private bool) (made *demoLoad, err error) {
+func (c *serveCommand) firstStart(env *environment, st database, private bool) (loaded *demoLoad, err error) {
 	if !c.embedded() {
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 	}
 	d := &demoLoad{marker: filepath.Join(c.DataDir, demoMarker), lock: lock}
 	defer func() {
-		if made == nil {
+		if loaded == nil {
 			d.unlock()
 		}
 	}()

@@ -19,7 +19,7 @@ const (
 	// maxMinHeap is the heap size below which no collection starts. A registry with few labels has a
 	// small heap; growing by only gcPercent would mean hundreds of collections per second under load.
 	maxMinHeap = 192 << 20
-	// minHeapShare bounds that size on small machines: it is at most 1/minHeapShare of the memory
+	// minHeapShare limits that size on small machines: it is at most 1/minHeapShare of the memory
 	// limit.
 	minHeapShare = 8
 	// runtimeMinHeap is the live heap that the runtime assumes before the first collection.

@@ -32,15 +32,15 @@ func isPrivate(env *environment, listening net.Addr) bool {
 	return isLoopback(listening) || interactive(env.stdout)
 }
 
-// welcome prints the addresses of the server and how to use it. made is nil except after a first
+// welcome prints the addresses of the server and how to use it. loaded is nil except after a first
 // start.
 func (c *serveCommand) welcome(
-	env *environment, st store.Store, publicURL string, made *demoLoad, private bool, index *search.Index,
+	env *environment, st store.Store, publicURL string, loaded *demoLoad, private bool, index *search.Index,
 ) error {
 	w := welcome{program: env.name, publicURL: publicURL, database: c.databaseFlag()}
-	if made != nil {
-		defer made.unlock()
-		w.key = made.key
+	if loaded != nil {
+		defer loaded.unlock()
+		w.key = loaded.key
 	}
 	if err := c.addLink(env, st, &w, private); err != nil {
 		env.log.Warn("creating a sign-in link failed; run account link to create one", "error", err)
@@ -51,14 +51,14 @@ func (c *serveCommand) welcome(
 		env.log.Warn("checking for accounts failed", "error", err)
 	}
 	text := w.restartText(index.View().Stats().Labels, hasAccounts)
-	if made != nil {
+	if loaded != nil {
 		text = w.firstText(newestLabel(index).TTBID.String())
 	}
 	if _, err := fmt.Fprint(env.stdout, text); err != nil {
 		return err
 	}
-	if made != nil {
-		return os.Remove(made.marker)
+	if loaded != nil {
+		return os.Remove(loaded.marker)
 	}
 	return nil
 }

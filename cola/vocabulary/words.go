@@ -4,8 +4,8 @@ import "strings"
 
 // WordKey returns the key of a folded word. Words that people use interchangeably have the same
 // key: singular and plural; possessives, whose apostrophe folding removes; numbers up to twenty and
-// multiples of ten up to ninety, in letters or digits; and a few alternative spellings. A key is
-// for comparison only; it need not be a word.
+// multiples of ten up to ninety, as words or digits; and a few alternative spellings. A key is for
+// comparison only; it need not be a word.
 //
 //	rivers, river → river    houses, house → hous    geese, goose → goos    four, 4 → 4
 //

@@ -23,8 +23,8 @@ type finder struct {
 	lines  int  // number of lines that found it
 }
 
-// maxFinders bounds the patterns per direction, to limit memory on textured images. maxCorners
-// limits the time spent on combining patterns.
+// maxFinders is the maximum number of patterns per direction, to limit memory on textured images.
+// maxCorners limits the time spent on combining patterns.
 const (
 	maxFinders = 100_000
 	maxCorners = 40

@@ -91,7 +91,7 @@ const (
 	// claim has expired.
 	hold         = time.Hour
 	longestClaim = hold - 10*time.Minute
-	// idle is how long Follow waits before it looks for labels again. limitWait bounds the wait at
+	// idle is how long Follow waits before it looks for labels again. limitWait limits the wait at
 	// the daily limit, because the limit follows the database's clock, which may differ from this
 	// process's.
 	idle      = 5 * time.Minute

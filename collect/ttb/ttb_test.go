@@ -72,7 +72,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// rowsOf returns the number of labels in an export, which puts their IDs in apostrophes.
+// rowsOf returns the number of labels in an export, which puts their IDs in single quotes.
 func rowsOf(export []byte) int { return bytes.Count(export, []byte("\n'")) }
 
 // TestSearch checks the total and the export of every day, and the totals of the busiest day's

@@ -131,7 +131,7 @@ func (l *Label) readApplicationTypes(cell *html.Node) {
 	l.ApplicationType = applicationType(checked)
 }
 
-// The alt texts of the application type boxes.
+// The alt text of the application type boxes.
 const (
 	boxApproval    = "Type of Application"
 	boxExemption   = "Certificate of label Approval" // sic

@@ -79,7 +79,7 @@ const tried = `(form => form.querySelector(".status").innerText + "\n" + form.qu
 	document.querySelector(".try"))`
 
 // tryCall fills in fields of the first form for trying a call, given as name=value, sends the call by
-// keyboard, and waits until the page shows a text.
+// keyboard, and waits until the page shows the given text.
 func (b *tab) tryCall(shown string, fields ...string) {
 	b.t.Helper()
 	b.do(until(`document.querySelectorAll(".try details").forEach(e => e.open = true) ?? true`))

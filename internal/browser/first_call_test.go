@@ -10,9 +10,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// maxClicks limits the clicks from the landing page to the first call: run a sample, open the
-// quickstart, copy its first command, sign in, start and finish creating a key, open the API
-// reference, and send the call. There are two pastes, both outside the page: the command into a
+// maxClicks is the maximum number of clicks from the landing page to the first call: run a sample,
+// open the quickstart, copy its first command, sign in, start and finish creating a key, open the
+// API reference, and send the call. There are two pastes, both outside the page: the command into a
 // terminal and the link into the address bar.
 const maxClicks = 8
 

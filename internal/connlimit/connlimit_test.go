@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// timeout limits the wait for expected events.
+// timeout is how long to wait for expected events.
 const timeout = 20 * time.Second
 
 // site is a server with a connection limit. /hold responds once release is closed.

@@ -86,7 +86,7 @@ func appendValue(b []byte, value reflect.Value) []byte {
 		return appendList(b, value, func(b []byte, v reflect.Value) []byte { return appendRecord(b, barcodeFields, v) })
 	}
 	if value.Kind() != reflect.String {
-		panic("demo: no JSON for a field of " + value.Type().String())
+		panic("demo: no JSON encoding for type " + value.Type().String())
 	}
 	return cola.AppendJSONString(b, value.String())
 }

@@ -54,7 +54,7 @@ func (a assistant) callTool(ctx context.Context, name string, arguments args) (t
 	return strings.Join(parts, "\n"), result.IsError, nil
 }
 
-// tokensOf estimates the number of tokens in a text.
+// tokensOf estimates the number of tokens in a string.
 func tokensOf(text string) int { return (len(text) + bytesPerToken - 1) / bytesPerToken }
 
 // runPlan makes the calls of a request's plan, using a new account, and checks the facts and the

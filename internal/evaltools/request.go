@@ -40,7 +40,7 @@ type fact struct {
 	at   string // number of the call and path in its result, such as 1/data/0/count; see lookUp
 	want any
 	kind factKind
-	said []string // an answer must contain one of these texts, usually want; empty if any answer passes
+	said []string // an answer must contain one of these strings, usually want; empty if any answer passes
 }
 
 // factKind determines how the value at a fact's path is compared with want.
@@ -73,7 +73,7 @@ func (f fact) unsaid() fact {
 	return f
 }
 
-// saying returns the fact with other texts, one of which an answer must contain.
+// saying returns the fact with different strings, one of which an answer must contain.
 func (f fact) saying(texts ...string) fact {
 	f.said = texts
 	return f

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// requestTimeout limits each request. A slower response counts as no response.
+// requestTimeout is the time limit for each request. A slower response counts as no response.
 const requestTimeout = time.Minute
 
 // Failure is the reason that a request got no response.

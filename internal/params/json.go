@@ -13,7 +13,7 @@ import (
 // idParameter is the only parameter with significant leading zeros, which a JSON number loses.
 const idParameter = "ttb_id"
 
-// maxElements limits the number of invalid elements reported per array.
+// maxElements is the maximum number of invalid elements reported per array.
 const maxElements = 5
 
 // Values converts the members of a JSON object to text values, so that JSON and query strings get

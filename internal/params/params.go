@@ -32,7 +32,7 @@ type Value struct {
 	null   bool   // null, in a struct with a Nulls field
 }
 
-// maxUnknown limits the number of unknown names reported, so that a request cannot inflate its
+// maxUnknown is the maximum number of unknown names reported, so that a request cannot inflate its
 // response.
 const maxUnknown = 20
 

@@ -25,7 +25,8 @@ import (
 
 const (
 	user = "colaregistry" // superuser of every server
-	// timeout bounds every wait, so that a server that never starts doesn't hang the test.
+	// timeout is the time limit for every wait, so that a server that never starts doesn't hang the
+	// test.
 	timeout = 2 * time.Minute
 	// portAttempts is how many ports to try if other processes take them first.
 	portAttempts = 5

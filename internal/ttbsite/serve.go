@@ -143,7 +143,7 @@ func number(code string) int {
 }
 
 // export lists the results of the latest search as CSV. Like the real site, it encloses IDs in
-// apostrophes but doesn't quote values, so commas and line breaks in names corrupt the row.
+// single quotes but doesn't quote values, so commas and line breaks in names corrupt the row.
 func (s *Site) export(sess *session, entry *Request) response {
 	if sess == nil || sess.results == nil {
 		return render("session", nil)

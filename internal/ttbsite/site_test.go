@@ -157,7 +157,7 @@ func TestSearch(t *testing.T) {
 		}
 		text := b.export()
 		if rows := strings.Count(text, "\r\n") - 1; rows != listed || !strings.HasPrefix(text, "TTB ID,Permit No.,") || !strings.Contains(text, "\r\n'2") {
-			t.Errorf("%s: export of %d rows, want %d with IDs in apostrophes:\n%.200s", d, rows, listed, text)
+			t.Errorf("%s: export of %d rows, want %d with IDs in single quotes:\n%.200s", d, rows, listed, text)
 		}
 	}
 	s.EndSessions()
@@ -370,7 +370,7 @@ func TestChange(t *testing.T) {
 	id, later := s.Labels()[3].ID, s.options.Last.AddDays(10)
 	s.Change(id, func(l *Label) { l.Completed, l.Status = later, "SURRENDERED" })
 	if total, _, _ := b.search(later, later, "", "").Total(); total != 1 || !strings.Contains(b.export(), id.String()) {
-		t.Errorf("%d labels on the new day, want 1, which the export lists", total)
+		t.Errorf("%d labels on the new day, want 1 that is listed in the export", total)
 	}
 	if l, err := b.parse(b.get(formOf(id))).Label(); err != nil || l.Status != "SURRENDERED" {
 		t.Errorf("status = %q, %v, want SURRENDERED", l.Status, err)

@@ -37,7 +37,7 @@ func ReadBody(r *http.Request, maxBytes int64, tooLarge string) ([]byte, error) 
 }
 
 const (
-	// formTimeout limits the time to receive a form from an unauthenticated sender.
+	// formTimeout is the time limit for receiving a form from an unauthenticated sender.
 	formTimeout = 5 * time.Second
 	// afterForm is the deadline once the body has arrived. net/http reads ahead during a request,
 	// and an expired deadline would then cancel the request's context.

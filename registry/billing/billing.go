@@ -39,8 +39,8 @@ import (
 )
 
 const (
-	// callTimeout limits a request to Stripe. Stripe waits 20 seconds for the response to an event,
-	// and a sync takes one or two requests.
+	// callTimeout is the time limit for a request to Stripe. Stripe waits 20 seconds for the
+	// response to an event, and a sync takes one or two requests.
 	callTimeout = 6 * time.Second
 	// catalogAge is how long prices are cached.
 	catalogAge = 5 * time.Minute
@@ -80,7 +80,7 @@ type Billing struct {
 	prices catalog
 }
 
-// New returns Billing. It sends no request.
+// New returns a Billing. It makes no requests.
 func New(o Options) *Billing {
 	b := &Billing{opts: o, store: o.Store, now: o.Now, log: o.Logger}
 	for i := range b.locks {

@@ -20,7 +20,7 @@ import (
 // WebhookPath is the path to which Stripe sends events.
 const WebhookPath = "/stripe/webhook"
 
-// maxEvent bounds the body of an event, in bytes. Events are usually smaller than 20 KB.
+// maxEvent is the maximum size of an event's body, in bytes. Events are usually smaller than 20 KB.
 const maxEvent = 512 << 10
 
 // Outcomes of requests to the webhook.

@@ -24,7 +24,7 @@ const (
 	MaxSide   = 20_000      // pixels
 	MaxPixels = 100_000_000 // width times height
 
-	// maxMemory bounds the memory for rendering one image, and for all concurrent renderings
+	// maxMemory is the memory limit for rendering one image, and for all concurrent renderings
 	// together. Baseline JPEG and 8-bit PNG need less at MaxPixels; progressive JPEG, deep PNG and
 	// TIFF reach it at 30 to 70 megapixels.
 	maxMemory = 1 << 30

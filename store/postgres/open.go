@@ -22,9 +22,10 @@ const (
 	// ledgerConnections is enough for one worker that settles and one that voids, with a spare for
 	// each while a lost connection is being closed.
 	ledgerConnections = 4
-	// connectTimeout bounds connecting to each host, so that a dead host does not delay a failover.
+	// connectTimeout is the time limit for connecting to each host, so that a dead host does not
+	// delay a failover.
 	connectTimeout = 5 * time.Second
-	// pingTimeout bounds the liveness check of an idle connection before its reuse.
+	// pingTimeout is the time limit for the liveness check of an idle connection before its reuse.
 	pingTimeout = time.Second
 	// Connections are closed at the age of connectionLife plus up to lifeJitter, so that new
 	// ones follow a proxy or a DNS name that moves.

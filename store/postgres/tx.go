@@ -14,13 +14,14 @@ import (
 )
 
 const (
-	// commitTimeout bounds a commit. A commit continues after its caller is gone, since canceling
-	// it would leave its outcome unknown. With synchronous replication, it waits for a standby.
+	// commitTimeout is the time limit for a commit. A commit continues after its caller is gone,
+	// since canceling it would leave its outcome unknown. With synchronous replication, it waits
+	// for a standby.
 	commitTimeout = 30 * time.Second
-	// fillTimeout bounds the commit of a whole database, most of which a standby may still have to
-	// write.
+	// fillTimeout is the time limit for the commit of a whole database, most of which a standby may
+	// still have to write.
 	fillTimeout = 15 * time.Minute
-	// rollbackTimeout bounds the rollback of a failed transaction.
+	// rollbackTimeout is the time limit for the rollback of a failed transaction.
 	rollbackTimeout = 5 * time.Second
 	// attempts is the maximum number of attempts for a transaction that conflicts with others.
 	attempts = 6

@@ -19,9 +19,9 @@ import (
 
 const (
 	readConnections = 8
-	// busyMilliseconds bounds the polling for SQLite's own lock, which is normally free for the
-	// holder of the fair lock. Polling matters only where files cannot be locked, or while another
-	// program, such as a backup, uses the file.
+	// busyMilliseconds is the time limit for polling for SQLite's own lock, which is normally free
+	// for the holder of the fair lock. Polling matters only where files cannot be locked, or while
+	// another program, such as a backup, uses the file.
 	busyMilliseconds = 5000
 	// maxJournalSize is the size in bytes to which SQLite truncates the journal when it starts over.
 	maxJournalSize = 64 << 20

@@ -26,10 +26,10 @@ import (
 //
 // So a busy ledger slows an import down to a fraction of its speed, but is hardly slowed itself.
 const (
-	// maxTurnAlone bounds a turn of a split write while no other writer waits, so that readers see
-	// progress and a crash loses little.
+	// maxTurnAlone is the maximum length of a turn of a split write while no other writer waits, so
+	// that readers see progress and a crash loses little.
 	maxTurnAlone = 4 * time.Millisecond
-	// maxTurnShared bounds a turn while the database is shared.
+	// maxTurnShared is the maximum length of a turn while the database is shared.
 	maxTurnShared = 500 * time.Microsecond
 	// minTurn is the minimum length of a turn, so that a busy ledger does not stop the write.
 	minTurn = 300 * time.Microsecond

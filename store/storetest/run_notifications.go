@@ -143,21 +143,21 @@ func searchDestinationReplaces(t *testing.T, st store.Store, _ *clock) {
 		mine.UUID:                 "own of the search",
 		hooked.UUID:               "hook of the search",
 		mustDestination(t, st, newHook(a.ID, hook)).UUID:                               "hook",
-		mustDestination(t, st, newHook(a.ID, "https://HOOKS.example.com/labels")).UUID: "hook in another case",
+		mustDestination(t, st, newHook(a.ID, "https://HOOKS.example.com/labels")).UUID: "hook in different case",
 	}
 	run := func(s cola.SavedSearch, label int) []string {
 		return deliveredTo(t, st, a.ID, mustRun(t, st, s, label).Run, names)
 	}
-	checkEqual(t, "destinations of a run", []string{"hook in another case", "hook of the search", "own of the search"},
+	checkEqual(t, "destinations of a run", []string{"hook in different case", "hook of the search", "own of the search"},
 		run(search, 1))
-	checkEqual(t, "destinations of a run of another search", []string{"hook", "hook in another case", "own"},
+	checkEqual(t, "destinations of a run of another search", []string{"hook", "hook in different case", "own"},
 		run(other, 1))
 	mustSetActive(t, st, mine, false)
 	checkEqual(t, "destinations with the search's own paused",
-		[]string{"-own of the search", "hook in another case", "hook of the search"}, run(search, 2))
+		[]string{"-own of the search", "hook in different case", "hook of the search"}, run(search, 2))
 	changeDestination(t, st, mine, inState(cola.DestinationUnconfirmed, ""))
 	checkEqual(t, "destinations with the search's own unconfirmed",
-		[]string{"hook in another case", "hook of the search", "own"}, run(search, 3))
+		[]string{"hook in different case", "hook of the search", "own"}, run(search, 3))
 }
 
 func manyRunsCreateDeliveries(t *testing.T, st store.Store, _ *clock) {

@@ -12,7 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/perf/measure"
 )
 
-// maxConnections limits the clients of an overloaded server, below the server's own limit.
+// maxConnections is the maximum number of clients of an overloaded server, below the server's own
+// limit.
 const maxConnections = 8000
 
 // overload measures the servers, except the bare handler, at a multiple of the rate that they

@@ -86,7 +86,7 @@ func NewForm(text string) Form {
 // character, the upper half the repeated ones.
 type Letters uint64
 
-// lettersOf returns the letters of a text.
+// lettersOf returns the letters of a string.
 func lettersOf(text string) (l Letters) {
 	for _, r := range text {
 		l = l.with(r)

@@ -37,7 +37,7 @@ func FoldName(s string) string {
 }
 
 // BrandKey returns the key that all spellings of a brand share: like FoldName, but without the word
-// "and", which some names write as & or + and others omit. A name without letters and digits is its
+// "and", which some names write as & or + and others omit. A name without letters or digits is its
 // own key.
 //
 //	Copper & Kings, COPPER AND KINGS → copper kings    J.P. Wiser's → jp wisers    +++ → +++
@@ -194,7 +194,7 @@ func isWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// words calls yield with each word of a folded text: each run of letters and digits.
+// words calls yield with each word of a folded string: each run of letters and digits.
 func words(folded string, yield func(word string)) {
 	begin := -1
 	for i, r := range folded {

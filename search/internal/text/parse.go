@@ -150,7 +150,7 @@ func endsWithStar(s string) bool {
 	return len(t) < len(s) && isWord(r)
 }
 
-// newPhrase returns a phrase with the words of a folded text.
+// newPhrase returns a phrase with the words of a folded string.
 func newPhrase(s string) (p Phrase) {
 	var a analysis
 	a.add(s, true)

@@ -84,7 +84,7 @@ func FuzzFold(f *testing.F) {
 				}
 			}
 		}
-		// Each distinct word of a text is one phrase.
+		// Each distinct word of a query is one phrase.
 		var have []string
 		words(once, func(w string) {
 			if !vocabulary.IsConnector(w) {

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// mark stands for an apostrophe in a marked text. It is not part of a word, and folding keeps it.
+// mark stands for an apostrophe in a marked string. It is not part of a word, and folding keeps it.
 const mark = '\x01'
 
 // foldMarked is like Fold, but replaces apostrophes with marks instead of removing them.
@@ -28,7 +28,7 @@ func foldMarked(s string) string {
 	}, s))
 }
 
-// unmark removes the marks from a text.
+// unmark removes the marks from a string.
 func unmark(s string) string { return strings.ReplaceAll(s, string(mark), "") }
 
 // analysis splits text into words. Its slices are valid until the next call to split.
@@ -60,8 +60,8 @@ func (a *analysis) split(s string) {
 	}
 }
 
-// add appends the sequence of a folded text without marks. If join is true, initials are one word.
-// It reports whether there are initials.
+// add appends the sequence of a folded string without marks. If join is true, initials are one
+// word. It reports whether there are initials.
 func (a *analysis) add(folded string, join bool) (initials bool) {
 	first := len(a.sequence)
 	from, end, gap := first, 0, "" // where the initials begin, where the latest word ends, and what separates them
@@ -121,7 +121,7 @@ func (a *analysis) dropConnectors(first int) {
 	a.sequence = a.sequence[:first+len(slices.DeleteFunc(sequence, vocabulary.IsConnector))]
 }
 
-// splitApostrophes replaces the marked words of a text with their parts: the words after elided
+// splitApostrophes replaces the marked words of a string with their parts: the words after elided
 // ones (d'Yquem), and parts of three letters or more (cooper's, rock'n'roll). A word without such
 // parts, such as don't, only loses its marks.
 func splitApostrophes(marked string) string {
@@ -177,7 +177,7 @@ func elidesNext(word string) bool {
 	return false
 }
 
-// JoinDetached joins the words of a folded text that have a space in place of an apostrophe.
+// JoinDetached joins the words of a folded string that have a space in place of an apostrophe.
 //
 //	chateau d yquem → chateau dyquem    jack daniel s → jack daniels    don t panic → dont panic
 func JoinDetached(folded string) string {
