@@ -841,13 +841,20 @@ func TestETag(t *testing.T) {
 	}
 }
 
-// BenchmarkRender renders all pages, as a process does when it starts.
+// BenchmarkRender renders all pages, as a process does for the first request of each. It reports
+// their total size.
 func BenchmarkRender(b *testing.B) {
 	ref := newAPI().Reference
 	b.ReportAllocs()
+	size := 0
 	for b.Loop() {
-		newServer(Options{PublicURL: publicURL, Reference: ref, Service: samples{}})
+		size = 0
+		s := newServer(Options{PublicURL: publicURL, Reference: ref, Service: samples{}})
+		for path := range s.pages {
+			size += len(s.page(path).content)
+		}
 	}
+	b.ReportMetric(float64(size), "page-bytes")
 }
 
 // TestGrouped checks that long lists of parameters are grouped without losing parameters, and that
