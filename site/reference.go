@@ -251,7 +251,7 @@ func (s *server) templateFuncs() template.FuncMap {
 		"privacyurl": func() string { return s.opts.PrivacyURL },
 		"termsurl":   func() string { return s.opts.TermsURL },
 		"date":       dateText,
-		"endpoint":   func(tool string) string { return s.endpoints[tool] },
+		"endpoint":   func(tool string) string { return s.tools[tool].Path },
 		"demo":       func() bool { return s.opts.Demo },
 		"name":       func() string { return s.opts.SiteName },
 		"operator":   func() web.Operator { return s.opts.Operator },
