@@ -25,7 +25,7 @@ func countTools() []tool {
 			"without a value. others counts groups beyond top.",
 		cost: "1 list record per 50 groups returned.", meter: cola.MeterListRecords,
 		required: []string{"group_by"}, serviceValidates: true, describedElsewhere: filters, undescribed: append(filters, "group_by"),
-		example: `{"group_by":["year","product_type"],"q":"oak","date_range":"all","top":4}`,
+		example: `{"group_by":["year","product_type"],"top":4,"q":"oak","date_range":"all"}`,
 	}, countLabels)}
 }
 

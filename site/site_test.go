@@ -477,19 +477,11 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestCodeSamples checks that a form's initial values produce the printed samples, that other values
-// produce other samples, and that calls that change data and long queries are rejected.
+// TestCodeSamples checks that a form's initial values produce the printed samples, that other
+// values produce other samples, and that calls that change data and long queries are rejected.
 func TestCodeSamples(t *testing.T) {
 	s := newTestServer()
 	h, pages, compared := s.routes(), mustParseAll(t, s), 0
-	sources := func(root *html.Node) (all []string) {
-		for n := range root.Descendants() {
-			if n.DataAtom == atom.Pre {
-				all = append(all, shownText(n))
-			}
-		}
-		return all
-	}
 	get := func(operation string, values url.Values) (status int, all []string) {
 		resp := send(h, "GET", "/docs/samples/"+operation+"?"+values.Encode())
 		return resp.StatusCode, sources(mustParse(t, operation, []byte(mustRead(t, resp))).Node)
@@ -525,6 +517,16 @@ func TestCodeSamples(t *testing.T) {
 	if status, _ := get("searchColas", url.Values{"q": {strings.Repeat("x", maxSampleQuery)}}); status != http.StatusNotFound {
 		t.Errorf("long query: status %d, want 404", status)
 	}
+}
+
+// sources returns the texts of the code blocks in a part of a page.
+func sources(root *html.Node) (all []string) {
+	for n := range root.Descendants() {
+		if n.DataAtom == atom.Pre {
+			all = append(all, shownText(n))
+		}
+	}
+	return all
 }
 
 // tryForm returns the form for trying an operation, or nil.
