@@ -154,7 +154,7 @@ func TestKeyInDocs(t *testing.T) {
 		t.Error("the page explains why samples lack the key, although they have it")
 	}
 
-	b.tryCall(`"per_page": [`, "q=a b&c", "per_page=101")
+	b.tryCall(`"per_page": [`, "q= a b&c ", "per_page=101")
 	b.shows("GET /api/v1/colas?q=a+b%26c&product_type=wine&per_page=101", "400 validation_error", "No charge.")
 	if marked := ask(b, chromedp.Evaluate[string](`[...document.querySelectorAll("[aria-invalid=true]")].map(e => e.name).join()`)); marked != "per_page" {
 		t.Errorf("the error marks %q, want per_page", marked)
