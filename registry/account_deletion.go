@@ -77,7 +77,7 @@ func (s *Service) DeleteAccount(ctx context.Context, c cola.Caller, typed string
 		problem.Details = map[string]any{"confirmation": []string{"This doesn't match."}}
 		return state, problem
 	}
-	remedy := "Contact your administrator to cancel it first."
+	remedy := "Contact the operator to cancel it first."
 	if s.billing != nil {
 		remedy = "Cancel it on the Plans page first."
 		if err := s.billing.PrepareDeletion(ctx, c.Account); err != nil {

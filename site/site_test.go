@@ -904,7 +904,7 @@ func TestOperator(t *testing.T) {
 		"ops@example.com":            `<a href="mailto:ops@example.com">`,
 		"https://example.com/?a=b&c": `<a href="https://example.com/?a=b&amp;c">`,
 		`"a><script>"@example.com`:   `<a href="mailto:%22a%3e%3cscript%3e%22@example.com">`,
-		"":                           "contact the administrator of this server",
+		"":                           "contact the operator of this server",
 	} {
 		s := New(Options{
 			PublicURL: publicURL, Reference: newAPI().Reference, Service: samples{}, Logger: slog.New(slog.DiscardHandler),
