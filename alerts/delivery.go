@@ -196,8 +196,8 @@ func (r *round) process(ctx context.Context, d store.DueDelivery) error {
 		r.abandon(d)
 		return nil
 	case err != nil, res.Fault != "" && res.Status == 0 && ctx.Err() != nil:
-		// The attempt was interrupted, which doesn't count against the receiver. The receiver may get
-		// the message again with the same ID.
+		// The attempt was interrupted, which doesn't count against the receiver. The receiver may
+		// get the message again with the same ID.
 		r.abandon(d)
 		return err
 	}

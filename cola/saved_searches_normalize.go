@@ -259,8 +259,8 @@ func (s SavedSearch) Fingerprint() (sum [32]byte) {
 	return sum
 }
 
-// WhyNot explains why a saved search has no date filters, and names the filters that correspond to a
-// search parameter. It returns "" for other names.
+// WhyNot explains why a saved search has no date filters, and names the filters that correspond to
+// a search parameter. It returns "" for other names.
 func (SavedSearchParams) WhyNot(name string) string { return whyNoFilter(name) }
 
 // WhyNot is like that of SavedSearchParams.

@@ -126,8 +126,8 @@ func (c exampleCall) python() string {
 	return strings.Join(lines, "\n")
 }
 
-// pythonLiteral replaces JSON constants with Python's. Strings in example bodies don't contain these
-// words.
+// pythonLiteral replaces JSON constants with Python's. Strings in example bodies don't contain
+// these words.
 var pythonLiteral = strings.NewReplacer("true", "True", "false", "False", "null", "None")
 
 // pairs formats query parameters as the members of an object literal.
@@ -221,9 +221,9 @@ func (ref Reference) WithRecords(values map[string]string) Reference {
 	return ref
 }
 
-// WithParams returns the operation with samples for the given path and query parameters. Parameters of
-// the example call come first. Unknown parameters are ignored, and path parameters without a value
-// keep their example.
+// WithParams returns the operation with samples for the given path and query parameters. Parameters
+// of the example call come first. Unknown parameters are ignored, and path parameters without a
+// value keep their example.
 func (op Operation) WithParams(values url.Values) Operation {
 	c, path, query := op.call, map[string]string{}, []string{}
 	examples := c.queryParams()

@@ -78,8 +78,8 @@ func (b *tab) checkPublic(where, axe string) {
 const tried = `(form => form.querySelector(".status").innerText + "\n" + form.querySelector("pre").innerText)(
 	document.querySelector(".try"))`
 
-// tryCall fills in fields of the first form for trying a call, given as name=value, sends the call by
-// keyboard, and waits until the page shows a text.
+// tryCall fills in fields of the first form for trying a call, given as name=value, sends the call
+// by keyboard, and waits until the page shows a text.
 func (b *tab) tryCall(shown string, fields ...string) {
 	b.t.Helper()
 	b.do(until(`document.querySelectorAll(".try details").forEach(e => e.open = true) ?? true`))
@@ -205,7 +205,8 @@ func (s *site) used(holder cola.Caller) cola.Used {
 	return state.Used
 }
 
-// charge returns what the page must say about the usage between two points, and adds the charged unit.
+// charge returns what the page must say about the usage between two points, and adds the charged
+// unit.
 func charge(before, after cola.Used, charged map[string]bool) string {
 	want := "No charge."
 	for unit, n := range map[string]int{
@@ -219,8 +220,8 @@ func charge(before, after cola.Used, charged map[string]bool) string {
 	return want
 }
 
-// TestTryCharge sends the example calls of three pages. The page must say what the ledger charged for
-// each call.
+// TestTryCharge sends the example calls of three pages. The page must say what the ledger charged
+// for each call.
 func TestTryCharge(t *testing.T) {
 	s := newSite(t)
 	holder := s.registry.Holder(t, ann, cola.TierPro)
@@ -245,8 +246,8 @@ func TestTryCharge(t *testing.T) {
 	}
 }
 
-// TestTryTools sends the example call of every read-only tool with a key. The page must say what the
-// ledger charged, and name a tool's error.
+// TestTryTools sends the example call of every read-only tool with a key. The page must say what
+// the ledger charged, and name a tool's error.
 func TestTryTools(t *testing.T) {
 	s := newSite(t)
 	holder := s.registry.Holder(t, ann, cola.TierPro)
@@ -280,8 +281,8 @@ func TestTryTools(t *testing.T) {
 	b.checkErrors("tools")
 }
 
-// TestKeyAfterSession checks that a tab forgets the key when the session has ended elsewhere, and on the
-// sign-in page.
+// TestKeyAfterSession checks that a tab forgets the key when the session has ended elsewhere, and
+// on the sign-in page.
 func TestKeyAfterSession(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierStarter)

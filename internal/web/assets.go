@@ -33,8 +33,8 @@ type Assets struct {
 }
 
 var (
-	// scriptFiller matches a line with only a comment in a script, or the indentation of another line.
-	// A test checks that no template literal spans lines.
+	// scriptFiller matches a line with only a comment in a script, or the indentation of another
+	// line. A test checks that no template literal spans lines.
 	scriptFiller = regexp.MustCompile(`(?m)^ *//.*\n|^ +`)
 	// styleFiller matches a comment in a style sheet, or the indentation of a line.
 	styleFiller = regexp.MustCompile(`(?m) ?/\*[^*]*\*/|^ +`)
