@@ -39,7 +39,7 @@ func SampleCalls(publicURL string, m *registry.Samples) ([]SampleCall, error) {
 		if err != nil {
 			return nil, err
 		}
-		query := strings.ReplaceAll(c.query.Encode(), "%2C", ",")
+		query := withCommas(c.query.Encode())
 		if i == 0 {
 			query += "&fields=" + strings.Join(fields, ",")
 		}

@@ -65,7 +65,10 @@ func (c exampleCall) with(values map[string]string) (exampleCall, []Placeholder)
 func pathEscape(value string) string { return strings.ReplaceAll(url.PathEscape(value), "$", "%24") }
 
 // queryEscape is url.QueryEscape, except that it keeps commas readable.
-func queryEscape(value string) string { return strings.ReplaceAll(url.QueryEscape(value), "%2C", ",") }
+func queryEscape(value string) string { return withCommas(url.QueryEscape(value)) }
+
+// withCommas unescapes the commas in a query.
+func withCommas(query string) string { return strings.ReplaceAll(query, "%2C", ",") }
 
 // target returns the path and query.
 func (c exampleCall) target() string {
@@ -146,7 +149,8 @@ func (c exampleCall) javaScript() string {
 	var lines []string
 	target := "\"" + c.server + c.path + "\""
 	if params := c.queryParams(); params != nil {
-		lines = append(lines, "const query = new URLSearchParams({ "+pairs(params, func(name string) string { return name }, javaScriptQuote)+" });")
+		unquoted := func(name string) string { return name }
+		lines = append(lines, "const query = new URLSearchParams({ "+pairs(params, unquoted, javaScriptQuote)+" });")
 		target = "`" + c.server + c.path + "?${query}`"
 	}
 	lines = append(lines, "const response = await fetch("+target+", {")
@@ -233,8 +237,8 @@ func (op Operation) WithParams(values url.Values) Operation {
 		}
 		return len(examples)
 	}
-	all := slices.SortedStableFunc(slices.Values(op.Parameters), func(a, b Field) int { return position(a) - position(b) })
-	for _, f := range all {
+	byPosition := func(a, b Field) int { return position(a) - position(b) }
+	for _, f := range slices.SortedStableFunc(slices.Values(op.Parameters), byPosition) {
 		value := strings.ToValidUTF8(values.Get(f.Name), "\uFFFD")
 		switch {
 		case value == "":
