@@ -184,8 +184,8 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 	}
 	return page{
 		Title: "US alcohol label search and API", Path: "/", Layout: bare, Body: "landing", Data: data,
-		Description: "Search US label approvals (COLAs) for wine, beer and spirits by REST API, AI assistant or browser. " +
-			"Check brand names and get alerts about new labels.",
+		Description: "Search US label approvals (COLAs) for wine, beer and spirits by REST API, AI assistant " +
+			"or browser. Check brand names and get alerts about new labels.",
 	}
 }
 
@@ -277,7 +277,8 @@ func (s *server) takeLimit(r *http.Request) time.Duration {
 func (s *server) serveSample(w http.ResponseWriter, r *http.Request) {
 	if wait := s.takeLimit(r); wait > 0 {
 		web.Fail(w, r, &cola.Error{
-			Code: cola.CodeQuotaExceeded, Message: "Too many sample calls. Wait a few seconds, or use an API key.", RetryAfter: wait,
+			Code: cola.CodeQuotaExceeded, RetryAfter: wait,
+			Message: "Too many sample calls. Wait a few seconds, or use an API key.",
 		})
 		return
 	}

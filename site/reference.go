@@ -53,7 +53,8 @@ func (s *server) addObjects() {
 	}
 	for i := range groups {
 		p := page{
-			Title: objectsTitle + ": " + groups[i].Name, Path: objectsPath + "/" + groups[i].Anchor, Body: "section_objects", Data: &groups[i],
+			Title: objectsTitle + ": " + groups[i].Name, Path: objectsPath + "/" + groups[i].Anchor,
+			Body: "section_objects", Data: &groups[i],
 			Description: "The JSON objects in the requests and responses of this section.",
 		}
 		for _, o := range groups[i].Objects {
