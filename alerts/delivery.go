@@ -167,7 +167,7 @@ func isFatal(ctx context.Context, err error) bool {
 
 const (
 	// faultCompose is displayed if the service could not create a message.
-	faultCompose = "The service could not create the message. Contact your administrator; the server log has the error."
+	faultCompose = "The service could not create the message. Contact the operator; the server log has the error."
 	// faultExpired is displayed if a message expired.
 	faultExpired = "The message expired after three days, because the account was suspended or the service could not send messages."
 )
@@ -196,8 +196,8 @@ func (r *round) process(ctx context.Context, d store.DueDelivery) error {
 		r.abandon(d)
 		return nil
 	case err != nil, res.Fault != "" && res.Status == 0 && ctx.Err() != nil:
-		// The attempt was interrupted, which doesn't count against the receiver. The receiver may get
-		// the message again with the same ID.
+		// The attempt was interrupted, which doesn't count against the receiver. The receiver may
+		// get the message again with the same ID.
 		r.abandon(d)
 		return err
 	}

@@ -68,7 +68,7 @@ func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, e
 	app, err := t.store.AppByClient(ctx, issuer, clientID)
 	if errors.Is(err, store.ErrNotFound) {
 		if !t.anyApp {
-			return store.App{}, unauthorized("The app %s is not registered with this service. Ask your administrator to "+
+			return store.App{}, unauthorized("The app %s is not registered with this service. Ask the operator to "+
 				"register it (app register).", cola.Quoted(clientID))
 		}
 		app, err = t.store.EnsureApp(ctx, store.App{Issuer: issuer, ClientID: clientID, Name: clientID, Scopes: cola.Scopes()})
@@ -77,7 +77,7 @@ func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, e
 		return store.App{}, err
 	}
 	if !app.DisabledAt.IsZero() {
-		return store.App{}, unauthorized("An administrator disabled the app %s. Contact your administrator, or use an API "+
+		return store.App{}, unauthorized("The operator disabled the app %s. Contact them, or use an API "+
 			"key.", cola.Quoted(clientID))
 	}
 	return app, nil

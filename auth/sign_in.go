@@ -160,7 +160,7 @@ func (i *signInIssuer) untrusted(reason string) error {
 	const message = "issuer response failed a check"
 	i.throttledLog.warn(message+reason, message, "issuer", i.URL, "reason", reason)
 	return unauthorized("You were not signed in: the response from %s failed a check (%s). Sign in again. If this "+
-		"keeps happening, contact your administrator.", i.Name, reason)
+		"keeps happening, contact the operator.", i.Name, reason)
 }
 
 // redeemInTime is redeem with a timeout.

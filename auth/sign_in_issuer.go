@@ -126,7 +126,7 @@ func (i *signInIssuer) unavailable() error {
 	return &cola.Error{
 		Code: cola.CodeUnavailable,
 		Message: fmt.Sprintf("The sign-in service %s is unavailable right now. Try again in a minute. If this keeps "+
-			"happening, contact your administrator.", i.Name),
+			"happening, contact the operator.", i.Name),
 		RetryAfter: retryInterval,
 	}
 }

@@ -88,7 +88,7 @@ func (b *Browsers) signsUp() bool { return b.links != nil && b.links.signUp }
 func (b *Browsers) invalidLink() error {
 	advice := "Request a new one on the sign-in page."
 	if b.links == nil {
-		advice = "Ask your administrator for a new one."
+		advice = "Ask the operator for a new one."
 	}
 	return unauthorized("This sign-in link is incomplete, expired or already used. Each link can be used once and "+
 		"expires after %d minutes. %s", int(LinkLifetime.Minutes()), advice)

@@ -107,7 +107,7 @@ func (c Caller) Lacks(s Scope) *Error {
 	}
 	if slices.Contains(c.Withheld, s) {
 		refusal.Message = fmt.Sprintf("This app has not been granted the scope %q. "+
-			"Ask your administrator to grant it (app register --scope %s), or use an API key.", s, s)
+			"Ask the operator to grant it (app register --scope %s), or use an API key.", s, s)
 		refusal.Details["reason"] = NotAllowed
 	}
 	return refusal

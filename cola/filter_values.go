@@ -63,17 +63,23 @@ func (v filterValue) given() bool {
 // String formats the value for display: "wine or malt beverage".
 func (v filterValue) String() string {
 	switch {
-	case len(v.words) > 1:
-		last := len(v.words) - 1
-		return strings.Join(v.words[:last], ", ") + " or " + v.words[last]
-	case len(v.words) == 1:
-		return v.words[0]
+	case len(v.words) > 0:
+		return joinedWithOr(v.words)
 	case v.number.OK:
 		return plain(v.number.V)
 	case v.date != 0:
 		return v.date.String()
 	}
 	return v.text
+}
+
+// joinedWithOr joins one or more words: "wine, malt beverage or distilled spirits".
+func joinedWithOr(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // valueAt reads a value from a field of a struct.

@@ -259,8 +259,8 @@ func (s SavedSearch) Fingerprint() (sum [32]byte) {
 	return sum
 }
 
-// WhyNot explains why a saved search has no date filters, and names the filters that correspond to a
-// search parameter. It returns "" for other names.
+// WhyNot explains why a saved search has no date filters, and names the filters that correspond to
+// a search parameter. It returns "" for other names.
 func (SavedSearchParams) WhyNot(name string) string { return whyNoFilter(name) }
 
 // WhyNot is like that of SavedSearchParams.
@@ -280,7 +280,7 @@ func (SavedSearchFilters) WhyNot(name string) string { return whyNoFilter(name) 
 func whyNoFilter(name string) string { return cmp.Or(whyNoDate(name), namedDifferently(name)) }
 
 // namedDifferently names the filters of saved searches that correspond to a search parameter with
-// another name. docs/ALERTS.md has the same table.
+// another name.
 func namedDifferently(name string) string {
 	var names []string
 	if f, ok := FilterOf(name); ok && !slices.Contains(f.Saved, name) {
@@ -292,17 +292,13 @@ func namedDifferently(name string) string {
 	case "permit_number":
 		names = append(names, "permit_number_text")
 	}
-	if names == nil {
+	if len(names) == 0 {
 		return ""
 	}
 	for i := range names {
 		names[i] = "filters." + names[i]
 	}
-	last := len(names) - 1
-	if last == 0 {
-		return "Unknown parameter; did you mean " + names[0] + "?"
-	}
-	return "Unknown parameter; did you mean " + strings.Join(names[:last], ", ") + " or " + names[last] + "?"
+	return "Unknown parameter; did you mean " + joinedWithOr(names) + "?"
 }
 
 func whyNoDate(name string) string {

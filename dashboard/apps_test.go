@@ -79,7 +79,7 @@ func TestDisabledApps(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := s.get("/apps")
-	list.shows(t, http.StatusOK, "disabled by administrator")
+	list.shows(t, http.StatusOK, "disabled by the operator")
 	if strings.Contains(list.body, "/restore") {
 		t.Error("page offers to restore a disabled app")
 	}

@@ -92,6 +92,7 @@ type Options struct {
 	SignInByEmail bool                  // the server sends sign-in links
 	SignUp        bool                  // anyone can create an account with a sign-in link
 	InviteOnly    bool                  // the sign-in page says that accounts are by invitation only
+	Closed        bool                  // only the operator creates accounts
 	Demo          bool                  // the registry holds demo labels
 	Logger        *slog.Logger          // gets one event per request
 	Metrics       prometheus.Registerer // registers the metrics, once per registerer; optional

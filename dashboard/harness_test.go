@@ -145,7 +145,7 @@ func mustSite(t *testing.T) *site {
 	}
 	s.join(ann, cola.TierPro)
 	s.handler = New(s.registry.Service, s.browsers,
-		Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
+		Options{PublicURL: registrytest.PublicURL, Closed: true, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 	return s
 }
 

@@ -51,7 +51,7 @@ type plan struct {
 type plansPage struct {
 	Plans   []plan
 	Sold    bool   // account holders change their plan in Stripe
-	Billing string // page to change the plan without Stripe; if empty, only an administrator can change it
+	Billing string // page to change the plan without Stripe; if empty, only the operator can change it
 	SignUp  bool   // the visitor can create an account; each plan has its own link
 	Closed  bool   // the visitor needs an account, which only the operator can create
 }
@@ -59,7 +59,7 @@ type plansPage struct {
 func (req *request) plans() error {
 	p := plansPage{
 		Sold: req.opts.SellsPlans, Billing: req.opts.BillingURL, SignUp: req.opts.SignUp && !req.signedIn,
-		Closed: !req.opts.SignUp && !req.signedIn && len(req.browsers.Issuers()) == 0,
+		Closed: req.opts.Closed && !req.signedIn,
 	}
 	for _, t := range cola.Tiers() {
 		own := req.signedIn && req.quota.Tier == t

@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/internal/stripetest"
@@ -48,16 +47,14 @@ func TestPlans(t *testing.T) {
 
 // TestPlansClosed checks that the page says who creates accounts only to visitors who can't.
 func TestPlansClosed(t *testing.T) {
-	closed, open := mustSite(t), mustSite(t)
-	open.browsers.issuers = []auth.IssuerChoice{{Key: "example", Name: "Example"}}
+	s := mustSite(t)
 	for name, tt := range map[string]struct {
 		s    *site
 		want bool
 	}{
-		"issuer":    {open.by(""), false},
-		"sign-up":   {closed.by("").withOptions(func(o *Options) { o.SignUp = true }), false},
-		"closed":    {closed.by(""), true},
-		"signed in": {closed, false},
+		"open":      {s.by("").withOptions(func(*Options) {}), false},
+		"closed":    {s.by("").withOptions(func(o *Options) { o.Closed = true }), true},
+		"signed in": {s.withOptions(func(o *Options) { o.Closed = true }), false},
 	} {
 		if got := strings.Contains(tt.s.get("/plans").body, `class="closed"`); got != tt.want {
 			t.Errorf("%s: page says so: %t, want %t", name, got, tt.want)

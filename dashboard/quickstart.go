@@ -99,8 +99,8 @@ func (req *request) assistants() []assistant {
 func (req *request) withoutSignIn() assistant {
 	return assistant{"chatgpt", "ChatGPT", []way{{"Not available", setup{
 		ID: "chatgpt", Name: "ChatGPT",
-		Before: "ChatGPT doesn’t support API keys, and app sign-in isn’t set up on this server. Ask your " +
-			"administrator to set it up.",
+		Before: "ChatGPT doesn’t support API keys, and app sign-in isn’t set up on this server. Ask the " +
+			"operator to set it up.",
 	}}}}
 }
 
@@ -199,7 +199,7 @@ func (req *request) assistantsSignedIn() []setup {
 			Before: "Turn on developer mode (Settings > Apps & Connectors > Advanced settings), then create a " +
 				"connector with this URL and OAuth authentication. This server needs a public https URL.",
 			Text:  req.mcpURL() + "/chatgpt",
-			After: "Leave the client ID and client secret blank. If ChatGPT requires them, ask your administrator.",
+			After: "Leave the client ID and client secret blank. If ChatGPT requires them, ask the operator.",
 		},
 		{
 			ID: "cursor", Name: "Cursor",

@@ -63,7 +63,7 @@ var errorExplanations = map[cola.Code]errorExplanation{
 		Docs: docsErrors,
 	},
 	cola.CodeAccountSuspended: {
-		Why: "The account was suspended when the request arrived.", Do: "Contact your administrator.", Docs: docsSuspended,
+		Why: "The account was suspended when the request arrived.", Do: "Contact the operator.", Docs: docsSuspended,
 	},
 	cola.CodeNotFound: {
 		Why: "There is no such record, path or tool, or it isn’t yours.", Do: "Check the ID and the path. Not-found responses are free.",

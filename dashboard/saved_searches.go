@@ -216,7 +216,7 @@ func scheduleStateOf(s *cola.Schedule) scheduleState {
 				"another. This alert’s next run will cover the time it missed."}
 	case s.PausedBecause.OK:
 		return scheduleState{Word: "on hold", Class: "bad",
-			Why: "Your account is suspended. Contact your administrator. Once your account is restored, the next run covers the time this alert missed."}
+			Why: "Your account is suspended. Contact the operator. Once your account is restored, the next run covers the time this alert missed."}
 	case !s.Active:
 		return scheduleState{Word: "paused", Class: "soft", Why: "When you resume, the first run covers the time since the last one."}
 	}

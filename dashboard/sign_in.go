@@ -65,7 +65,7 @@ func (req *request) showSignIn(status int, p signInPage) error {
 func signInReason(to string) string {
 	path, _, _ := strings.Cut(to, "?")
 	switch areaOf(path) {
-	case "", homePath, docsArea, plansPath:
+	case homePath, docsArea, plansPath:
 		return ""
 	case keysPath:
 		return "To create or manage API keys, sign in first."

@@ -42,7 +42,7 @@ type Operation struct {
 	ID, Method, Path, Summary string
 	Description               string // CommonMark: paragraphs, code and bold
 	Cost                      string
-	ReadOnly                  bool
+	ReadOnly                  bool   // changes no data; always a GET request
 	Public                    bool   // reads records that are the same for all accounts
 	ExamplePath               string // path and query of the example call
 	Samples                   []Sample

@@ -159,7 +159,7 @@ func exampleNetwork() *cola.Error {
 func exampleSuspended() *cola.Error {
 	return &cola.Error{
 		Code: cola.CodeAccountSuspended,
-		Message: "The account is suspended: The October invoice is unpaid. Contact your administrator. Your data is " +
+		Message: "The account is suspended: The October invoice is unpaid. Contact the operator. Your data is " +
 			"kept.",
 		Details: map[string]any{"reason": "The October invoice is unpaid."},
 	}

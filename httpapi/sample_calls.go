@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -8,13 +9,11 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// SampleCall is a call that the landing page shows with its response.
+// SampleCall is a fixed call that the landing page shows with its response.
 type SampleCall struct {
-	Name      string // part of the sample's URL
-	Operation string // ID
-	Params    url.Values
-	Curl      string
-	Response  []byte // JSON
+	Name     string // part of the sample's URL
+	Curl     string
+	Response []byte // JSON
 }
 
 // SampleCalls returns the sample calls with the API's responses. It returns no calls if the samples
@@ -26,13 +25,13 @@ func SampleCalls(publicURL string, m *registry.Samples) ([]SampleCall, error) {
 	// renderColas needs a service only to look up fields that are not in cola.ColaSummary.
 	fields := []string{"ttb_id", "brand_name", "product_name", "approval_date"}
 	calls := []struct {
-		name, operation, path string
-		query                 url.Values
-		result                result
+		name, path string
+		query      url.Values
+		result     result
 	}{
-		{"search", "searchColas", "/colas", params.Query(m.Calls.Search), renderColas(nil, m.Colas, fields)},
-		{"brand", "searchBrands", "/brands", params.Query(m.Calls.Check), renderBrands(m.Brands)},
-		{"count", "countColas", "/colas/stats", params.Query(m.Calls.Count), renderCounts(m.Counts)},
+		{"search", "/colas", params.Query(m.Calls.Search), renderColas(nil, m.Colas, fields)},
+		{"brand", "/brands", params.Query(m.Calls.Check), renderBrands(m.Brands)},
+		{"count", "/colas/stats", params.Query(m.Calls.Count), renderCounts(m.Counts)},
 	}
 	samples := make([]SampleCall, len(calls))
 	for i, c := range calls {
@@ -40,12 +39,12 @@ func SampleCalls(publicURL string, m *registry.Samples) ([]SampleCall, error) {
 		if err != nil {
 			return nil, err
 		}
-		query := strings.ReplaceAll(c.query.Encode(), "%2C", ",")
+		query := withCommas(c.query.Encode())
 		if i == 0 {
 			query += "&fields=" + strings.Join(fields, ",")
-			c.query.Set("fields", strings.Join(fields, ","))
 		}
-		samples[i] = SampleCall{c.name, c.operation, c.query, exampleCall{method: "GET", server: publicURL, path: basePath + c.path, query: query}.curl(), response}
+		call := exampleCall{method: http.MethodGet, server: publicURL, path: basePath + c.path, query: query}
+		samples[i] = SampleCall{c.name, call.curl(), response}
 	}
 	return samples, nil
 }

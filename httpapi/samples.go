@@ -65,7 +65,10 @@ func (c exampleCall) with(values map[string]string) (exampleCall, []Placeholder)
 func pathEscape(value string) string { return strings.ReplaceAll(url.PathEscape(value), "$", "%24") }
 
 // queryEscape is url.QueryEscape, except that it keeps commas readable.
-func queryEscape(value string) string { return strings.ReplaceAll(url.QueryEscape(value), "%2C", ",") }
+func queryEscape(value string) string { return withCommas(url.QueryEscape(value)) }
+
+// withCommas unescapes the commas in a query.
+func withCommas(query string) string { return strings.ReplaceAll(query, "%2C", ",") }
 
 // target returns the path and query.
 func (c exampleCall) target() string {
@@ -126,8 +129,8 @@ func (c exampleCall) python() string {
 	return strings.Join(lines, "\n")
 }
 
-// pythonLiteral replaces JSON constants with Python's. Strings in example bodies don't contain these
-// words.
+// pythonLiteral replaces JSON constants with Python's. Strings in example bodies don't contain
+// these words.
 var pythonLiteral = strings.NewReplacer("true", "True", "false", "False", "null", "None")
 
 // pairs formats query parameters as the members of an object literal.
@@ -146,7 +149,8 @@ func (c exampleCall) javaScript() string {
 	var lines []string
 	target := "\"" + c.server + c.path + "\""
 	if params := c.queryParams(); params != nil {
-		lines = append(lines, "const query = new URLSearchParams({ "+pairs(params, func(name string) string { return name }, javaScriptQuote)+" });")
+		unquoted := func(name string) string { return name }
+		lines = append(lines, "const query = new URLSearchParams({ "+pairs(params, unquoted, javaScriptQuote)+" });")
 		target = "`" + c.server + c.path + "?${query}`"
 	}
 	lines = append(lines, "const response = await fetch("+target+", {")
@@ -221,9 +225,9 @@ func (ref Reference) WithRecords(values map[string]string) Reference {
 	return ref
 }
 
-// WithParams returns the operation with samples for the given path and query parameters. Parameters of
-// the example call come first. Unknown parameters are ignored, and path parameters without a value
-// keep their example.
+// WithParams returns the operation with samples for the given path and query parameters. Parameters
+// of the example call come first. Unknown parameters are ignored, and path parameters without a
+// value keep their example.
 func (op Operation) WithParams(values url.Values) Operation {
 	c, path, query := op.call, map[string]string{}, []string{}
 	examples := c.queryParams()
@@ -233,8 +237,8 @@ func (op Operation) WithParams(values url.Values) Operation {
 		}
 		return len(examples)
 	}
-	all := slices.SortedStableFunc(slices.Values(op.Parameters), func(a, b Field) int { return position(a) - position(b) })
-	for _, f := range all {
+	byPosition := func(a, b Field) int { return position(a) - position(b) }
+	for _, f := range slices.SortedStableFunc(slices.Values(op.Parameters), byPosition) {
 		value := strings.ToValidUTF8(values.Get(f.Name), "\uFFFD")
 		switch {
 		case value == "":

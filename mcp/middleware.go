@@ -52,7 +52,7 @@ func (g originPolicy) enforce(next http.Handler) http.Handler {
 		}
 		w.Header().Add("Vary", "Origin")
 		web.Fail(w, r, cola.Errorf(cola.CodeForbidden,
-			"Origin %s is not allowed. The administrator can add it with --allowed-origin.",
+			"Origin %s is not allowed. The operator can add it with --allowed-origin.",
 			cola.Quoted(r.Header.Get("Origin"))))
 	})
 }
@@ -65,7 +65,7 @@ func (g originPolicy) enforceHost(next http.Handler) http.Handler {
 			return
 		}
 		web.Fail(w, r, cola.Errorf(cola.CodeForbidden,
-			"Host %s is not allowed. The administrator can add it with --allowed-host.", cola.Quoted(r.Host)))
+			"Host %s is not allowed. The operator can add it with --allowed-host.", cola.Quoted(r.Host)))
 	})
 }
 

@@ -170,7 +170,7 @@ func productionReportTools() []tool {
 		cost:        free,
 		output:      outputSchema(true, reflect.TypeFor[cola.ProductionReport]()),
 		undescribed: append(pageArguments, "year", "month"),
-		example:     `{"commodity":"beer","year":2019,"month":3,"per_page":2}`,
+		example:     `{"year":2019,"month":3,"commodity":"beer","per_page":2}`,
 	}, listProductionReports)}
 }
 

@@ -74,7 +74,7 @@ func TestEarlyRejection(t *testing.T) {
 // suspended is the error for a suspended account.
 func suspended() *cola.Error {
 	return &cola.Error{
-		Code: cola.CodeAccountSuspended, Message: "The account is suspended: Unpaid. Contact your administrator. Your data is kept.",
+		Code: cola.CodeAccountSuspended, Message: "The account is suspended: Unpaid. Contact the operator. Your data is kept.",
 		Details: map[string]any{"reason": "Unpaid."},
 	}
 }

@@ -24,8 +24,9 @@ func countTools() []tool {
 			"newest first, abv and volume lowest first, everything else by number of labels. A null group holds labels " +
 			"without a value. others counts groups beyond top.",
 		cost: "1 list record per 50 groups returned.", meter: cola.MeterListRecords,
-		required: []string{"group_by"}, serviceValidates: true, describedElsewhere: filters, undescribed: append(filters, "group_by"),
-		example: `{"group_by":["year","product_type"],"q":"oak","date_range":"all","top":4}`,
+		required: []string{"group_by"}, serviceValidates: true, describedElsewhere: filters,
+		undescribed: append(filters, "group_by"),
+		example:     `{"group_by":["year","product_type"],"top":4,"q":"oak","date_range":"all"}`,
 	}, countLabels)}
 }
 

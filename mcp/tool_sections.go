@@ -23,7 +23,7 @@ type ToolDoc struct {
 	Name, Title, Description, Cost string
 	Path                           string // path of an endpoint that has the tool
 	Example                        string // arguments of the example call, as JSON
-	ReadOnly                       bool
+	ReadOnly                       bool   // changes no data
 	Arguments                      []ArgumentDoc
 }
 

@@ -137,7 +137,7 @@ func invalidCredential(c cola.Credential) error {
 	switch c.Kind {
 	case cola.CredentialLink:
 		return cola.Errorf(cola.CodeUnauthorized,
-			"This app's access was revoked by the account holder or an administrator.")
+			"This app's access was revoked by the account holder or the operator.")
 	case cola.CredentialSignIn:
 		return cola.Errorf(cola.CodeUnauthorized, "This session was signed out. Sign in again.")
 	}
@@ -157,7 +157,7 @@ func suspended(state store.AccountState) error {
 		sentence += "."
 	}
 	err := cola.Errorf(cola.CodeAccountSuspended,
-		"The account is suspended: %s Contact your administrator. Your data is kept.", sentence)
+		"The account is suspended: %s Contact the operator. Your data is kept.", sentence)
 	err.Details = map[string]any{"reason": reason}
 	return err
 }

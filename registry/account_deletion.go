@@ -62,10 +62,10 @@ func (s *Service) SuspendedAccount(ctx context.Context, c cola.Caller) (Account,
 }
 
 // DeleteAccount schedules the deletion of the caller's account, and rejects its credentials from
-// then on. typed must be the account's Confirmation, ignoring ASCII letter case. DeleteAccount fails
-// with CodeValidation if the account's subscription renews, so that nobody loses a plan by mistake.
-// AccountDeleter ends a subscription that is started or resumed later. After CodeUnavailable the
-// outcome may be unknown.
+// then on. typed must be the account's Confirmation, ignoring ASCII letter case. DeleteAccount
+// fails with CodeValidation if the account's subscription renews, so that nobody loses a plan by
+// mistake. AccountDeleter ends a subscription that is started or resumed later. After
+// CodeUnavailable the outcome may be unknown.
 func (s *Service) DeleteAccount(ctx context.Context, c cola.Caller, typed string) (cola.QuotaState, error) {
 	account, state, err := s.Account(ctx, c)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Service) DeleteAccount(ctx context.Context, c cola.Caller, typed string
 		problem.Details = map[string]any{"confirmation": []string{"This doesn't match."}}
 		return state, problem
 	}
-	remedy := "Contact your administrator to cancel it first."
+	remedy := "Contact the operator to cancel it first."
 	if s.billing != nil {
 		remedy = "Cancel it on the Plans page first."
 		if err := s.billing.PrepareDeletion(ctx, c.Account); err != nil {

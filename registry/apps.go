@@ -86,7 +86,7 @@ func (s *Service) RestoreConnection(ctx context.Context, c cola.Caller, id int64
 			}
 			if slices.ContainsFunc(links, func(l store.Link) bool { return l.ID == id && !l.App.DisabledAt.IsZero() }) {
 				return cola.Errorf(cola.CodeNotActive,
-					"Your administrator has disabled this app for all accounts. Contact your administrator.")
+					"The operator has disabled this app for all accounts. Contact them.")
 			}
 			return s.store.RestoreLink(ctx, c.Account, id)
 		})

@@ -68,8 +68,8 @@ func TestDisabledApp(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := w.RestoreConnection(t.Context(), holder, app.Credential.ID)
-	if code(err) != cola.CodeNotActive || !strings.Contains(err.Error(), "administrator") {
-		t.Errorf("error = %v, want not_active with a hint to contact the administrator", err)
+	if code(err) != cola.CodeNotActive || !strings.Contains(err.Error(), "operator") {
+		t.Errorf("error = %v, want not_active with a hint to contact the operator", err)
 	}
 	got, _, err := w.Connections(t.Context(), holder)
 	if err != nil || len(got) != 1 || !got[0].Disabled || got[0].RevokedAt.IsZero() || got[0].IsActive() {

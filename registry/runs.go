@@ -225,7 +225,7 @@ func manualRunLimitError(now time.Time) error {
 
 // notActiveError returns the error for a search that is on hold because of its account.
 func notActiveError(plan *cola.Schedule) error {
-	reason, because := cola.PausedSuspended, "the account is suspended. Contact your administrator."
+	reason, because := cola.PausedSuspended, "the account is suspended. Contact the operator."
 	if plan != nil && plan.PausedBecause.V == cola.PausedDowngraded {
 		reason = cola.PausedDowngraded
 		because = "the account has more active schedules than allowed, so only the oldest ones run. Pause or delete " +

@@ -130,7 +130,7 @@ func activeLimitError(err error, instead string) error {
 		"The account has reached the maximum of %d saved searches with an active schedule. %s", limit, instead)
 	switch limit {
 	case 0:
-		refusal.Message = "This account can't have active schedules. Contact your administrator."
+		refusal.Message = "This account can't have active schedules. Contact the operator."
 	case 1:
 		refusal.Message = "This account can have only one saved search with an active schedule, and already has one. " + instead
 	}

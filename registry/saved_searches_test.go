@@ -345,7 +345,7 @@ func TestAccountLimit(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		w.mustSave(t, c, alert(name))
 	}
-	for limit, part := range map[int]string{2: " 2 ", 1: " one ", 0: "administrator"} {
+	for limit, part := range map[int]string{2: " 2 ", 1: " one ", 0: "operator"} {
 		if err := w.store.SetActiveLimit(t.Context(), c.Account, limit); err != nil {
 			t.Fatal(err)
 		}

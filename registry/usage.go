@@ -59,8 +59,8 @@ func (p UsageSpan) steps(today cola.Date) (steps []UsageStep) {
 }
 
 // UsageReport is the usage of an account in the current month and in a time span. Days, Steps, Rows
-// and State.Used come from one read of the ledger, so Steps and Rows have the same totals, and so do
-// Days and State.Used. Earlier usage, which affects Since and Projected, and Refusals are read
+// and State.Used come from one read of the ledger, so Steps and Rows have the same totals, and so
+// do Days and State.Used. Earlier usage, which affects Since and Projected, and Refusals are read
 // separately.
 type UsageReport struct {
 	State cola.QuotaState // quota state of this month

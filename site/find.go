@@ -1,7 +1,6 @@
 package site
 
 import (
-	"math"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/ratelimit"
 	"github.com/colaregistry/colaregistry/internal/security"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // found is the result of a search.
@@ -48,8 +48,8 @@ func suggestedSearches() []string {
 	return []string{"rate limit", "pagination", "api key", "webhook signature", "429", "export CSV"}
 }
 
-// Limits on searches and code samples per IP address (IPv6: per /64) and process. They are high enough
-// for requests while typing.
+// Limits on searches and code samples per IP address (IPv6: per /64) and process. They are high
+// enough for requests while typing.
 const (
 	typingBurst    = 60
 	typingInterval = 250 * time.Millisecond
@@ -57,6 +57,15 @@ const (
 
 func newTypingLimit(now cola.Clock) *ratelimit.Limiter[netip.Prefix] {
 	return ratelimit.New[netip.Prefix](typingBurst, typingInterval, maxLimitedClients, now)
+}
+
+// overTypingLimit counts a request. Over the limit, it sets Retry-After and returns true.
+func (s *server) overTypingLimit(w http.ResponseWriter, r *http.Request) bool {
+	wait := s.typingLimit.Take(security.Network(cola.ClientFrom(r.Context())), 1)
+	if wait > 0 {
+		w.Header().Set("Retry-After", strconv.FormatInt(web.RetrySeconds(wait), 10))
+	}
+	return wait > 0
 }
 
 // find shows the results of a search. With the instant parameter, it returns only the best results,
@@ -73,8 +82,7 @@ func (s *server) find(w http.ResponseWriter, r *http.Request) {
 		s.write(w, http.StatusOK, p)
 		return
 	}
-	if wait := s.typingLimit.Take(security.Network(cola.ClientFrom(r.Context())), 1); wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	if s.overTypingLimit(w, r) {
 		s.write(w, http.StatusTooManyRequests, page{Title: "Too many searches", Path: findPath, Body: "find_limit", Query: query})
 		return
 	}

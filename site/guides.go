@@ -126,7 +126,8 @@ var guideKeywords = map[string]string{docsPath + "/assistants": "MCP", docsPath 
 func (s *server) addGuide(area string, g guide) {
 	m := s.renderMarkdown(g.file, g.source)
 	s.add(page{
-		Title: g.title, Path: g.path, Description: metaDescription(m.summary), Headings: m.headings, Body: "guide", Data: template.HTML(m.html),
+		Title: g.title, Path: g.path, Description: metaDescription(m.summary), Headings: m.headings,
+		Body: "guide", Data: template.HTML(m.html),
 	})
 	s.addFile(g.path+".md", markdownType, s.plainMarkdown(g.file, g.source))
 	for _, section := range m.sections {
@@ -144,15 +145,18 @@ func (s *server) addGuide(area string, g guide) {
 // maxDescription is the number of characters of a description that search engines show.
 const maxDescription = 155
 
-// metaDescription returns the first sentences of a text, as many as search engines show.
+// metaDescription returns the first sentences of a text, as many as search engines show, but at
+// least one.
 func metaDescription(text string) string {
-	end := 0
-	for i := range text {
-		if text[i] == '.' && (i+1 == len(text) || text[i+1] == ' ') && (end == 0 || i < maxDescription) {
+	end, characters := 0, 0
+	for i, c := range text {
+		characters++
+		ends := c == '.' && (i+1 == len(text) || text[i+1] == ' ')
+		if ends && (end == 0 || characters <= maxDescription) {
 			end = i + 1
 		}
 	}
-	if end == 0 { // it introduces an example
+	if end == 0 && text != "" { // it introduces an example
 		return strings.TrimSuffix(text, ":") + "."
 	}
 	return text[:end]

@@ -110,8 +110,9 @@ func lineBounds(source string) (bounds []bound) {
 	for line := range strings.Lines(source) {
 		bounds = append(bounds, bound{at, lineStart})
 		at += len(line)
+		inLine := func(b bound) bool { return b.at < at || b.at == at && b.tag == partEnd }
 		end := 0
-		for end < len(parts) && parts[end].at < at || end < len(parts) && parts[end].tag == partEnd && parts[end].at == at {
+		for end < len(parts) && inLine(parts[end]) {
 			end++
 		}
 		bounds = append(append(bounds, parts[:end]...), bound{at, lineEnd})

@@ -2,7 +2,6 @@ package site
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -29,7 +28,6 @@ type Service interface {
 // change, so its cost doesn't depend on the number of visitors.
 type landing struct {
 	limit *ratelimit.Limiter[netip.Prefix] // limits sample calls by IP address or IPv6 /64
-	typed *ratelimit.Limiter[netip.Prefix] // limits those with the visitor's text
 
 	mu      sync.Mutex
 	samples *registry.Samples // nil while the index is being built
@@ -41,16 +39,11 @@ type landing struct {
 const (
 	sampleBurst       = 20
 	sampleInterval    = 2 * time.Second
-	typedBurst        = 10
-	typedInterval     = time.Minute // so that visitors can't read the registry for free
 	maxLimitedClients = 20_000
 )
 
 func newLanding(now cola.Clock) landing {
-	return landing{
-		limit: ratelimit.New[netip.Prefix](sampleBurst, sampleInterval, maxLimitedClients, now),
-		typed: ratelimit.New[netip.Prefix](typedBurst, typedInterval, maxLimitedClients, now),
-	}
+	return landing{limit: ratelimit.New[netip.Prefix](sampleBurst, sampleInterval, maxLimitedClients, now)}
 }
 
 // landingPage is the data of the landing page. Samples are nil while the service isn't ready.
@@ -94,12 +87,9 @@ type bar struct {
 // sampleTab is a sample call with its heading and its indented response.
 type sampleTab struct {
 	httpapi.SampleCall
-	Title         string
-	Before, After string // of the text in the description
-	Text          string // that the call searches for
-	Label         string // of the field for another text
-	JSON          string
-	Page          string // URL path of the guide
+	Title, Text string
+	JSON        string
+	Page        string // URL path of the guide
 }
 
 // plan is a tier in the comparison of plans.
@@ -118,15 +108,15 @@ func sampleTexts(calls registry.SampleCalls) map[string]sampleTab {
 	return map[string]sampleTab{
 		"search": {
 			Title: "Search labels", Page: docsPath + "/api#search-labels",
-			Before: kind + " that mention ", Text: calls.Search.Q, After: ", newest first.", Label: "Words to search for",
+			Text: kind + " that mention “" + calls.Search.Q + "”, newest first.",
 		},
 		"brand": {
 			Title: "Check a name", Page: docsPath + "/search#similar-brands",
-			Before: "Brands that look or sound like ", Text: calls.Check.Q, After: ", with scores and permittees.", Label: "Name to check",
+			Text: "Brands that look or sound like “" + calls.Check.Q + "”, with scores and permittees.",
 		},
 		"count": {
 			Title: "Count", Page: docsPath + "/api#count-labels",
-			Before: "How many labels mention ", Text: calls.Count.Q, After: ", by year of approval.", Label: "Words to count",
+			Text: "How many labels mention “" + calls.Count.Q + "”, by year of approval.",
 		},
 	}
 }
@@ -194,8 +184,8 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 	}
 	return page{
 		Title: "US alcohol label search and API", Path: "/", Layout: bare, Body: "landing", Data: data,
-		Description: "Search US label approvals (COLAs) for wine, beer and spirits by REST API, AI assistant or browser. " +
-			"Check brand names and get alerts about new labels.",
+		Description: "Search US label approvals (COLAs) for wine, beer and spirits by REST API, AI assistant " +
+			"or browser. Check brand names and get alerts about new labels.",
 	}
 }
 
@@ -279,38 +269,25 @@ func newBars(groups []cola.LabelGroup) (bars []bar) {
 }
 
 // takeLimit counts a sample call. Over the limit, it returns the time to wait.
-func (s *server) takeLimit(r *http.Request, typed bool) time.Duration {
-	limit := s.landing.limit
-	if typed {
-		limit = s.landing.typed
-	}
-	return limit.Take(security.Network(cola.ClientFrom(r.Context())), 1)
+func (s *server) takeLimit(r *http.Request) time.Duration {
+	return s.landing.limit.Take(security.Network(cola.ClientFrom(r.Context())), 1)
 }
 
-// serveSample serves the response of a sample call. With the parameter q, it makes the call with this
-// text instead.
+// serveSample serves the response of a sample call.
 func (s *server) serveSample(w http.ResponseWriter, r *http.Request) {
-	text := cleanQuery(r.URL.Query().Get("q"))
-	if wait := s.takeLimit(r, text != ""); wait > 0 {
+	if wait := s.takeLimit(r); wait > 0 {
 		web.Fail(w, r, &cola.Error{
-			Code: cola.CodeQuotaExceeded, Message: "Too many sample calls. Wait a minute, or use an API key.", RetryAfter: wait,
+			Code: cola.CodeQuotaExceeded, RetryAfter: wait,
+			Message: "Too many sample calls. Wait a few seconds, or use an API key.",
 		})
 		return
 	}
 	_, calls := s.currentLanding(r.Context())
 	for _, c := range calls {
 		if c.Name == chi.URLParam(r, "name") {
-			response, err := c.Response, error(nil)
-			if text != "" {
-				response, err = s.callWith(r.Context(), &c, text)
-			}
-			if err != nil {
-				web.Fail(w, r, err)
-				return
-			}
 			w.Header().Set("Cache-Control", "no-store")
 			w.Header().Set("X-Robots-Tag", "noindex")
-			web.Write(w, http.StatusOK, "application/json", response)
+			web.Write(w, http.StatusOK, "application/json", c.Response)
 			return
 		}
 	}
@@ -319,22 +296,6 @@ func (s *server) serveSample(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	web.Fail(w, r, cola.Errorf(cola.CodeNotFound, "There is no sample call %s.", cola.Quoted(chi.URLParam(r, "name"))))
-}
-
-// callWith makes a sample call with another text.
-func (s *server) callWith(ctx context.Context, c *httpapi.SampleCall, text string) ([]byte, error) {
-	op := s.operation(c.Operation)
-	if op == nil || s.opts.Answers == nil {
-		return nil, cola.Unavailable()
-	}
-	params := maps.Clone(c.Params)
-	params.Set("q", text)
-	call := op.WithParams(params)
-	answers, err := s.opts.Answers(ctx, &call)
-	if err != nil {
-		return nil, err
-	}
-	return []byte(answers[0].Example), nil
 }
 
 // dateText formats a date for display.

@@ -53,7 +53,8 @@ func (s *server) addObjects() {
 	}
 	for i := range groups {
 		p := page{
-			Title: objectsTitle + ": " + groups[i].Name, Path: objectsPath + "/" + groups[i].Anchor, Body: "section_objects", Data: &groups[i],
+			Title: objectsTitle + ": " + groups[i].Name, Path: objectsPath + "/" + groups[i].Anchor,
+			Body: "section_objects", Data: &groups[i],
 			Description: "The JSON objects in the requests and responses of this section.",
 		}
 		for _, o := range groups[i].Objects {
@@ -251,7 +252,7 @@ func (s *server) templateFuncs() template.FuncMap {
 		"privacyurl": func() string { return s.opts.PrivacyURL },
 		"termsurl":   func() string { return s.opts.TermsURL },
 		"date":       dateText,
-		"endpoint":   func(tool string) string { return s.endpoints[tool] },
+		"endpoint":   func(tool string) string { return s.tools[tool].Path },
 		"demo":       func() bool { return s.opts.Demo },
 		"name":       func() string { return s.opts.SiteName },
 		"operator":   func() web.Operator { return s.opts.Operator },

@@ -2,9 +2,9 @@
 // the reference of the API and the MCP tools.
 //
 // Pages are the same for everyone. Browsers and proxies may cache all but the landing page, search
-// results and error pages. Most pages are rendered at startup; those with example calls are
-// rendered again when the records in the examples change. All pages work without JavaScript and
-// read no session.
+// results and error pages. Most pages are rendered once, at their first request; those with example
+// calls are rendered again when the records in the examples change. All pages work without
+// JavaScript and read no session.
 package site
 
 import (
@@ -35,6 +35,7 @@ import (
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/ratelimit"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/registry"
 )
 
@@ -95,8 +96,8 @@ type server struct {
 	search  index
 	objects map[string]string // URLs of the objects in the reference, by name
 
-	endpoints map[string]string // paths of the MCP endpoints, by tool
-	landing   landing
+	tools   map[string]mcp.ToolDoc // by name
+	landing landing
 
 	typingLimit *ratelimit.Limiter[netip.Prefix] // limits searches and code samples by IP address or IPv6 /64
 
@@ -122,8 +123,8 @@ func New(o Options) *Site {
 	return &Site{s.routes(), http.HandlerFunc(s.serveLanding), http.HandlerFunc(s.notFound), s.frame}
 }
 
-// newServer adds all pages. Each is rendered at its first request: rendering all of them takes longer
-// than the rest of a server's start.
+// newServer adds all pages. Each is rendered at its first request: rendering all of them takes
+// longer than the rest of a server's start.
 func newServer(o Options) *server {
 	o.SiteName = cmp.Or(o.SiteName, web.DefaultSiteName)
 	o.PrivacyURL = cmp.Or(o.PrivacyURL, privacyPath)
@@ -133,7 +134,10 @@ func newServer(o Options) *server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), pages: map[string]func() document{}, landing: newLanding(o.Now), typingLimit: newTypingLimit(o.Now), endpoints: toolEndpoints()}
+	s := &server{
+		opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), tools: toolsByName(),
+		landing: newLanding(o.Now), typingLimit: newTypingLimit(o.Now), pages: map[string]func() document{},
+	}
 	s.layout = template.Must(template.New("layout").Funcs(s.templateFuncs()).ParseFS(pageFiles, "pages/*.html"))
 	s.menu = s.newMenu()
 	s.addGuides()

@@ -477,19 +477,11 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestCodeSamples checks that a form's initial values produce the printed samples, that other values
-// produce other samples, and that calls that change data and long queries are rejected.
+// TestCodeSamples checks that a form's initial values produce the printed samples, that other
+// values produce other samples, and that calls that change data and long queries are rejected.
 func TestCodeSamples(t *testing.T) {
 	s := newTestServer()
 	h, pages, compared := s.routes(), mustParseAll(t, s), 0
-	sources := func(root *html.Node) (all []string) {
-		for n := range root.Descendants() {
-			if n.DataAtom == atom.Pre {
-				all = append(all, shownText(n))
-			}
-		}
-		return all
-	}
 	get := func(operation string, values url.Values) (status int, all []string) {
 		resp := send(h, "GET", "/docs/samples/"+operation+"?"+values.Encode())
 		return resp.StatusCode, sources(mustParse(t, operation, []byte(mustRead(t, resp))).Node)
@@ -525,6 +517,16 @@ func TestCodeSamples(t *testing.T) {
 	if status, _ := get("searchColas", url.Values{"q": {strings.Repeat("x", maxSampleQuery)}}); status != http.StatusNotFound {
 		t.Errorf("long query: status %d, want 404", status)
 	}
+}
+
+// sources returns the texts of the code blocks in a part of a page.
+func sources(root *html.Node) (all []string) {
+	for n := range root.Descendants() {
+		if n.DataAtom == atom.Pre {
+			all = append(all, shownText(n))
+		}
+	}
+	return all
 }
 
 // tryForm returns the form for trying an operation, or nil.
@@ -841,13 +843,20 @@ func TestETag(t *testing.T) {
 	}
 }
 
-// BenchmarkRender renders all pages, as a process does when it starts.
+// BenchmarkRender renders all pages, as a process does for the first request of each. It reports
+// their total size.
 func BenchmarkRender(b *testing.B) {
 	ref := newAPI().Reference
 	b.ReportAllocs()
+	size := 0
 	for b.Loop() {
-		newServer(Options{PublicURL: publicURL, Reference: ref, Service: samples{}})
+		size = 0
+		s := newServer(Options{PublicURL: publicURL, Reference: ref, Service: samples{}})
+		for path := range s.pages {
+			size += len(s.page(path).content)
+		}
 	}
+	b.ReportMetric(float64(size), "page-bytes")
 }
 
 // TestGrouped checks that long lists of parameters are grouped without losing parameters, and that
@@ -895,7 +904,7 @@ func TestOperator(t *testing.T) {
 		"ops@example.com":            `<a href="mailto:ops@example.com">`,
 		"https://example.com/?a=b&c": `<a href="https://example.com/?a=b&amp;c">`,
 		`"a><script>"@example.com`:   `<a href="mailto:%22a%3e%3cscript%3e%22@example.com">`,
-		"":                           "contact the administrator of this server",
+		"":                           "contact the operator of this server",
 	} {
 		s := New(Options{
 			PublicURL: publicURL, Reference: newAPI().Reference, Service: samples{}, Logger: slog.New(slog.DiscardHandler),

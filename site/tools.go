@@ -131,19 +131,19 @@ func (s *server) toolSamples(name, arguments string) []httpapi.Sample {
 		{Language: "Arguments", Source: indented(call)},
 		{Language: "curl", Source: "curl -H \"X-API-Key: $API_KEY\" -H \"Content-Type: application/json\" \\\n" +
 			"  -H \"Accept: application/json, text/event-stream\" \\\n" +
-			"  -d " + web.ShellQuote(body) + " \\\n  \"" + s.opts.PublicURL + s.endpoints[name] + "\""},
+			"  -d " + web.ShellQuote(body) + " \\\n  \"" + s.opts.PublicURL + s.tools[name].Path + "\""},
 	}
 }
 
-// toolEndpoints returns the path of the MCP endpoint that has each tool.
-func toolEndpoints() map[string]string {
-	endpoints := map[string]string{}
+// toolsByName returns the documentation of all tools, by name.
+func toolsByName() map[string]mcp.ToolDoc {
+	tools := map[string]mcp.ToolDoc{}
 	for _, section := range mcp.ToolSections() {
 		for _, t := range section.Tools {
-			endpoints[t.Name] = t.Path
+			tools[t.Name] = t
 		}
 	}
-	return endpoints
+	return tools
 }
 
 // answerTool replaces the example response of a tool that reads public records with this

@@ -2,11 +2,15 @@ package site
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
 
 	"github.com/colaregistry/colaregistry/mcp"
 )
@@ -47,11 +51,16 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestTryTools checks that tools that only read have a form with the arguments of the example call, and
-// that those arguments produce the printed samples.
+// TestTryTools checks that tools that only read have a form with the arguments of the example call,
+// that those arguments produce the printed samples, and that tools that write have no samples for
+// other arguments.
 func TestTryTools(t *testing.T) {
 	s := newTestServer()
 	h, pages, tried := s.routes(), mustParseAll(t, s), 0
+	get := func(tool, arguments string) (status int, all []string) {
+		resp := send(h, "GET", "/docs/samples/"+tool+"?"+url.Values{"arguments": {arguments}}.Encode())
+		return resp.StatusCode, sources(mustParse(t, tool, []byte(mustRead(t, resp))).Node)
+	}
 	for _, section := range mcp.ToolSections() {
 		for _, tool := range section.Tools {
 			shown := pages[toolsPath+"/"+section.Anchor].ids[tool.Name]
@@ -60,32 +69,21 @@ func TestTryTools(t *testing.T) {
 				t.Errorf("%s can be tried: %t, want %t", tool.Name, form != nil, tool.ReadOnly)
 			}
 			if form == nil {
+				if status, _ := get(tool.Name, tool.Example); status != http.StatusNotFound {
+					t.Errorf("%s: status %d, want 404", tool.Name, status)
+				}
 				continue
 			}
 			tried++
 			if got := attr(form, "data-endpoint"); got != tool.Path {
 				t.Errorf("%s: endpoint %q, want %q", tool.Name, got, tool.Path)
 			}
-			values := fieldValues(form)
-			if len(values) != len(tool.Arguments) {
-				t.Errorf("%s: %d fields for %d arguments", tool.Name, len(values), len(tool.Arguments))
+			if n := len(fieldValues(form)); n != len(tool.Arguments) {
+				t.Errorf("%s: %d fields for %d arguments", tool.Name, n, len(tool.Arguments))
 			}
-			example, _ := withRecords(tool.Example, nil)
-			want, err := url.ParseQuery(argumentQuery(example))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for name, value := range values {
-				if value != strings.Join(want[name], ",") {
-					t.Errorf("%s: %s is %q, want %q", tool.Name, name, value, want[name])
-				}
-			}
-			resp := send(h, "GET", "/docs/samples/"+tool.Name+"?"+url.Values{"arguments": {tool.Example}}.Encode())
-			samples := shownText(mustParse(t, tool.Name, []byte(mustRead(t, resp))).Node)
-			for _, source := range []string{`"name": "` + tool.Name + `"`, publicURL + tool.Path + `"`} {
-				if resp.StatusCode != http.StatusOK || !strings.Contains(samples, source) || !strings.Contains(shownText(shown), samples[:40]) {
-					t.Errorf("%s: status %d, samples:\n%s", tool.Name, resp.StatusCode, samples)
-				}
+			status, got := get(tool.Name, formArguments(t, form))
+			if diff := cmp.Diff(sources(shown)[:2], got); status != http.StatusOK || diff != "" {
+				t.Errorf("%s: status %d, samples (-printed +for the form):\n%s", tool.Name, status, diff)
 			}
 		}
 	}
@@ -93,10 +91,39 @@ func TestTryTools(t *testing.T) {
 		t.Errorf("%d tools can be tried", tried)
 	}
 	for _, arguments := range []string{"", "[]", `{"q":`} {
-		if status := send(h, "GET", "/docs/samples/search_colas?arguments="+url.QueryEscape(arguments)).StatusCode; status != http.StatusNotFound {
+		if status, _ := get("search_colas", arguments); status != http.StatusNotFound {
 			t.Errorf("arguments %q: status %d, want 404", arguments, status)
 		}
 	}
+	if status, all := get("search_colas", "{\"q\":\"\xff\"}"); status != http.StatusOK || !strings.Contains(all[0], "\"q\": \"\uFFFD\"") {
+		t.Errorf("invalid UTF-8: status %d, samples %q", status, all)
+	}
+}
+
+// formArguments returns the arguments that the reference sends for a form, in the order of its
+// fields.
+func formArguments(t *testing.T, form *html.Node) string {
+	t.Helper()
+	var members []string
+	values := fieldValues(form)
+	for n := range form.Descendants() {
+		name := attr(n, "name")
+		var value any = values[name]
+		switch kind := attr(n, "data-type"); {
+		case values[name] == "":
+			continue
+		case kind == "array":
+			value = strings.Split(values[name], ",")
+		case kind != "":
+			value = json.RawMessage(values[name])
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		members = append(members, fmt.Sprintf("%q:%s", name, text))
+	}
+	return "{" + strings.Join(members, ",") + "}"
 }
 
 // TestToolRecords checks the IDs in example calls: those of the records, and otherwise

@@ -36,7 +36,7 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 	about := oneLine(e.About, maxField)
 	body := notice{Button: "Review your account", Link: s.public + "/account"}
 	at := fmt.Sprintf("%s on %s", clockTime(e.CreatedAt), day(cola.DateOf(e.CreatedAt.UTC())))
-	const notYou = "If this wasn’t you, remove it, sign out other sessions and contact your administrator."
+	const notYou = "If this wasn’t you, remove it, sign out other sessions and contact the operator."
 	switch e.Event {
 	case store.EventIdentityAdded:
 		p.Subject = "New sign-in method for your account"
@@ -45,7 +45,7 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 	case store.EventIdentityRemoved:
 		p.Subject = "Sign-in method removed from your account"
 		body.Paragraphs = []string{fmt.Sprintf("The sign-in method %s was removed from your account at %s.", about, at)}
-		body.After = "If this wasn’t you, sign out other sessions and contact your administrator."
+		body.After = "If this wasn’t you, sign out other sessions and contact the operator."
 	case store.EventAppConnected:
 		p.Subject = "New app connected to your account"
 		body.Paragraphs = []string{fmt.Sprintf("The app “%s” was used with your account for the first time at %s. "+

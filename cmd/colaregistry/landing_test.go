@@ -115,8 +115,8 @@ func TestSampleCalls(t *testing.T) {
 	}
 }
 
-// TestClosedServer checks that a server where only the operator creates accounts says so, and that a
-// public server warns if its pages name no contact.
+// TestClosedServer checks that a server where only the operator creates accounts says so, and that
+// a public server warns if its pages name no contact.
 func TestClosedServer(t *testing.T) {
 	t.Parallel()
 	const public, contact = "--public-url=http://registry.example", "--contact=ops@example.com"

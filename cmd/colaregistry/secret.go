@@ -150,8 +150,8 @@ func missingKeys(inUse map[string]int, v *vault.Vault) (missing []string) {
 	return missing
 }
 
-// sealPlaintext encrypts secrets that an earlier version stored in plaintext. It is idempotent and may
-// run while that version is still running.
+// sealPlaintext encrypts secrets that an earlier version stored in plaintext. It is idempotent and
+// may run while that version is still running.
 func sealPlaintext(env *environment, st store.SealedSecrets, v *vault.Vault) error {
 	sealed, err := st.RewriteSecrets(env, vault.Prefix, func(s store.SealedSecret) (string, error) {
 		return v.Reseal(purposeOf(s), s.Destination, s.Text)

@@ -205,7 +205,7 @@ func checkName(flag, name string) error {
 
 // discoveryFlags configure the public pages about the service.
 type discoveryFlags struct {
-	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, linked in the footer and wherever a page says to ask the administrator (default: none)."`
+	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, linked in the footer and wherever a page says to ask the operator (default: none)."`
 	TermsURL        string `group:"Discovery flags:" name:"terms-url" placeholder:"URL" help:"Your terms of service, linked from every page."`
 	PrivacyURL      string `group:"Discovery flags:" name:"privacy-url" placeholder:"URL" help:"Your privacy policy, linked from every page (default: the server's own page, /privacy)."`
 	SourceURL       string `group:"Discovery flags:" name:"source-url" placeholder:"URL" help:"Repository with the source code of the service, linked from every page and from the installation guide (default: none)."`

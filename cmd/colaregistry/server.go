@@ -82,6 +82,10 @@ func (c *serveCommand) operator() web.Operator {
 	return web.Operator{Name: c.Company, Contact: c.Contact, Source: c.SourceURL}
 }
 
+// closed reports whether only the operator creates accounts: there is no open sign-up and no
+// identity provider.
+func (c *serveCommand) closed() bool { return c.SignUp != "open" && len(c.SignInClients) == 0 }
+
 // hosts returns the host names of the server.
 func (c *serveCommand) hosts(d deployment) []string {
 	return append(ownHosts(d.publicURL, d.listening), c.AllowedHosts...)
@@ -172,8 +176,8 @@ func (s *server) handler(
 		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, Answers: rest.Answers, ToolAnswer: s.toolAnswer,
 		SiteName: c.SiteName, Operator: c.operator(),
 		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, RequestLogDays: c.RequestLogDays,
-		SignUp: mailer != nil && c.SignUp == "open", Closed: c.SignUp != "open" && len(c.SignInClients) == 0, Billing: s.billing != nil || c.BillingURL != "", Demo: demo,
-		Built: built(), Logger: s.env.log, Metrics: d.admin.registerer(),
+		SignUp: mailer != nil && c.SignUp == "open", Closed: c.closed(), Billing: s.billing != nil || c.BillingURL != "",
+		Demo: demo, Built: built(), Logger: s.env.log, Metrics: d.admin.registerer(),
 	})
 	pages, err := s.dashboard(c, d, links, mailer, rest, public, demo)
 	if err != nil {
@@ -207,6 +211,7 @@ func (s *server) dashboard(
 	return dashboard.New(s.service, s.browsers, dashboard.Options{
 		PublicURL: d.publicURL, Hosts: c.hosts(d), BillingURL: c.BillingURL, SellsPlans: s.billing != nil, SignInForApps: len(c.Issuers) > 0,
 		API: rest.ServeAs, SignInByEmail: mailer != nil, SignUp: mailer != nil && c.SignUp == "open", InviteOnly: c.SignUp == "invite",
+		Closed:  c.closed(),
 		Landing: public.Landing, NotFound: public.NotFound, Frame: public.Frame, Operator: c.operator(), SiteName: c.SiteName,
 		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, Logger: s.env.log, Metrics: d.admin.registerer(),
 		LogRequest: s.service.LogRequest, Demo: demo,

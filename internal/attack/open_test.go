@@ -35,6 +35,7 @@ var (
 	limited  = bound{"computed at most once a minute for all visitors; 20 requests per IP address, then one every two seconds", 0}
 	queued   = bound{"10 requests per IP address, then 1 a minute; up to 1,000 wait in memory and are handled in the background, at most 100 a second", 60} // ten requests from the flooding address, a few accesses each
 	searched = bound{"at most 100 characters and 8 words; 60 searches per IP address, then four a second", 0}
+	filled   = bound{"60 requests per IP address, shared with searches, then four a second; at most 4,000 bytes", 0}
 	signed   = bound{"unsigned events are rejected without a database read; at most 512 KiB", 0}
 	probed   = bound{"at most ten database queries per second", 20}
 )
@@ -57,6 +58,7 @@ var open = map[string]bound{
 	"GET /docs":                                              inMemory,
 	"GET /docs/find":                                         searched,
 	"GET /docs/images/{name}":                                inMemory,
+	"GET /docs/samples/{operation}":                          filled,
 	"GET /favicon.ico":                                       inMemory,
 	"GET /feeds/{token}":                                     looked,
 	"GET /healthz":                                           inMemory,

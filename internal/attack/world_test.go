@@ -185,6 +185,7 @@ func (w *world) path(pattern string) string {
 		}
 		return map[string]string{
 			"{uuid}": "00000000-0000-4000-8000-000000000000", "{id}": "999999999", "{run}": "999999999",
+			"{operation}": "searchColas",
 		}[name]
 	})
 }

@@ -154,7 +154,7 @@ func TestKeyInDocs(t *testing.T) {
 		t.Error("the page explains why samples lack the key, although they have it")
 	}
 
-	b.tryCall(`"per_page": [`, "q=a b&c", "per_page=101")
+	b.tryCall(`"per_page": [`, "q= a b&c ", "per_page=101")
 	b.shows("GET /api/v1/colas?q=a+b%26c&product_type=wine&per_page=101", "400 validation_error", "No charge.")
 	if marked := ask(b, chromedp.Evaluate[string](`[...document.querySelectorAll("[aria-invalid=true]")].map(e => e.name).join()`)); marked != "per_page" {
 		t.Errorf("the error marks %q, want per_page", marked)
@@ -205,7 +205,8 @@ func (s *site) used(holder cola.Caller) cola.Used {
 	return state.Used
 }
 
-// charge returns what the page must say about the usage between two points, and adds the charged unit.
+// charge returns what the page must say about the usage between two points, and adds the charged
+// unit.
 func charge(before, after cola.Used, charged map[string]bool) string {
 	want := "No charge."
 	for unit, n := range map[string]int{
@@ -219,8 +220,8 @@ func charge(before, after cola.Used, charged map[string]bool) string {
 	return want
 }
 
-// TestTryCharge sends the example calls of three pages. The page must say what the ledger charged for
-// each call.
+// TestTryCharge sends the example calls of three pages. The page must say what the ledger charged
+// for each call.
 func TestTryCharge(t *testing.T) {
 	s := newSite(t)
 	holder := s.registry.Holder(t, ann, cola.TierPro)
@@ -245,8 +246,8 @@ func TestTryCharge(t *testing.T) {
 	}
 }
 
-// TestTryTools sends the example call of every read-only tool with a key. The page must say what the
-// ledger charged, and name a tool's error.
+// TestTryTools sends the example call of every read-only tool with a key. The page must say what
+// the ledger charged, and name a tool's error.
 func TestTryTools(t *testing.T) {
 	s := newSite(t)
 	holder := s.registry.Holder(t, ann, cola.TierPro)
@@ -280,8 +281,8 @@ func TestTryTools(t *testing.T) {
 	b.checkErrors("tools")
 }
 
-// TestKeyAfterSession checks that a tab forgets the key when the session has ended elsewhere, and on the
-// sign-in page.
+// TestKeyAfterSession checks that a tab forgets the key when the session has ended elsewhere, and
+// on the sign-in page.
 func TestKeyAfterSession(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierStarter)

@@ -92,8 +92,8 @@ type keyboard struct{ *tab }
 // many controls.
 const maxTabs = 250
 
-// maxParts is the maximum number of times that Tab stays within a control, such as a date field with
-// several parts.
+// maxParts is the maximum number of times that Tab stays within a control, such as a date field
+// with several parts.
 const maxParts = 8
 
 // focused is the format of a script that describes the focused element. Its argument is an

@@ -76,8 +76,9 @@ var template = sync.OnceValues(func() (e empty, err error) {
 	if err := st.Close(); err != nil {
 		return e, err
 	}
-	if e.file, err = os.ReadFile(path); err == nil && bytes.Count(e.file, []byte(e.id)) != 1 {
-		err = errors.New("the template doesn't contain its store ID exactly once")
+	e.file, err = os.ReadFile(path)
+	if err == nil && (len(e.id) != 32 || bytes.Count(e.file, []byte(e.id)) != 1) {
+		err = errors.New("the template doesn't contain its store ID, 32 hex digits, exactly once")
 	}
 	return e, err
 })

@@ -7,8 +7,8 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"net/http"
+	"path/filepath"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -32,16 +32,18 @@ type Assets struct {
 	version string
 }
 
-// lineComment matches a line of a script with only a comment, or the indentation of other lines. Scripts
-// have no template literals of several lines.
-var lineComment = regexp.MustCompile(`(?m)^ *//.*\n|^ +`)
-
-// styleComment matches a comment of a style sheet, or the indentation of a line.
-var styleComment = regexp.MustCompile(`(?m) ?/\*[^*]*\*/|^ +`)
+var (
+	// scriptFiller matches a line with only a comment in a script, or the indentation of another
+	// line. A test checks that no template literal spans lines.
+	scriptFiller = regexp.MustCompile(`(?m)^ *//.*\n|^ +`)
+	// styleFiller matches a comment in a style sheet, or the indentation of a line.
+	styleFiller = regexp.MustCompile(`(?m) ?/\*[^*]*\*/|^ +`)
+)
 
 // LoadAssets reads the folder "assets". Its files are served below path, which ends with a slash.
-// The named style sheet starts with BaseStyle, whose font is one of the assets. Scripts are served
-// without their comment lines, which are over a tenth of their size.
+// The named style sheet starts with BaseStyle, whose font is one of the assets. Style sheets are
+// served without comments and indentation, and scripts without indentation and comment lines, which
+// are over a tenth of their size.
 func LoadAssets(files fs.FS, path, sheet string) *Assets {
 	a := &Assets{path: path, files: map[string][]byte{"newsreader.woff2": serif}}
 	sum := sha256.New()
@@ -51,11 +53,14 @@ func LoadAssets(files fs.FS, path, sheet string) *Assets {
 			return err
 		}
 		content, err := fs.ReadFile(files, name)
-		switch {
-		case d.Name() == sheet:
-			content = styleComment.ReplaceAll(append([]byte(BaseStyle), content...), nil)
-		case strings.HasSuffix(name, ".js"):
-			content = lineComment.ReplaceAll(content, nil)
+		if d.Name() == sheet {
+			content = append([]byte(BaseStyle), content...)
+		}
+		switch filepath.Ext(name) {
+		case ".css":
+			content = styleFiller.ReplaceAll(content, nil)
+		case ".js":
+			content = scriptFiller.ReplaceAll(content, nil)
 		}
 		a.files[d.Name()] = content
 		sum.Write(content)

@@ -1,31 +1,21 @@
-// Runs the sample calls of the landing page with the visitor's text, and shows the status, time and body.
+// Runs the sample calls of the landing page and shows the status, time and body.
 "use strict";
 
-for (const form of document.querySelectorAll(".run")) {
-  const panel = form.closest(".call");
-  const status = form.querySelector("[role=status]");
+for (const button of document.querySelectorAll("[data-sample]")) {
+  const panel = button.closest(".call");
+  const status = panel.querySelector("[role=status]");
   const answer = panel.querySelector(".answer code");
-  const { q } = form.elements;
-  form.hidden = false;
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const text = q.value.trim();
-    const query = new URLSearchParams(text === q.defaultValue ? {} : { q: text });
-    panel.querySelector(".text").textContent = text;
-    const parts = document.createTreeWalker(panel.querySelector("pre"), NodeFilter.SHOW_TEXT);
-    while (parts.nextNode()) {
-      const { currentNode } = parts;
-      currentNode.data = currentNode.data.replace(/([?&])q=[^&"]*/, (_, mark) => mark + new URLSearchParams({ q: text }));
-    }
+  button.hidden = false;
+  button.addEventListener("click", async () => {
     status.textContent = "…";
     const start = performance.now();
     try {
-      const response = await fetch(`/site/samples/${form.querySelector("[data-sample]").dataset.sample}?${query}`);
+      const response = await fetch("/site/samples/" + button.dataset.sample);
       const body = await response.text();
       const took = Math.round(performance.now() - start);
-      const json = JSON.stringify(JSON.parse(body), null, 2);
+      const text = JSON.stringify(JSON.parse(body), null, 2);
       status.textContent = `${response.status} ${response.ok ? "OK" : "Error"} · ${took} ms · ${body.length} characters`;
-      if (json !== answer.textContent) answer.textContent = json; // an equal answer keeps its colors
+      if (text !== answer.textContent) answer.textContent = text; // an equal answer keeps its colors
     } catch {
       status.textContent = "The server didn’t respond. Try again.";
     }

@@ -85,7 +85,7 @@ function fillKey(pre, key) {
 // updateSamples shows the code for the call that a form describes. The server writes it.
 async function updateSamples(form, signal) {
   const operation = form.closest(".operation");
-  const values = form.dataset.endpoint ? { arguments: JSON.stringify(toolArguments(form)) } : new FormData(form);
+  const values = form.dataset.endpoint ? { arguments: JSON.stringify(toolArguments(form)) } : fieldValues(form);
   try {
     const response = await fetch(`/docs/samples/${operation.id}?${new URLSearchParams(values)}`, { signal });
     if (!response.ok) return;
@@ -99,26 +99,31 @@ async function updateSamples(form, signal) {
   } catch {} // the samples keep the previous call
 }
 
-// target returns the path and query that the fields of a form describe. Empty fields are left out.
+// fieldValues returns the trimmed values of a form by name, without empty ones.
+function fieldValues(form) {
+  const values = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);
+  return Object.fromEntries(values.filter(([, value]) => value));
+}
+
+// target returns the path and query that the fields of a form describe.
 function target(form) {
-  const values = new Map([...new FormData(form)].map(([name, value]) => [name, value.trim()]));
+  const values = fieldValues(form);
   const path = form.dataset.path.replace(/{(\w+)}/g, (_, name) => {
-    const value = encodeURIComponent(values.get(name));
-    values.delete(name);
+    const value = encodeURIComponent(values[name] ?? "");
+    delete values[name];
     return value;
   });
-  const query = new URLSearchParams([...values].filter(([, value]) => value)).toString().replaceAll("%2C", ",");
+  const query = new URLSearchParams(values).toString().replaceAll("%2C", ",");
   return query ? path + "?" + query : path;
 }
 
 // toolArguments returns a tool's arguments. The server explains text of the wrong type.
 function toolArguments(form) {
-  const values = {};
-  for (const { name, value, dataset } of form.elements) {
-    const text = value.trim();
-    if (!name || !text) continue;
-    const json = dataset.type === "array" ? text.split(",").map((part) => part.trim()) : dataset.type && parsed(text);
-    values[name] = ["number", "boolean"].includes(typeof json) || Array.isArray(json) ? json : text;
+  const values = fieldValues(form);
+  for (const [name, text] of Object.entries(values)) {
+    const { type } = form.elements[name].dataset;
+    const json = type === "array" ? text.split(",").map((part) => part.trim()) : type && parsed(text);
+    if (["number", "boolean"].includes(typeof json) || Array.isArray(json)) values[name] = json;
   }
   return values;
 }

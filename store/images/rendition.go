@@ -34,8 +34,8 @@ const (
 	// version is part of the names of renditions. Increase it when their content changes.
 	version = "1"
 	quality = 85 // of JPEG renditions
-	// maxFullSide limits the longer side of a full-size rendition, unless the image would become less
-	// than one pixel wide. Only formats that browsers don't show have such a rendition.
+	// maxFullSide limits the longer side of a full-size rendition, unless the image would become
+	// less than one pixel wide. Only formats that browsers don't show have such a rendition.
 	maxFullSide = 4096
 	// maxRendition is the number of pixels of the largest rendition.
 	maxRendition = 1280 * MaxSide

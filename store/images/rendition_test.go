@@ -267,8 +267,8 @@ func TestDecodePanic(t *testing.T) {
 	}
 }
 
-// TestLargestImage renders an image of 100 megapixels whose file is small, and checks that rendering
-// allocates no more memory than the limit.
+// TestLargestImage renders an image of 100 megapixels whose file is small, and checks that
+// rendering allocates no more memory than the limit.
 func TestLargestImage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("uses 400 MB")

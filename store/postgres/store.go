@@ -1,10 +1,10 @@
 // Package postgres stores the registry in PostgreSQL, for any number of processes on any number of
 // machines.
 //
-// A process uses two connection pools. One settles and voids the ledger's batches, so a charge never
-// waits for a connection because of a long read or an import. The other serves all other reads and
-// writes. One more connection listens for changes by other processes. All coordination uses rows and
-// locks in the database.
+// A process uses two connection pools. One settles and voids the ledger's batches, so a charge
+// never waits for a connection because of a long read or an import. The other serves all other
+// reads and writes. One more connection listens for changes by other processes. All coordination
+// uses rows and locks in the database.
 package postgres
 
 import (

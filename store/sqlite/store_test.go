@@ -1,7 +1,10 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"os"
@@ -42,38 +45,48 @@ func TestProcesses(t *testing.T) {
 	})
 }
 
-// template returns the content of a database with the schema. Copying it takes much less time than
-// migrating.
-var template = sync.OnceValues(func() (file []byte, err error) {
+// empty is an empty database with the schema.
+type empty struct {
+	file []byte
+	id   string // store ID, which the file contains once
+}
+
+// template migrates a database once per process. Copying it takes much less time than migrating.
+var template = sync.OnceValues(func() (e empty, err error) {
 	folder, err := os.MkdirTemp("", "colaregistry-template")
 	if err != nil {
-		return nil, err
+		return e, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	path := filepath.Join(folder, "template.db")
-	if _, _, err := Migrate(context.Background(), path, Options{Logger: quiet()}); err != nil {
-		return nil, err
+	s, err := Open(context.Background(), path, Options{Logger: quiet()})
+	if err != nil {
+		return e, err
 	}
-	return os.ReadFile(path)
+	e.id = s.ID()
+	if err := s.Close(); err != nil {
+		return e, err
+	}
+	e.file, err = os.ReadFile(path)
+	if err == nil && (len(e.id) != 32 || bytes.Count(e.file, []byte(e.id)) != 1) {
+		err = errors.New("the template doesn't contain its store ID, 32 hex digits, exactly once")
+	}
+	return e, err
 })
 
-// migratedFile returns the path of a new database with the schema and a unique store ID.
+// migratedFile returns the path of a new database with the schema and a unique store ID, like
+// package sqlitetest, which this package's tests can't import.
 func migratedFile(t testing.TB) string {
 	t.Helper()
-	file, err := template()
+	original, err := template()
 	if err != nil {
 		t.Fatal(err)
 	}
+	var id [16]byte
+	rand.Read(id[:]) // never fails
+	file := bytes.Replace(original.file, []byte(original.id), hex.AppendEncode(nil, id[:]), 1)
 	path := filepath.Join(t.TempDir(), "registry.db")
 	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	db, err := openDB(path, 1)
-	if err == nil {
-		_, err = db.Exec(`UPDATE meta SET store_id = lower(hex(randomblob(16)))`)
-		err = errors.Join(err, db.Close())
-	}
-	if err != nil {
 		t.Fatal(err)
 	}
 	return path
