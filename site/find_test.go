@@ -86,7 +86,7 @@ func TestQuestions(t *testing.T) {
 		{"error codes", top, "/docs/errors"},
 		{"what does 429 mean", top, "/docs/reference#error-QuotaExceeded"},
 		{"delete my account", first, "/docs/dashboard#account-deletion"},
-		{"labels without an approval date", top, "/docs/coverage#estimated-dates"},
+		{"labels without an approval date", top, "/docs/coverage#estimated-dates /docs/api#labels-without-an-approval-date"},
 		{"cors", first, "/docs/authentication#browsers-and-cors"},
 		{"pricing", first, "/plans"},
 		{"how much does it cost", top, "/plans"},
