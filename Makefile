@@ -8,8 +8,8 @@ SPECTRAL    := @stoplight/spectral-cli@6.16.3
 # tests several times slower, so they skip the translated packages. GORACE=atexit_sleep_ms avoids a one-second pause whenever a
 # process exits.
 TRANSLATED := modernc.org/sqlite/lib modernc.org/libc
-# The barcode reader uses a single goroutine, and is slow with the race detector.
-SERIAL     := github.com/colaregistry/colaregistry/collect/barcode github.com/makiuchi-d/gozxing/...
+# The barcode reader and image decoders use a single goroutine, and are slow with the race detector.
+SERIAL     := github.com/colaregistry/colaregistry/collect/barcode github.com/makiuchi-d/gozxing/... image/... golang.org/x/image/...
 RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANSLATED),-gcflags='$(p)=-d=checkptr=0 -race=false') \
               $(foreach p,$(SERIAL),-gcflags='$(p)=-race=false')
 
