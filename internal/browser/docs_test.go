@@ -434,7 +434,7 @@ func TestInstantResults(t *testing.T) {
 	b.do(until(`location.pathname + location.hash === "/docs/alerts#verifying-a-signature"`), until(`document.readyState === "complete"`))
 
 	b.fill(".find [name=q]", "xyzzyplugh")
-	b.do(until(announcement + ` === "No results"`))
+	b.do(until(announcement + ` === "No results" && document.querySelector(".find [role=status]").offsetHeight > 20`))
 	b.fill(".find [name=q]", "feeds")
 	b.do(until(expanded))
 	b.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(" "))

@@ -136,6 +136,7 @@ document.addEventListener("keydown", (event) => {
     list.hidden = !length;
     field.ariaExpanded = length > 0;
     said.textContent = length ? "Results: " + length : text;
+    said.className = !length && text ? "none" : "unseen";
   };
   const load = async ({ signal }) => {
     try {
