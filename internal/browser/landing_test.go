@@ -44,6 +44,27 @@ func TestLandingCalls(t *testing.T) {
 	}
 }
 
+// TestShelf checks that captions follow the pictures of labels without a gap on a phone, also if the
+// labels aren't links because accounts need an invitation.
+func TestShelf(t *testing.T) {
+	b := newTab(t, newSite(t).browser, true)
+	b.setSize(phone, "light")
+	b.open(registrytest.PublicURL + "/")
+	const gap = `Math.max(...[...document.querySelectorAll(".shelf li")].map((label) =>
+		label.querySelector("strong").getBoundingClientRect().top - label.querySelector("img").getBoundingClientRect().bottom))`
+	const unlink = `document.querySelectorAll(".shelf a").forEach((a) => {
+		const tile = document.createElement("div");
+		tile.append(...a.childNodes);
+		a.replaceWith(tile);
+	}) ?? document.querySelectorAll(".shelf div").length > 0`
+	for _, step := range []string{"true", unlink} {
+		b.do(until(step))
+		if got := ask(b, chromedp.Evaluate[float64](gap)); got > 20 {
+			t.Errorf("%.0f pixels between picture and caption, want at most 20", got)
+		}
+	}
+}
+
 // TestTypefaces checks that public pages and the dashboard use the same fonts: the serif for headings and
 // prices, and the sans for plan names.
 func TestTypefaces(t *testing.T) {
