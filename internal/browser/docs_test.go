@@ -347,6 +347,44 @@ func TestGuideLayout(t *testing.T) {
 	}
 }
 
+// TestSampleLanguage checks that choosing a language applies to all samples of a page and of the next
+// one, and that the open tab stays open, also without scripts.
+func TestSampleLanguage(t *testing.T) {
+	s := newSite(t)
+	b := newTab(t, s.browser, true)
+	b.setSize(wide, "light")
+	const open = `[...new Set([...document.querySelectorAll(".sample[open]")].map((e) => e.dataset.language))].join()`
+	const groups = `[...document.querySelectorAll(".tabs:has(.sample)")].every((e) => e.querySelectorAll(".sample[open]").length === 1)`
+	for _, page := range []string{"reference/labels", "quickstart"} {
+		b.open(registrytest.PublicURL + "/docs/" + page)
+		for _, language := range []string{"Python", "Go"} {
+			// Twice: the second click is on the open tab.
+			b.do(until(fmt.Sprintf(`[1, 2].forEach(() => document.querySelector(".sample[data-language=%s] summary").click()) ?? true`, language)))
+			if got := ask(b, chromedp.Evaluate[string](open)); got != language || !ask(b, chromedp.Evaluate[bool](groups)) {
+				t.Errorf("/docs/%s shows samples in %s after %s was chosen twice", page, got, language)
+			}
+		}
+	}
+	b.open(registrytest.PublicURL + "/docs/reference/permittees")
+	if got := ask(b, chromedp.Evaluate[string](open)); got != "Go" {
+		t.Errorf("the next page shows samples in %s, want Go", got)
+	}
+	b.checkErrors("languages")
+
+	plain := newTab(t, s.browser, true)
+	plain.disableScripts()
+	plain.open(registrytest.PublicURL + "/docs/quickstart")
+	at := ask(plain, chromedp.Evaluate[[]float64](`(e => {
+		e.scrollIntoView({ block: "center", behavior: "instant" });
+		const { x, y } = e.getBoundingClientRect();
+		return [x + 5, y + 5];
+	})(document.querySelector(".sample[open] summary"))`))
+	plain.do(chromedp.MouseClickXY(at[0], at[1]))
+	if !ask(plain, chromedp.Evaluate[bool](groups)) {
+		t.Error("without scripts, a click on the open tab hides the sample")
+	}
+}
+
 // TestMenuPosition checks that the menus of a page scroll to the current page and section.
 func TestMenuPosition(t *testing.T) {
 	b := newTab(t, newSite(t).browser, true)
