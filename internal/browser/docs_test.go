@@ -163,7 +163,7 @@ func TestKeyInDocs(t *testing.T) {
 		"curl": "?q=a+b%26c&product_type=wine&per_page=101\"", "Python": `"q": "a b&c", "product_type": "wine", "per_page": "101"`,
 		"JavaScript": `q: "a b&c", product_type: "wine", per_page: "101"`, "Go": `"q": {"a b&c"}`,
 	} {
-		sample := fmt.Sprintf(`document.querySelector("#searchColas [data-language=%s] pre").textContent`, language)
+		sample := fmt.Sprintf(`document.querySelector("#searchColas [data-language=%s] pre").textContent.replace(/\s+/g, " ")`, language)
 		b.do(until(fmt.Sprintf("(s => s.includes(%q) && s.includes(%q))(%s)", call, key, sample)))
 	}
 	b.tryCall(`"ttb_id": `, "q=oak", "approval_date_from=01012000", "per_page=2")
@@ -228,7 +228,7 @@ func TestTryCharge(t *testing.T) {
 	charged := map[string]bool{}
 	for _, page := range []string{"labels", "permittees", "reference-data"} {
 		b.open(registrytest.PublicURL + "/docs/reference/" + page)
-		b.do(visible(".try"))
+		b.do(visible(".try button"))
 		for i := range ask(b, chromedp.Evaluate[int](`document.querySelectorAll(".try").length`)) {
 			before := s.used(holder)
 			form := fmt.Sprintf(`document.querySelectorAll(".try")[%d]`, i)
@@ -280,6 +280,26 @@ func TestTryTools(t *testing.T) {
 	b.checkErrors("tools")
 }
 
+// TestTryWithoutKey checks that strangers see the forms for trying calls, with a link to the key
+// field in place of the button, and that Enter sends nothing.
+func TestTryWithoutKey(t *testing.T) {
+	b := newTab(t, newSite(t).browser, true)
+	for _, page := range []string{"reference/labels", "tools/labels"} {
+		b.open(registrytest.PublicURL + "/docs/" + page)
+		b.do(visible(`.try [href="#key"]`))
+		b.fill(".try [name=q]", "oak")
+		b.do(chromedp.KeyEvent(kb.Enter), until(`document.activeElement.id === "key"`))
+		if got := ask(b, chromedp.Evaluate[string](`document.querySelector(".try .status").textContent`)); got != "" {
+			t.Errorf("%s: a call without a key says %q", page, got)
+		}
+		b.do(until(`document.activeElement.blur() ?? true`), b.mouse(`.try [href="#key"]`), until(`document.activeElement.id === "key"`))
+		b.fill(".key [name=key]", "lar_"+strings.Repeat("a", 36))
+		b.do(visible(".try button"), until(showing(`.try [href="#key"]`)+" === null"))
+		b.do(until(`document.querySelector(".key .quiet").click() ?? true`)) // the next page starts without the key
+	}
+	b.checkErrors("try without a key")
+}
+
 // TestKeyAfterSession checks that a tab forgets the key when the session has ended elsewhere, and on the
 // sign-in page.
 func TestKeyAfterSession(t *testing.T) {
@@ -294,7 +314,7 @@ func TestKeyAfterSession(t *testing.T) {
 	other.open(registrytest.PublicURL + "/account")
 	other.click(`form[action$="/end-others"] button`)
 	b.open(registrytest.PublicURL + "/docs/reference/labels")
-	const forgotten = `sessionStorage.getItem("key") === null && document.querySelector(".try").hidden`
+	const forgotten = `sessionStorage.getItem("key") === null && document.querySelector(".try button").hidden`
 	b.do(until(forgotten))
 	if sample := ask(b, chromedp.Evaluate[string](`document.querySelector(".sample pre").textContent`)); strings.Contains(sample, key) {
 		t.Errorf("sample still has the key:\n%s", sample)
