@@ -32,6 +32,9 @@ func TestLandingCalls(t *testing.T) {
 	}
 	b.do(until(`document.querySelector("#sample-search [role=status]").textContent.startsWith("200 OK")`))
 	b.checkErrors("run")
+	b.do(until(`fetch = () => Promise.resolve(Response.json({ error: { message: "Wait a minute." } }, { status: 429 }))`),
+		until(`(document.querySelector("[data-sample=search]").click(), true)`),
+		until(`document.querySelector("#sample-search [role=status]").textContent === "Wait a minute."`))
 
 	b.do(command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
 	b.open(registrytest.PublicURL + "/")

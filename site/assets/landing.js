@@ -23,8 +23,13 @@ for (const form of document.querySelectorAll(".run")) {
       const response = await fetch(`/site/samples/${form.querySelector("[data-sample]").dataset.sample}?${query}`);
       const body = await response.text();
       const took = Math.round(performance.now() - start);
-      const json = JSON.stringify(JSON.parse(body), null, 2);
-      status.textContent = `${response.status} ${response.ok ? "OK" : "Error"} · ${took} ms · ${body.length} characters`;
+      const received = JSON.parse(body);
+      if (!response.ok) {
+        status.textContent = received.error.message;
+        return;
+      }
+      const json = JSON.stringify(received, null, 2);
+      status.textContent = `${response.status} OK · ${took} ms · ${body.length} characters`;
       if (json !== answer.textContent) answer.textContent = json; // an equal answer keeps its colors
     } catch {
       status.textContent = "The server didn’t respond. Try again.";
