@@ -295,6 +295,10 @@ func TestTryWithoutKey(t *testing.T) {
 		b.do(until(`document.activeElement.blur() ?? true`), b.mouse(`.try [href="#key"]`), until(`document.activeElement.id === "key"`))
 		b.fill(".key [name=key]", "lar_"+strings.Repeat("a", 36))
 		b.do(visible(".try button"), until(showing(`.try [href="#key"]`)+" === null"))
+		b.do(until(`document.querySelector(".try").requestSubmit() ?? true`), until(tried+`.includes("No charge.")`))
+		if ask(b, chromedp.Evaluate[bool](`document.querySelector(".try .status a") !== null`)) {
+			t.Errorf("%s: a stranger's call links to the request log", page)
+		}
 		b.do(until(`document.querySelector(".key .quiet").click() ?? true`)) // the next page starts without the key
 	}
 	b.checkErrors("try without a key")

@@ -202,7 +202,7 @@ function outcome(cost, response, answer, took) {
   const id = response.headers.get("X-Request-Id");
   const line = document.createElement("span");
   if (id) line.append("Request ID ", id);
-  if (id && keyForm.dataset.log) {
+  if (id && keyForm.dataset.log && signedIn && response.status !== 401) { // the log has the account's calls
     const link = document.createElement("a");
     link.href = keyForm.dataset.log + "?" + new URLSearchParams({ q: id });
     link.textContent = "See it in the request log";
