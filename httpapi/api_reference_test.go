@@ -3,6 +3,7 @@ package httpapi
 import (
 	"reflect"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -62,4 +63,20 @@ func isSubsequence(part, whole []string) bool {
 		}
 	}
 	return len(part) == 0
+}
+
+// TestSampleLines checks that lines of the Python, JavaScript and Go samples are short, except for
+// URLs.
+func TestSampleLines(t *testing.T) {
+	for _, section := range New(newFake(), nil, Options{}).Reference.Sections {
+		for _, op := range section.Operations {
+			for _, sample := range op.Samples[1:] {
+				for line := range strings.Lines(sample.Source) {
+					if len(line) > 80 && !strings.Contains(line, "http") {
+						t.Errorf("the %s sample of %s has the line %s", sample.Language, op.ID, line)
+					}
+				}
+			}
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"go/format"
 	"net/http"
 	"net/url"
 	"slices"
@@ -117,10 +118,10 @@ func (c exampleCall) python() string {
 		"    headers={\"X-API-Key\": os.environ[\"API_KEY\"]},",
 	}
 	if params := c.queryParams(); params != nil {
-		lines = append(lines, "    params={"+pairs(params, strconv.Quote, strconv.Quote)+"},")
+		lines = append(lines, "    "+literal("params={", members(params, strconv.Quote, strconv.Quote), "},", "    ", "    "))
 	}
 	if c.body != "" {
-		lines = append(lines, "    json="+pythonLiteral.Replace(c.body)+",")
+		lines = append(lines, "    json="+pythonLiteral.Replace(c.indentedBody("    ", "    "))+",")
 	}
 	lines = append(lines, "    timeout=30,", ")", "if not response.ok:", "    raise SystemExit(response.text)")
 	if c.status != http.StatusNoContent {
@@ -133,13 +134,40 @@ func (c exampleCall) python() string {
 // these words.
 var pythonLiteral = strings.NewReplacer("true", "True", "false", "False", "null", "None")
 
-// pairs formats query parameters as the members of an object literal.
-func pairs(params [][2]string, name, value func(string) string) string {
-	members := make([]string, len(params))
-	for i, p := range params {
-		members[i] = name(p[0]) + ": " + value(p[1])
+// maxSampleLine is the number of characters of a line in a sample. Longer calls and literals take
+// several lines.
+const maxSampleLine = 60
+
+// indentedBody returns the body. A long one is indented, and all but the first line start with a
+// prefix.
+func (c exampleCall) indentedBody(prefix, indent string) string {
+	if len(c.body) <= maxSampleLine {
+		return c.body
 	}
-	return strings.Join(members, ", ")
+	var b bytes.Buffer
+	if err := json.Indent(&b, []byte(c.body), prefix, indent); err != nil {
+		panic("httpapi: example body: " + err.Error()) // unreachable: it is encoded JSON
+	}
+	return b.String()
+}
+
+// members formats query parameters as the members of an object literal.
+func members(params [][2]string, name, value func(string) string) (all []string) {
+	for _, p := range params {
+		all = append(all, name(p[0])+": "+value(p[1]))
+	}
+	return all
+}
+
+// literal returns an object literal with some members, on one line if it is short. The opening and
+// closing parts have the braces. Lines after the first start with a prefix.
+func literal(opening string, members []string, closing, prefix, indent string) string {
+	line := strings.TrimSpace(opening + strings.Join(members, ", ") + closing)
+	if len(prefix+line) <= maxSampleLine {
+		return line
+	}
+	separator := "\n" + prefix + indent
+	return strings.TrimSpace(opening) + separator + strings.Join(members, ","+separator) + ",\n" + prefix + strings.TrimSpace(closing)
 }
 
 // javaScriptQuote returns a string literal. Go's has escapes that JavaScript lacks.
@@ -149,20 +177,26 @@ func (c exampleCall) javaScript() string {
 	var lines []string
 	target := "\"" + c.server + c.path + "\""
 	if params := c.queryParams(); params != nil {
-		unquoted := func(name string) string { return name }
-		lines = append(lines, "const query = new URLSearchParams({ "+pairs(params, unquoted, javaScriptQuote)+" });")
+		query := members(params, func(name string) string { return name }, javaScriptQuote)
+		lines = append(lines, literal("const query = new URLSearchParams({ ", query, " });", "", "  "))
 		target = "`" + c.server + c.path + "?${query}`"
 	}
-	lines = append(lines, "const response = await fetch("+target+", {")
-	headers := "\"X-API-Key\": process.env.API_KEY"
+	send := "const response = await fetch(" + target + ", {"
+	if len(send) > maxSampleLine {
+		lines = append(lines, "const url = "+target+";")
+		send = "const response = await fetch(url, {"
+	}
+	lines = append(lines, send)
+	headers := []string{"\"X-API-Key\": process.env.API_KEY"}
 	if c.method != http.MethodGet {
 		lines = append(lines, "  method: \""+c.method+"\",")
 	}
 	if c.body != "" {
-		headers += ", \"Content-Type\": \"application/json\""
-		lines = append(lines, "  headers: { "+headers+" },", "  body: JSON.stringify("+c.body+"),")
-	} else {
-		lines = append(lines, "  headers: { "+headers+" },")
+		headers = append(headers, "\"Content-Type\": \"application/json\"")
+	}
+	lines = append(lines, "  "+literal("headers: { ", headers, " },", "  ", "  "))
+	if c.body != "" {
+		lines = append(lines, "  body: JSON.stringify("+c.indentedBody("  ", "  ")+"),")
 	}
 	lines = append(lines, "});", "if (!response.ok) throw new Error(await response.text());")
 	if c.status != http.StatusNoContent {
@@ -175,15 +209,21 @@ func (c exampleCall) golang() string {
 	body, target, build := "nil", "\""+c.server+c.path+"\"", ""
 	imports := []string{"io", "log", "net/http", "os"}
 	if c.body != "" {
-		body, imports = "strings.NewReader(`"+c.body+"`)", append(imports, "strings")
+		body, imports = "body", append(imports, "strings")
+		build = "\tbody := strings.NewReader(`" + c.indentedBody("", "  ") + "`)\n"
 	}
 	if params := c.queryParams(); params != nil {
 		imports = slices.Insert(imports, 3, "net/url")
-		build = "\tquery := url.Values{" + goValues(params) + "}\n"
+		values := members(params, strconv.Quote, func(value string) string { return "{" + strconv.Quote(value) + "}" })
+		build += "\t" + literal("query := url.Values{", values, "}", "\t", "\t") + "\n"
 		target = strings.TrimSuffix(target, "\"") + "?\"+query.Encode()"
 	}
+	request := "http.NewRequest(\"" + c.method + "\", " + target + ", " + body + ")"
+	if len(request) > maxSampleLine {
+		request = "http.NewRequest(\n\t\t\"" + c.method + "\",\n\t\t" + target + ",\n\t\t" + body + ",\n\t)"
+	}
 	var send strings.Builder
-	send.WriteString(build + "\treq, err := http.NewRequest(\"" + c.method + "\", " + target + ", " + body + ")\n" + goFatal +
+	send.WriteString(build + "\treq, err := " + request + "\n" + goFatal +
 		"\treq.Header.Set(\"X-API-Key\", os.Getenv(\"API_KEY\"))\n")
 	if c.body != "" {
 		send.WriteString("\treq.Header.Set(\"Content-Type\", \"application/json\")\n")
@@ -195,18 +235,15 @@ func (c exampleCall) golang() string {
 		send.WriteString("\tvar result struct{ Data any }\n\tif err := json.NewDecoder(resp.Body).Decode(&result); err != nil {\n" +
 			"\t\tlog.Fatal(err)\n\t}\n\tfmt.Println(result.Data)\n")
 	}
-	return "package main\n\nimport (\n\t\"" + strings.Join(imports, "\"\n\t\"") + "\"\n)\n\nfunc main() {\n" + send.String() + "}"
+	source := "package main\n\nimport (\n\t\"" + strings.Join(imports, "\"\n\t\"") + "\"\n)\n\nfunc main() {\n" + send.String() + "}"
+	formatted, err := format.Source([]byte(source)) // aligns values
+	if err != nil {
+		return source
+	}
+	return string(formatted)
 }
 
 const goFatal = "\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n"
-
-func goValues(params [][2]string) string {
-	members := make([]string, len(params))
-	for i, p := range params {
-		members[i] = strconv.Quote(p[0]) + ": {" + strconv.Quote(p[1]) + "}"
-	}
-	return strings.Join(members, ", ")
-}
 
 // WithRecords returns the reference with example calls for records in this registry. values holds
 // the path parameters by name. Parameters without a value, and those of an account's own records,

@@ -118,9 +118,13 @@ func (s *server) addGuides() {
 	}
 }
 
-// guideKeywords are additional search keywords of guides, by path. They rank a guide above its own
-// sections, which mention its subject more often.
-var guideKeywords = map[string]string{docsPath + "/assistants": "MCP", docsPath + "/authentication": "X-API-Key header"}
+// guideKeywords are additional search keywords of guides and sections, by path. They rank a guide
+// above its own sections, which mention its subject more often.
+var guideKeywords = map[string]string{
+	docsPath + "/assistants": "MCP", docsPath + "/authentication": "X-API-Key header",
+	docsPath + "/coverage": "COLA", docsPath + "/coverage#what-is-a-cola": "COLA definition, cola meaning",
+	docsPath + "/quickstart": "Python, JavaScript and Go samples",
+}
 
 // addGuide adds a guide as a page and as Markdown, and its sections to the search.
 func (s *server) addGuide(area string, g guide) {
@@ -131,14 +135,14 @@ func (s *server) addGuide(area string, g guide) {
 	})
 	s.addFile(g.path+".md", markdownType, s.plainMarkdown(g.file, g.source))
 	for _, section := range m.sections {
-		target, keywords := g.path, guideKeywords[g.path]
+		target := g.path
 		if section.id != "" {
-			target, keywords = target+"#"+section.id, ""
+			target += "#" + section.id
 		}
 		if section.title == operatorHeading {
 			area = areaOperators // the last part of a guide
 		}
-		s.search.add(entry{Area: area, Page: g.title, Title: section.title, Path: target, text: section.text, keywords: keywords})
+		s.search.add(entry{Area: area, Page: g.title, Title: section.title, Path: target, text: section.text, keywords: guideKeywords[target]})
 	}
 }
 

@@ -54,6 +54,8 @@ func highlight(language, source string) template.HTML {
 	var bounds []bound
 	if lexer.Config().Name == "Bash" {
 		bounds = lineBounds(source)
+	} else {
+		bounds = longLineBounds(source)
 	}
 	at, inURL := 0, false
 	for _, token := range tokens.Tokens() {
@@ -117,6 +119,31 @@ func lineBounds(source string) (bounds []bound) {
 		}
 		bounds = append(append(bounds, parts[:end]...), bound{at, lineEnd})
 		parts = parts[end:]
+	}
+	return bounds
+}
+
+// maxUnbroken is the number of characters of a line that fit on a phone.
+const maxUnbroken = 38
+
+// longLineBounds returns the bounds of lines that may break. Their classes indent the continuation by
+// the line's own indentation plus two columns, or plus a tab in code that is indented by tabs.
+func longLineBounds(source string) (bounds []bound) {
+	const maxIndent = 16 // in the style sheet
+	at := 0
+	for line := range strings.Lines(source) {
+		if len(line) > maxUnbroken {
+			spaces, tabs := len(line)-len(strings.TrimLeft(line, " ")), len(line)-len(strings.TrimLeft(line, "\t"))
+			start := lineStart
+			switch {
+			case tabs > 0:
+				start = fmt.Sprintf("<b class=h%d>", min(4*tabs+4, maxIndent))
+			case spaces > 0:
+				start = fmt.Sprintf("<b class=h%d>", min(spaces&^1+2, maxIndent))
+			}
+			bounds = append(bounds, bound{at, start}, bound{at + len(line), lineEnd})
+		}
+		at += len(line)
 	}
 	return bounds
 }

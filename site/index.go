@@ -6,8 +6,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	_ "modernc.org/sqlite" // with FTS5
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // entry is a search result, such as a section of a guide, an operation, a tool, a parameter, a
@@ -17,6 +20,7 @@ type entry struct {
 	Page, Title, Path string
 	text              string // paragraphs, list items and table rows, one per line
 	keywords          string // additional words that find it
+	method, endpoint  string // of an operation: GET, /api/v1/colas
 }
 
 // The parts of the documentation.
@@ -28,8 +32,12 @@ const (
 	areaAccount   = "Account" // pages outside the documentation
 )
 
+// parameterKeywords are the keywords of parameters.
+const parameterKeywords = "parameter filter"
+
 // weight ranks results for users of the service first, then those for assistants, then those for
-// the service's operators. Operations rank above their objects.
+// the service's operators. Operations rank above their parameters
+// and objects.
 func (e *entry) weight() float64 {
 	switch {
 	case e.Area == areaGuides, e.Area == areaAccount:
@@ -38,7 +46,7 @@ func (e *entry) weight() float64 {
 		return .6
 	case e.Area == areaOperators:
 		return .4
-	case e.Page == objectsTitle:
+	case e.Page == objectsTitle, e.keywords == parameterKeywords:
 		return .8
 	}
 	return 1
@@ -139,7 +147,7 @@ type term struct {
 
 // terms returns the words of a query, without stop words unless there are no others. If a word
 // doesn't occur, perhaps because it is still being typed, its term matches the words that begin
-// with it.
+// with it, or the most similar word.
 func (x *index) terms(query string) (terms []term) {
 	words := x.words(query)
 	for i, word := range words {
@@ -155,7 +163,13 @@ func (x *index) terms(query string) (terms []term) {
 		}
 		t := term{text: word, match: anyOf(alternatives)}
 		if t.rows = x.rows(t.match); len(t.rows) == 0 {
-			if longer := x.wordsFrom(word); longer != nil {
+			longer := x.wordsFrom(word)
+			if longer == nil {
+				if similar, ok := x.similarWord(word); ok {
+					t.text, longer = similar, synonyms(similar)
+				}
+			}
+			if longer != nil {
 				t.match = anyOf(longer)
 				t.rows = x.rows(t.match)
 			}
@@ -177,6 +191,27 @@ func (x *index) wordsFrom(text string) (words []string) {
 	}
 	must(rows.Err())
 	return words
+}
+
+// similarWord returns the word of the documentation that a misspelled word most likely stands for.
+// Of words that are equally similar, it returns the most frequent one.
+func (x *index) similarWord(word string) (similar string, ok bool) {
+	if vocabulary.MaxEdits(word) == 0 {
+		return "", false
+	}
+	first, _ := utf8.DecodeRuneInString(word)
+	rows, err := x.db.Query(`SELECT term FROM words WHERE term >= ?1 AND term < ?1 || char(0x10FFFF)
+		AND term NOT GLOB '*[0-9]*' ORDER BY doc DESC, term`, string(first))
+	must(err)
+	defer rows.Close()
+	var candidates []string
+	for rows.Next() {
+		var candidate string
+		must(rows.Scan(&candidate))
+		candidates = append(candidates, candidate)
+	}
+	must(rows.Err())
+	return vocabulary.NearestSpelling(word, candidates)
 }
 
 // words returns the words of a query to search for. A word and the stop word after it count as one
@@ -254,7 +289,9 @@ func (x *index) find(query string, limit int) found {
 		f.Results = append(f.Results, result{x.entries[n], spans(heading), spans(excerpt), missing(n, terms)})
 	}
 	must(rows.Err())
-	f.Partial = true
+	endpoints := x.endpoints(query)
+	f.Results = x.withEndpoints(endpoints, f.Results, limit)
+	f.Partial = len(endpoints) == 0
 	for n := range terms[0].rows {
 		f.Partial = f.Partial && missing(n, terms) != nil
 	}

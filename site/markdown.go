@@ -153,6 +153,7 @@ func plainText(n ast.Node, source []byte) string {
 			}
 		case *ast.FencedCodeBlock:
 			if entering {
+				b.WriteString(sampleLanguage(n, source) + " ")
 				b.Write(bytes.ReplaceAll(n.Lines().Value(source), []byte("\n"), []byte(" ")))
 				b.WriteByte('\n')
 			}

@@ -17,9 +17,13 @@ func (s *server) indexOperations(area, path string, sections []httpapi.Section) 
 			if area == areaTools {
 				title = op.ID
 			}
-			s.search.add(entry{
+			e := entry{
 				Area: area, Page: section.Name, Title: title, Path: path + "/" + section.Anchor + "#" + op.ID, text: operationText(op),
-			})
+			}
+			if area == areaReference {
+				e.method, e.endpoint = op.Method, op.Path
+			}
+			s.search.add(e)
 		}
 	}
 }
@@ -49,7 +53,7 @@ func (s *server) indexParameters() {
 				at[parameter{f.Name, f.Doc}] = len(params)
 				params = append(params, entry{
 					Area: areaReference, Page: op.Summary, Title: f.Name, text: f.Doc + " " + strings.Join(f.Allowed, ", "),
-					Path: referencePath + "/" + section.Anchor + "#" + op.ID + "." + f.Name, keywords: "parameter filter",
+					Path: referencePath + "/" + section.Anchor + "#" + op.ID + "." + f.Name, keywords: parameterKeywords,
 				})
 			}
 		}

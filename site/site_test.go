@@ -729,6 +729,7 @@ func TestPrice(t *testing.T) {
 }
 
 func TestHighlight(t *testing.T) {
+	long := strings.Repeat("1", maxUnbroken)
 	for _, tt := range []struct{ language, source, want string }{
 		{"json", `{"a": 1, "b": null}`, `{<i class=n>"a"</i>: <i class=v>1</i>, ` +
 			`<i class=n>"b"</i>: <i class=v>null</i>}`},
@@ -740,6 +741,8 @@ func TestHighlight(t *testing.T) {
 			`<span><i class=s>?b=c,<wbr>d</i></span><span><i class=s>&amp;e=</i><i class=n>$X</i><i class=s>"</i></span></b>`},
 		{"sh", `curl https://a.example/b | wc`, `<b>curl <span>https://a.example</span><span>/b</span> | wc</b>`},
 		{"go", "// <i>", `<i class=c>// &lt;i&gt;</i>`},
+		{"json", "{\n    \"a\": " + long + "\n}", "{\n<b class=h6>    <i class=n>\"a\"</i>: <i class=v>" + long + "</i>\n</b>}"},
+		{"go", "a\n\t\tb" + long + "()\n", "a\n<b class=h12>\t\tb" + long + "()\n</b>"},
 	} {
 		if got := string(highlight(tt.language, tt.source)); got != tt.want {
 			t.Errorf("highlight(%s, %s) = %s, want %s", tt.language, tt.source, got, tt.want)

@@ -163,7 +163,7 @@ func TestKeyInDocs(t *testing.T) {
 		"curl": "?q=a+b%26c&product_type=wine&per_page=101\"", "Python": `"q": "a b&c", "product_type": "wine", "per_page": "101"`,
 		"JavaScript": `q: "a b&c", product_type: "wine", per_page: "101"`, "Go": `"q": {"a b&c"}`,
 	} {
-		sample := fmt.Sprintf(`document.querySelector("#searchColas [data-language=%s] pre").textContent`, language)
+		sample := fmt.Sprintf(`document.querySelector("#searchColas [data-language=%s] pre").textContent.replace(/\s+/g, " ")`, language)
 		b.do(until(fmt.Sprintf("(s => s.includes(%q) && s.includes(%q))(%s)", call, key, sample)))
 	}
 	b.tryCall(`"ttb_id": `, "q=oak", "approval_date_from=01012000", "per_page=2")
@@ -229,7 +229,7 @@ func TestTryCharge(t *testing.T) {
 	charged := map[string]bool{}
 	for _, page := range []string{"labels", "permittees", "reference-data"} {
 		b.open(registrytest.PublicURL + "/docs/reference/" + page)
-		b.do(visible(".try"))
+		b.do(visible(".try button"))
 		for i := range ask(b, chromedp.Evaluate[int](`document.querySelectorAll(".try").length`)) {
 			before := s.used(holder)
 			form := fmt.Sprintf(`document.querySelectorAll(".try")[%d]`, i)
@@ -281,6 +281,30 @@ func TestTryTools(t *testing.T) {
 	b.checkErrors("tools")
 }
 
+// TestTryWithoutKey checks that strangers see the forms for trying calls, with a link to the key
+// field in place of the button, and that Enter sends nothing.
+func TestTryWithoutKey(t *testing.T) {
+	b := newTab(t, newSite(t).browser, true)
+	for _, page := range []string{"reference/labels", "tools/labels"} {
+		b.open(registrytest.PublicURL + "/docs/" + page)
+		b.do(visible(`.try [href="#key"]`))
+		b.fill(".try [name=q]", "oak")
+		b.do(chromedp.KeyEvent(kb.Enter), until(`document.activeElement.id === "key"`))
+		if got := ask(b, chromedp.Evaluate[string](`document.querySelector(".try .status").textContent`)); got != "" {
+			t.Errorf("%s: a call without a key says %q", page, got)
+		}
+		b.do(until(`document.activeElement.blur() ?? true`), b.mouse(`.try [href="#key"]`), until(`document.activeElement.id === "key"`))
+		b.fill(".key [name=key]", "lar_"+strings.Repeat("a", 36))
+		b.do(visible(".try button"), until(showing(`.try [href="#key"]`)+" === null"))
+		b.do(until(`document.querySelector(".try").requestSubmit() ?? true`), until(tried+`.includes("No charge.")`))
+		if ask(b, chromedp.Evaluate[bool](`document.querySelector(".try .status a") !== null`)) {
+			t.Errorf("%s: a stranger's call links to the request log", page)
+		}
+		b.do(until(`document.querySelector(".key .quiet").click() ?? true`)) // the next page starts without the key
+	}
+	b.checkErrors("try without a key")
+}
+
 // TestKeyAfterSession checks that a tab forgets the key when the session has ended elsewhere, and
 // on the sign-in page.
 func TestKeyAfterSession(t *testing.T) {
@@ -295,7 +319,7 @@ func TestKeyAfterSession(t *testing.T) {
 	other.open(registrytest.PublicURL + "/account")
 	other.click(`form[action$="/end-others"] button`)
 	b.open(registrytest.PublicURL + "/docs/reference/labels")
-	const forgotten = `sessionStorage.getItem("key") === null && document.querySelector(".try").hidden`
+	const forgotten = `sessionStorage.getItem("key") === null && document.querySelector(".try button").hidden`
 	b.do(until(forgotten))
 	if sample := ask(b, chromedp.Evaluate[string](`document.querySelector(".sample pre").textContent`)); strings.Contains(sample, key) {
 		t.Errorf("sample still has the key:\n%s", sample)
@@ -345,6 +369,44 @@ func TestGuideLayout(t *testing.T) {
 	b.open(registrytest.PublicURL + "/docs/alerts")
 	if hidden := ask(b, chromedp.Evaluate[int](`(e => e.scrollWidth - e.clientWidth)(document.querySelector(".prose img").parentElement)`)); hidden > 0 {
 		t.Errorf("a phone shows the drawing of alerts without its last %d pixels", hidden)
+	}
+}
+
+// TestSampleLanguage checks that choosing a language applies to all samples of a page and of the next
+// one, and that the open tab stays open, also without scripts.
+func TestSampleLanguage(t *testing.T) {
+	s := newSite(t)
+	b := newTab(t, s.browser, true)
+	b.setSize(wide, "light")
+	const open = `[...new Set([...document.querySelectorAll(".sample[open]")].map((e) => e.dataset.language))].join()`
+	const groups = `[...document.querySelectorAll(".tabs:has(.sample)")].every((e) => e.querySelectorAll(".sample[open]").length === 1)`
+	for _, page := range []string{"reference/labels", "quickstart"} {
+		b.open(registrytest.PublicURL + "/docs/" + page)
+		for _, language := range []string{"Python", "Go"} {
+			// Twice: the second click is on the open tab.
+			b.do(until(fmt.Sprintf(`[1, 2].forEach(() => document.querySelector(".sample[data-language=%s] summary").click()) ?? true`, language)))
+			if got := ask(b, chromedp.Evaluate[string](open)); got != language || !ask(b, chromedp.Evaluate[bool](groups)) {
+				t.Errorf("/docs/%s shows samples in %s after %s was chosen twice", page, got, language)
+			}
+		}
+	}
+	b.open(registrytest.PublicURL + "/docs/reference/permittees")
+	if got := ask(b, chromedp.Evaluate[string](open)); got != "Go" {
+		t.Errorf("the next page shows samples in %s, want Go", got)
+	}
+	b.checkErrors("languages")
+
+	plain := newTab(t, s.browser, true)
+	plain.disableScripts()
+	plain.open(registrytest.PublicURL + "/docs/quickstart")
+	at := ask(plain, chromedp.Evaluate[[]float64](`(e => {
+		e.scrollIntoView({ block: "center", behavior: "instant" });
+		const { x, y } = e.getBoundingClientRect();
+		return [x + 5, y + 5];
+	})(document.querySelector(".sample[open] summary"))`))
+	plain.do(chromedp.MouseClickXY(at[0], at[1]))
+	if !ask(plain, chromedp.Evaluate[bool](groups)) {
+		t.Error("without scripts, a click on the open tab hides the sample")
 	}
 }
 
@@ -435,7 +497,7 @@ func TestInstantResults(t *testing.T) {
 	b.do(until(`location.pathname + location.hash === "/docs/alerts#verifying-a-signature"`), until(`document.readyState === "complete"`))
 
 	b.fill(".find [name=q]", "xyzzyplugh")
-	b.do(until(announcement + ` === "No results"`))
+	b.do(until(announcement + ` === "No results" && document.querySelector(".find [role=status]").offsetHeight > 20`))
 	b.fill(".find [name=q]", "feeds")
 	b.do(until(expanded))
 	b.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(" "))

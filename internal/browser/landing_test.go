@@ -26,6 +26,9 @@ func TestLandingCalls(t *testing.T) {
 		t.Errorf("answer = %s", answer)
 	}
 	b.checkErrors("run")
+	b.do(until(`fetch = () => Promise.resolve(Response.json({ error: { message: "Wait a minute." } }, { status: 429 }))`),
+		until(`(document.querySelector("[data-sample=search]").click(), true)`),
+		until(`document.querySelector("#sample-search [role=status]").textContent === "Wait a minute."`))
 
 	b.do(command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
 	b.open(registrytest.PublicURL + "/")
@@ -34,6 +37,27 @@ func TestLandingCalls(t *testing.T) {
 	for _, hidden := range []string{"#sample-search", "#sample-brand [data-sample]"} {
 		if ask(b, chromedp.Evaluate[bool](`document.querySelector("`+hidden+`").checkVisibility()`)) {
 			t.Errorf("without JavaScript, %s is visible", hidden)
+		}
+	}
+}
+
+// TestShelf checks that captions follow the pictures of labels without a gap on a phone, also if the
+// labels aren't links because accounts need an invitation.
+func TestShelf(t *testing.T) {
+	b := newTab(t, newSite(t).browser, true)
+	b.setSize(phone, "light")
+	b.open(registrytest.PublicURL + "/")
+	const gap = `Math.max(...[...document.querySelectorAll(".shelf li")].map((label) =>
+		label.querySelector("strong").getBoundingClientRect().top - label.querySelector("img").getBoundingClientRect().bottom))`
+	const unlink = `document.querySelectorAll(".shelf a").forEach((a) => {
+		const tile = document.createElement("div");
+		tile.append(...a.childNodes);
+		a.replaceWith(tile);
+	}) ?? document.querySelectorAll(".shelf div").length > 0`
+	for _, step := range []string{"true", unlink} {
+		b.do(until(step))
+		if got := ask(b, chromedp.Evaluate[float64](gap)); got > 20 {
+			t.Errorf("%.0f pixels between picture and caption, want at most 20", got)
 		}
 	}
 }

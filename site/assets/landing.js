@@ -13,9 +13,14 @@ for (const button of document.querySelectorAll("[data-sample]")) {
       const response = await fetch("/site/samples/" + button.dataset.sample);
       const body = await response.text();
       const took = Math.round(performance.now() - start);
-      const text = JSON.stringify(JSON.parse(body), null, 2);
-      status.textContent = `${response.status} ${response.ok ? "OK" : "Error"} · ${took} ms · ${body.length} characters`;
-      if (text !== answer.textContent) answer.textContent = text; // an equal answer keeps its colors
+      const received = JSON.parse(body);
+      if (!response.ok) {
+        status.textContent = received.error.message;
+        return;
+      }
+      const json = JSON.stringify(received, null, 2);
+      status.textContent = `${response.status} OK · ${took} ms · ${body.length} characters`;
+      if (json !== answer.textContent) answer.textContent = json; // an equal answer keeps its colors
     } catch {
       status.textContent = "The server didn’t respond. Try again.";
     }

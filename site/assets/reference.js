@@ -16,14 +16,24 @@ function validKey() {
   return keyField.validity.valid ? keyField.value.trim() : "";
 }
 
-// showKey shows the key in the samples and, with a key or a session, the forms for trying calls.
+// canSend reports whether the reader can send the call of a form: with a key, or with a session unless it
+// calls a tool.
+function canSend(form) {
+  return Boolean(validKey()) || signedIn && !form.dataset.endpoint;
+}
+
+// showKey shows the key in the samples, and the buttons for sending calls if there is a key or a session.
 function showKey() {
   const key = validKey();
   store("sessionStorage", "key", key || null);
   keyForm.querySelector("button").hidden = !keyField.value;
   keyForm.querySelector(".keyless").hidden = Boolean(key) || !signedIn;
   if (keyField.validity.valid) keyProblem.hidden = true;
-  for (const form of document.querySelectorAll(".try")) form.hidden = !key && !(signedIn && !form.dataset.endpoint);
+  for (const form of document.querySelectorAll(".try")) {
+    form.hidden = false;
+    form.querySelector("button").hidden = !canSend(form);
+    form.querySelector('[href="#key"]').hidden = canSend(form);
+  }
   for (const pre of samples.keys()) showSample(pre, key);
 }
 
@@ -51,7 +61,12 @@ for (const form of document.querySelectorAll(".try")) {
     update = new AbortController();
     timer = setTimeout(updateSamples, 200, form, update.signal);
   });
-  form.addEventListener("submit", (event) => { event.preventDefault(); send(form, validKey()); });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (canSend(form)) send(form, validKey());
+    else keyField.focus();
+  });
+  form.querySelector('[href="#key"]').addEventListener("click", (event) => { event.preventDefault(); keyField.focus(); });
 }
 
 // fillKey replaces the expression for the key in a sample, which may span several elements.
@@ -192,7 +207,7 @@ function outcome(cost, response, answer, took) {
   const id = response.headers.get("X-Request-Id");
   const line = document.createElement("span");
   if (id) line.append("Request ID ", id);
-  if (id && keyForm.dataset.log) {
+  if (id && keyForm.dataset.log && signedIn && response.status !== 401) { // the log has the account's calls
     const link = document.createElement("a");
     link.href = keyForm.dataset.log + "?" + new URLSearchParams({ q: id });
     link.textContent = "See it in the request log";

@@ -1,5 +1,5 @@
 // Adds copy buttons and heading links, marks the current section in the table of contents, focuses the
-// search on "/", shows results while typing, remembers the language of samples, and leads signed-in
+// search on "/", shows results while typing, switches and remembers the language of samples, and leads signed-in
 // readers back to the dashboard. Pages work without it.
 "use strict";
 
@@ -87,12 +87,26 @@ if (targets.length > 0) {
   markSection();
 }
 
-// Remembers the language of samples.
-const language = stored("localStorage", "language");
-for (const sample of document.querySelectorAll(".sample")) {
-  if (language && sample.dataset.language === language) sample.open = true;
-  sample.querySelector("summary").addEventListener("click", () => {
-    store("localStorage", "language", sample.dataset.language);
+// showLanguage shows all samples in a language.
+function showLanguage(language) {
+  for (const sample of document.querySelectorAll(".sample")) {
+    if (sample.dataset.language === language) sample.open = true;
+  }
+}
+
+// Choosing a language applies to all samples and is remembered. The open tab of a group stays open.
+showLanguage(stored("localStorage", "language"));
+for (const tab of document.querySelectorAll(".tabs > details")) {
+  const summary = tab.querySelector("summary");
+  summary.addEventListener("click", (event) => {
+    event.preventDefault();
+    tab.open = true;
+    const { language } = tab.dataset;
+    if (!language) return;
+    const { top } = summary.getBoundingClientRect();
+    showLanguage(language);
+    scrollBy({ top: summary.getBoundingClientRect().top - top, behavior: "instant" }); // samples above may change height
+    store("localStorage", "language", language);
   });
 }
 
@@ -136,6 +150,7 @@ document.addEventListener("keydown", (event) => {
     list.hidden = !length;
     field.ariaExpanded = length > 0;
     said.textContent = length ? "Results: " + length : text;
+    said.className = !length && text ? "none" : "unseen";
   };
   const load = async ({ signal }) => {
     try {
