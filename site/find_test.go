@@ -101,7 +101,7 @@ func TestQuestions(t *testing.T) {
 		{"mcp claude desktop", first, "/docs/assistants#claude"},
 		{"abv filter", top, "/docs/reference/labels#searchColas.abv_min"},
 		{"rotate a key", first, "/docs/authentication#rotate-a-key"},
-		{"what does revoked mean", top, "/docs/reference/labels#searchColas.status /docs/authentication#rejected-keys"},
+		{"what does revoked mean", top, "/docs/coverage#approved-expired-surrendered-revoked /docs/reference/labels#searchColas.status"},
 		{"webhook secret rotation", first, "/docs/reference/destinations#rotateDestinationSecret"},
 		{"search by company name", top, "/docs/reference/permittees#searchPermittees /docs/reference/labels#searchColas.q /docs/reference/permittees#searchPermittees.q /docs/api#search-labels"},
 		{"grape variety filter", top, "/docs/reference/labels#searchColas.grape"},

@@ -36,8 +36,7 @@ const (
 const parameterKeywords = "parameter filter"
 
 // weight ranks results for users of the service first, then those for assistants, then those for
-// the service's operators. Operations rank above their parameters
-// and objects.
+// the service's operators. Operations rank above their parameters and objects.
 func (e *entry) weight() float64 {
 	switch {
 	case e.Area == areaGuides, e.Area == areaAccount:
@@ -289,6 +288,12 @@ func (x *index) find(query string, limit int) found {
 		f.Results = append(f.Results, result{x.entries[n], spans(heading), spans(excerpt), missing(n, terms)})
 	}
 	must(rows.Err())
+	// For a name such as per_page, an entry with that title comes first.
+	named := slices.IndexFunc(f.Results, func(r result) bool { return r.Title == query && strings.Contains(query, "_") })
+	if named > 0 {
+		first := f.Results[named]
+		f.Results = slices.Insert(slices.Delete(f.Results, named, named+1), 0, first)
+	}
 	endpoints := x.endpoints(query)
 	f.Results = x.withEndpoints(endpoints, f.Results, limit)
 	f.Partial = len(endpoints) == 0
