@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -291,7 +292,22 @@ func (s *server) render(p page) []byte {
 	if err := s.layout.ExecuteTemplate(&b, cmp.Or(p.Layout, "layout"), p); err != nil {
 		panic(fmt.Sprintf("site: render %s: %v", p.Path, err))
 	}
-	return b.Bytes()
+	return withoutIndentation(b.Bytes())
+}
+
+var (
+	preformatted = regexp.MustCompile(`(?s)<(?:pre|textarea)\b.*?</(?:pre|textarea)>|\n\s+`)
+	lineBreak    = []byte("\n")
+)
+
+// withoutIndentation removes blank lines and indentation from a page, except in preformatted text.
+func withoutIndentation(page []byte) []byte {
+	return preformatted.ReplaceAllFunc(page, func(part []byte) []byte {
+		if part[0] == '<' {
+			return part
+		}
+		return lineBreak
+	})
 }
 
 // frame renders a page of another package within the layout.

@@ -34,7 +34,7 @@ func (s *site) suggest(b *tab, name, text string) {
 	s.registry.Advance(time.Minute) // pages and suggestions are rate limited, and the clock is frozen
 	b.open(registrytest.PublicURL + "/explore")
 	b.do(until(`document.querySelector(".explore-form details").open = true`))
-	b.fill("[name="+name+"]", text)
+	b.fill(".explore-form [name="+name+"]", text)
 }
 
 // key presses keys and returns the text of the focused field and the index of its active option, or
