@@ -86,8 +86,9 @@ var table = map[string][]string{
 	"internal/perf/httpbench":  {everything}, // measures the whole program
 	"internal/perf/measure":    {"auth", "cola", "store"},
 	"internal/loadtest":        {"auth", "cola", "store", "quota"},
-	"internal/browser":         {everything}, // tests the dashboard in a real browser
-	"internal/registrytest":    {everything}, // runs a small registry for tests
+	"internal/browser":         {everything},                        // tests the dashboard in a real browser
+	"internal/registrytest":    {everything},                        // runs a small registry for tests
+	"internal/sqlitetest":      {"store/sqlite", "store/storetest"}, // creates databases for tests
 	"internal/program":         {"internal/keyring", "internal/nodetest", "internal/loadtest"},
 	"internal/attack":          {everything}, // attacks the whole program
 	"internal/cluster":         {everything}, // tests many processes under failures

@@ -1,13 +1,8 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"errors"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -27,7 +22,7 @@ func TestMain(m *testing.M) {
 func TestConformance(t *testing.T) {
 	var log statementLog
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
-		s := mustOpen(t, migratedFile(t), Options{Now: now, Logger: quiet()})
+		s := mustOpen(t, template.NewFile(t), Options{Now: now, Logger: quiet()})
 		t.Cleanup(func() { log.add(s) })
 		return s
 	})
@@ -40,57 +35,12 @@ func TestProcesses(t *testing.T) {
 	storetest.RunProcesses(t, storetest.Backend{
 		Open:  openDatabase,
 		Empty: func(t testing.TB) string { return filepath.Join(t.TempDir(), "registry.db") },
-		New:   migratedFile,
+		New:   template.NewFile,
 		Check: func(t *testing.T, db storetest.Database) { checkFile(t, db.(*Store)) },
 	})
 }
 
-// empty is an empty database with the schema.
-type empty struct {
-	file []byte
-	id   string // store ID, which the file contains once
-}
-
-// template migrates a database once per process. Copying it takes much less time than migrating.
-var template = sync.OnceValues(func() (e empty, err error) {
-	folder, err := os.MkdirTemp("", "colaregistry-template")
-	if err != nil {
-		return e, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	path := filepath.Join(folder, "template.db")
-	s, err := Open(context.Background(), path, Options{Logger: quiet()})
-	if err != nil {
-		return e, err
-	}
-	e.id = s.ID()
-	if err := s.Close(); err != nil {
-		return e, err
-	}
-	e.file, err = os.ReadFile(path)
-	if err == nil && (len(e.id) != 32 || bytes.Count(e.file, []byte(e.id)) != 1) {
-		err = errors.New("the template doesn't contain its store ID, 32 hex digits, exactly once")
-	}
-	return e, err
-})
-
-// migratedFile returns the path of a new database with the schema and a unique store ID, like
-// package sqlitetest, which this package's tests can't import.
-func migratedFile(t testing.TB) string {
-	t.Helper()
-	original, err := template()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var id [16]byte
-	rand.Read(id[:]) // never fails
-	file := bytes.Replace(original.file, []byte(original.id), hex.AppendEncode(nil, id[:]), 1)
-	path := filepath.Join(t.TempDir(), "registry.db")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
+var template = storetest.FileTemplate{Open: openDatabase}
 
 // openDatabase opens a store for package storetest.
 func openDatabase(ctx context.Context, path string) (storetest.Database, error) {
