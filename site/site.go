@@ -295,18 +295,17 @@ func (s *server) render(p page) []byte {
 	return withoutIndentation(b.Bytes())
 }
 
-var (
-	preformatted = regexp.MustCompile(`(?s)<(?:pre|textarea)\b.*?</(?:pre|textarea)>|\n\s+`)
-	lineBreak    = []byte("\n")
-)
+// indentation matches a line break with the space after it, and preformatted text, which keeps its
+// space.
+var indentation = regexp.MustCompile(`(?s)<(?:pre|textarea)\b.*?</(?:pre|textarea)>|\n\s+`)
 
 // withoutIndentation removes blank lines and indentation from a page, except in preformatted text.
 func withoutIndentation(page []byte) []byte {
-	return preformatted.ReplaceAllFunc(page, func(part []byte) []byte {
-		if part[0] == '<' {
-			return part
+	return indentation.ReplaceAllFunc(page, func(match []byte) []byte {
+		if match[0] == '\n' {
+			return match[:1]
 		}
-		return lineBreak
+		return match
 	})
 }
 
