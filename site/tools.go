@@ -164,7 +164,7 @@ func (s *server) answerTool(ctx context.Context, op *httpapi.Operation, example 
 }
 
 // identifiers finds the names of tools, arguments and fields in descriptions, which are plain text.
-var identifiers = regexp.MustCompile(`\b[a-z]+(?:[_.][a-z]+)*_[a-z]+(?:[_.][a-z]+)*\b`)
+var identifiers = regexp.MustCompile(`\b[a-z]+(?:[_.][a-z]+)+\b`)
 
 // toolErrors returns the errors of an operation except those about HTTP bodies and media types.
 func toolErrors(all []httpapi.ErrorDoc) (errors []httpapi.ErrorDoc) {
