@@ -22,7 +22,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -292,21 +291,7 @@ func (s *server) render(p page) []byte {
 	if err := s.layout.ExecuteTemplate(&b, cmp.Or(p.Layout, "layout"), p); err != nil {
 		panic(fmt.Sprintf("site: render %s: %v", p.Path, err))
 	}
-	return withoutIndentation(b.Bytes())
-}
-
-// indentation matches a line break with the space after it, and preformatted text, which keeps its
-// space.
-var indentation = regexp.MustCompile(`(?s)<(?:pre|textarea)\b.*?</(?:pre|textarea)>|\n\s+`)
-
-// withoutIndentation removes blank lines and indentation from a page, except in preformatted text.
-func withoutIndentation(page []byte) []byte {
-	return indentation.ReplaceAllFunc(page, func(match []byte) []byte {
-		if match[0] == '\n' {
-			return match[:1]
-		}
-		return match
-	})
+	return b.Bytes()
 }
 
 // frame renders a page of another package within the layout.

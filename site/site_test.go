@@ -391,15 +391,6 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestWithoutIndentation checks that only preformatted text keeps its blank lines and indentation.
-func TestWithoutIndentation(t *testing.T) {
-	const page = "<ul>\n\n  <li>a\n    b</li>\n</ul>\n<pre>\n  x\n\n\ty</pre>\n  <textarea>\n  z</textarea>\n"
-	const want = "<ul>\n<li>a\nb</li>\n</ul>\n<pre>\n  x\n\n\ty</pre>\n<textarea>\n  z</textarea>\n"
-	if got := string(withoutIndentation([]byte(page))); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
 // TestTitles checks that no two pages have the same title, and that those of the API reference
 // contain "API".
 func TestTitles(t *testing.T) {

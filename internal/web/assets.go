@@ -7,11 +7,13 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"net/http"
-	"path/filepath"
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/css"
+	"github.com/tdewolff/minify/v2/js"
 )
 
 // BaseStyle is the start of every style sheet: the palette and the rules that all pages share.
@@ -32,18 +34,9 @@ type Assets struct {
 	version string
 }
 
-var (
-	// scriptFiller matches a line with only a comment in a script, or the indentation of another
-	// line. A test checks that no template literal spans lines.
-	scriptFiller = regexp.MustCompile(`(?m)^ *//.*\n|^ +`)
-	// styleFiller matches a comment in a style sheet, or the indentation of a line.
-	styleFiller = regexp.MustCompile(`(?m) ?/\*[^*]*\*/|^ +`)
-)
-
 // LoadAssets reads the folder "assets". Its files are served below path, which ends with a slash.
-// The named style sheet starts with BaseStyle, whose font is one of the assets. Style sheets are
-// served without comments and indentation, and scripts without indentation and comment lines, which
-// are over a tenth of their size.
+// The named style sheet starts with BaseStyle, whose font is one of the assets. Style sheets and
+// scripts are minified.
 func LoadAssets(files fs.FS, path, sheet string) *Assets {
 	a := &Assets{path: path, files: map[string][]byte{"newsreader.woff2": serif}}
 	sum := sha256.New()
@@ -56,21 +49,35 @@ func LoadAssets(files fs.FS, path, sheet string) *Assets {
 		if d.Name() == sheet {
 			content = append([]byte(BaseStyle), content...)
 		}
-		switch filepath.Ext(name) {
-		case ".css":
-			content = styleFiller.ReplaceAll(content, nil)
-		case ".js":
-			content = scriptFiller.ReplaceAll(content, nil)
+		if err == nil {
+			content, err = minified(d.Name(), content)
 		}
 		a.files[d.Name()] = content
 		sum.Write(content)
 		return err
 	})
 	if err != nil {
-		panic(err) // unreachable: the assets are embedded
+		panic(err) // unreachable: the assets are embedded, and tests load them
 	}
 	a.version = hex.EncodeToString(sum.Sum(nil)[:8])
 	return a
+}
+
+// minified returns the content of a file without superfluous characters.
+func minified(name string, content []byte) ([]byte, error) {
+	var b bytes.Buffer
+	m := minify.New()
+	switch {
+	case strings.HasSuffix(name, ".min.js"):
+		return content, nil
+	case strings.HasSuffix(name, ".js"):
+		err := js.Minify(m, &b, bytes.NewReader(content), nil)
+		return b.Bytes(), err
+	case strings.HasSuffix(name, ".css"):
+		err := css.Minify(m, &b, bytes.NewReader(content), nil)
+		return b.Bytes(), err
+	}
+	return content, nil
 }
 
 // File returns the content of an asset, or nil.
