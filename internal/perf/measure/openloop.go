@@ -34,12 +34,12 @@ func SearchAt(
 		}
 		l.clients.Go(func() { l.fail(l.serve(c)) })
 	}
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
 	paths := searchPaths()
 	random := rand.New(rand.NewPCG(1, 2))
 	interval := time.Duration(float64(time.Second) / rate)
 	start, sent := time.Now(), 0
+	ctx, cancel := context.WithDeadline(ctx, start.Add(d))
+	defer cancel()
 	for ctx.Err() == nil {
 		a := arrival{start.Add(time.Duration(sent) * interval), paths[random.IntN(len(paths))], keys[sent%len(keys)]}
 		time.Sleep(time.Until(a.at))
