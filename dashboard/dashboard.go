@@ -186,15 +186,15 @@ const (
 	explorePath      = "/explore"
 	brandsPath       = "/brands"
 	trendsPath       = "/trends"
-	quickstartPath   = "/quickstart"
-	connectPath      = "/connect" // redirects to quickstartPath
+	setupPath        = "/setup"
+	formerSetupPath  = "/quickstart" // redirects to setupPath
 	assetsPath       = "/assets/"
 )
 
 // areas lists the areas of the dashboard, except the root.
 var areas = []string{
 	signInPath, signOutPath, keysPath, usagePath, requestsPath, plansPath, coveragePath, collectionPath, appsPath, accountPath,
-	searchesPath, destinationsPath, deliveriesPath, explorePath, brandsPath, trendsPath, quickstartPath, connectPath,
+	searchesPath, destinationsPath, deliveriesPath, explorePath, brandsPath, trendsPath, setupPath, formerSetupPath,
 	strings.TrimRight(assetsPath, "/"),
 }
 
@@ -250,7 +250,7 @@ func routes() []route {
 		listRoutes(),
 		brandRoutes(),
 		countRoutes(),
-		quickstartRoutes(),
+		setupRoutes(),
 	)
 }
 

@@ -215,7 +215,7 @@ func TestHead(t *testing.T) {
 func TestTryAgain(t *testing.T) {
 	s := mustSite(t)
 	for range pageBurst {
-		s.get("/quickstart")
+		s.get("/setup")
 	}
 	s.get("/explore?q=a&page=2").shows(t, http.StatusTooManyRequests, `href="/explore?q=a&page=2">Try again</a>`,
 		`<a href="/">Back`)

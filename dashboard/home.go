@@ -126,7 +126,7 @@ func (req *request) firstSteps(saved bool) ([]firstStep, error) {
 	}
 	return []firstStep{
 		{"Create an API key for your script, or connect an app.", "Create key", keysPath + "/new", len(keys)+len(apps) > 0},
-		{"Make your first call with curl, code or an assistant.", "Quickstart", quickstartPath, called},
+		{"Make your first call with curl, code or an assistant.", "Open setup", setupPath, called},
 		{"Save a search to get alerts about new labels.", "New saved search", searchesPath + "/new", saved},
 	}, nil
 }

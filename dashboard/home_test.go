@@ -61,7 +61,7 @@ func TestOverviewAfterDowngrade(t *testing.T) {
 // checklist disappears with the last one.
 func TestFirstSteps(t *testing.T) {
 	s := mustSite(t)
-	links := map[string]bool{`href="/keys/new"`: true, `href="/quickstart"`: true, `href="/saved-searches/new"`: true}
+	links := map[string]bool{`href="/keys/new"`: true, `href="/setup"`: true, `href="/saved-searches/new"`: true}
 	check := func(after string) {
 		t.Helper()
 		body := s.get("/").body
@@ -80,7 +80,7 @@ func TestFirstSteps(t *testing.T) {
 	if _, err := s.registry.Admit(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
-	links[`href="/quickstart"`] = false
+	links[`href="/setup"`] = false
 	check("a call")
 	s.mustSave(typedSearch())
 	s.get("/").lacks(t, `class="steps"`)

@@ -132,7 +132,7 @@ func TestKeySecrecy(t *testing.T) {
 	pages := map[string]response{"again": s.post("/keys/new", form), "rotated": rotated}
 	for _, path := range []string{
 		"/", "/keys", "/keys/new", "/keys/ended", keyPath(old, "rotate"),
-		keyPath(old, "revoke"), "/usage", "/account", "/apps", "/quickstart", "/plans",
+		keyPath(old, "revoke"), "/usage", "/account", "/apps", "/setup", "/plans",
 	} {
 		pages[path] = s.get(path)
 	}

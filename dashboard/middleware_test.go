@@ -14,20 +14,20 @@ func TestRateLimit(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	for range pageBurst {
-		s.get("/quickstart").shows(t, http.StatusOK)
+		s.get("/setup").shows(t, http.StatusOK)
 	}
 	s.get("/plans").shows(t, http.StatusOK) // public, so not rate limited
-	rejected := s.get("/quickstart")
+	rejected := s.get("/setup")
 	rejected.shows(t, http.StatusTooManyRequests, "too quickly")
 	if rejected.Header.Get("Retry-After") != "1" {
 		t.Errorf("Retry-After = %q, want 1", rejected.Header.Get("Retry-After"))
 	}
-	s.by("bob@example.com").get("/quickstart").shows(t, http.StatusOK)
+	s.by("bob@example.com").get("/setup").shows(t, http.StatusOK)
 	s.registry.Advance(time.Second)
 	for range pagesPerSecond {
-		s.get("/quickstart").shows(t, http.StatusOK)
+		s.get("/setup").shows(t, http.StatusOK)
 	}
-	s.get("/quickstart").shows(t, http.StatusTooManyRequests)
+	s.get("/setup").shows(t, http.StatusTooManyRequests)
 }
 
 // TestSignedOutRateLimit checks that requests from a signed-out browser do not use the account's
@@ -35,10 +35,10 @@ func TestRateLimit(t *testing.T) {
 func TestSignedOutRateLimit(t *testing.T) {
 	s := mustSite(t)
 	s.browsers.callers["thief"] = s.registry.SignIn(t, s.browsers.callers[ann].Account, "Thief", "")
-	s.by("thief").get("/quickstart").shows(t, http.StatusOK)
+	s.by("thief").get("/setup").shows(t, http.StatusOK)
 	s.post("/account/sign-ins/end-others", nil).redirects(t)
 	for range 2 * pageBurst {
-		s.by("thief").get("/quickstart")
+		s.by("thief").get("/setup")
 	}
-	s.get("/quickstart").shows(t, http.StatusOK)
+	s.get("/setup").shows(t, http.StatusOK)
 }

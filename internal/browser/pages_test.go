@@ -150,8 +150,8 @@ func TestEveryPage(t *testing.T) {
 		if pattern == "/explore/suggestions" || pattern == "/explore/labels.csv" {
 			continue // not pages
 		}
-		if pattern == "/connect" {
-			continue // redirects to /quickstart
+		if pattern == "/quickstart" {
+			continue // redirects to /setup
 		}
 		if pattern == "/account/export" {
 			continue // a file; see TestExportDownload in package dashboard

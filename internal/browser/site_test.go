@@ -292,7 +292,7 @@ func (h recordIDs) pages() []namedPage {
 		{"usage", "/usage", 200}, {"usage-year", "/usage?unit=requests&group_by=source&range=12m", 200}, {"coverage", "/coverage", 200}, {"plans", "/plans", 200}, {"plan-return", "/plans/return?plan=pro&check=10", 200}, {"apps", "/apps", 200},
 		{"account-delete", "/account/delete", 200},
 		{"identity-remove", "/account/identities/remove?issuer=https%3A%2F%2Fissuer.example&subject=ann", 200},
-		{"app-revoke", "/apps/" + h.App + "/revoke", 200}, {"account", "/account", 200}, {"quickstart", "/quickstart", 200},
+		{"app-revoke", "/apps/" + h.App + "/revoke", 200}, {"account", "/account", 200}, {"setup", "/setup", 200},
 		{"searches", "/saved-searches", 200}, {"search-new", "/saved-searches/new", 200}, {"search", search, 200},
 		{"search-edit", search + "/edit", 200}, {"search-delete", search + "/delete", 200},
 		{"run", search + "/runs/" + h.Run, 200},

@@ -8,13 +8,13 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-func quickstartRoutes() []route {
-	return []route{get(quickstartPath, (*request).quickstart), get(connectPath, (*request).redirectConnect)}
+func setupRoutes() []route {
+	return []route{get(setupPath, (*request).setup), get(formerSetupPath, (*request).redirectToSetup)}
 }
 
-// redirectConnect redirects the page's former path.
-func (req *request) redirectConnect() error {
-	http.Redirect(req.w, req.http, quickstartPath, http.StatusMovedPermanently)
+// redirectToSetup redirects the page's former path.
+func (req *request) redirectToSetup() error {
+	http.Redirect(req.w, req.http, setupPath, http.StatusMovedPermanently)
 	return nil
 }
 
@@ -48,8 +48,8 @@ type way struct {
 	setup
 }
 
-// quickstartPage explains how to make the first call and how to connect assistants.
-type quickstartPage struct {
+// setupPage explains how to make the first call and how to connect assistants.
+type setupPage struct {
 	API, MCP   string // URLs of the API and the MCP endpoint
 	SignIn     bool   // apps can sign in
 	Prompt     copied // commands that read a key into the environment
@@ -59,8 +59,8 @@ type quickstartPage struct {
 	Others     setup // setup for all other clients
 }
 
-func (req *request) quickstart() error {
-	p := quickstartPage{
+func (req *request) setup() error {
+	p := setupPage{
 		API: req.opts.PublicURL + apiPath, MCP: req.mcpURL(), SignIn: req.opts.SignInForApps,
 		Prompt:     copied{"commands", "read -rs API_KEY\nexport API_KEY"},
 		Usage:      copied{"usage command", req.call("GET", "/usage", "").Curl()},
@@ -68,7 +68,7 @@ func (req *request) quickstart() error {
 		Assistants: req.assistants(),
 		Others:     req.otherClients(keyPlaceholder),
 	}
-	return req.show(http.StatusOK, "quickstart", page{Title: "Quickstart", Data: p})
+	return req.show(http.StatusOK, "setup", page{Title: "Setup", Data: p})
 }
 
 func (req *request) mcpURL() string { return req.opts.PublicURL + mcpPath }

@@ -12,9 +12,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-func TestQuickstartWithKeys(t *testing.T) {
+func TestSetupWithKeys(t *testing.T) {
 	s := mustSite(t)
-	a := s.get("/quickstart")
+	a := s.get("/setup")
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, "https://registry.example/api/v1", "https://registry.example/mcp", "YOUR_KEY",
 		"/keys/new", "read -rs API_KEY",
@@ -22,20 +22,20 @@ func TestQuickstartWithKeys(t *testing.T) {
 	if strings.Contains(a.text, "By signing in") || strings.Contains(a.body, `href="/apps">connected apps`) {
 		t.Error("page offers sign-in, which is not set up")
 	}
-	s.by("").get("/quickstart").redirects(t)
-	old := s.by(ann).get("/connect")
-	if got := old.Header.Get("Location"); old.StatusCode != http.StatusMovedPermanently || got != "/quickstart" {
-		t.Errorf("/connect: %d to %q, want 301 to /quickstart", old.StatusCode, got)
+	s.by("").get("/setup").redirects(t)
+	old := s.by(ann).get("/quickstart")
+	if got := old.Header.Get("Location"); old.StatusCode != http.StatusMovedPermanently || got != "/setup" {
+		t.Errorf("/quickstart: %d to %q, want 301 to /setup", old.StatusCode, got)
 	}
 }
 
-func TestQuickstartBySigningIn(t *testing.T) {
+func TestSetupBySigningIn(t *testing.T) {
 	s := mustSite(t)
 	s.handler = New(s.registry.Service, s.browsers, Options{
 		PublicURL: registrytest.PublicURL +
 			"/", SignInForApps: true, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now,
 	})
-	a := s.get("/quickstart")
+	a := s.get("/setup")
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, `href="/apps">connected apps`,
 		"claude mcp add --transport http colaregistry 'https://registry.example/mcp'</code>", "With a key",
