@@ -105,7 +105,7 @@ func (c exampleCall) curl() string {
 	}
 	call += "-H \"X-API-Key: $API_KEY\""
 	if c.body != "" {
-		call += " -H \"Content-Type: application/json\" \\\n  -d '" + c.body + "'"
+		call += " -H \"Content-Type: application/json\" \\\n  -d '" + c.indentedBody("  ", "  ") + "'"
 	}
 	return call + " \\\n  \"" + c.server + c.target() + "\""
 }
