@@ -26,6 +26,16 @@ func TestLandingCalls(t *testing.T) {
 		t.Errorf("answer = %s", answer)
 	}
 	b.checkErrors("run")
+	const colored = `{
+  <i class="n">"a"</i>: <i class="s">"b\": 1"</i>,
+  <i class="n">"c"</i>: [
+    <i class="v">-1.5</i>,
+    <i class="v">null</i>
+  ]
+}`
+	b.do(until(`fetch = () => Promise.resolve(Response.json({ a: 'b": 1', c: [-1.5, null] }))`),
+		until(`(document.querySelector("[data-sample=search]").click(), true)`),
+		until(fmt.Sprintf(`document.querySelector("#sample-search .answer code").innerHTML === %q`, colored)))
 	b.do(until(`fetch = () => Promise.resolve(Response.json({ error: { message: "Wait a minute." } }, { status: 429 }))`),
 		until(`(document.querySelector("[data-sample=search]").click(), true)`),
 		until(`document.querySelector("#sample-search [role=status]").textContent === "Wait a minute."`))

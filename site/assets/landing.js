@@ -18,9 +18,8 @@ for (const button of document.querySelectorAll("[data-sample]")) {
         status.textContent = received.error.message;
         return;
       }
-      const json = JSON.stringify(received, null, 2);
       status.textContent = `${response.status} OK · ${took} ms · ${body.length} characters`;
-      if (json !== answer.textContent) answer.textContent = json; // an equal answer keeps its colors
+      showJSON(answer, JSON.stringify(received, null, 2));
     } catch {
       status.textContent = "The server didn’t respond. Try again.";
     }

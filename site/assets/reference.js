@@ -174,7 +174,7 @@ async function send(form, key) {
     const answer = parsed(text);
     status.replaceChildren(...outcome(form.dataset.cost, response, answer, took));
     markInvalid(form, answer.error?.details);
-    body.textContent = indent(text);
+    showBody(body, text);
     body.closest(".code").hidden = !text;
   } catch (error) {
     status.textContent = "The request failed: " + error.message;
@@ -238,10 +238,10 @@ function parsed(text) {
   }
 }
 
-function indent(text) {
+function showBody(element, text) {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    showJSON(element, JSON.stringify(JSON.parse(text), null, 2));
   } catch {
-    return text; // CSV, NDJSON or plain text
+    element.textContent = text; // CSV, NDJSON or plain text
   }
 }

@@ -21,6 +21,22 @@ function store(storage, key, value) {
   } catch {}
 }
 
+// showJSON shows JSON in the colors that the server's samples have.
+function showJSON(element, json) {
+  const colored = /("(?:[^"\\]|\\.)*")(?=(:?))|true|false|null|-?\d[\d.eE+-]*/g;
+  element.replaceChildren();
+  let at = 0;
+  for (const match of json.matchAll(colored)) {
+    const [text, string, colon] = match;
+    const part = document.createElement("i");
+    part.className = colon ? "n" : string ? "s" : "v"; // name, string, other value
+    part.textContent = text;
+    element.append(json.slice(at, match.index), part);
+    at = match.index + text.length;
+  }
+  element.append(json.slice(at));
+}
+
 for (const pre of document.querySelectorAll("pre")) {
   let box = pre.parentElement;
   if (!box.classList.contains("code")) {
