@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"html/template"
-	"maps"
 	"slices"
 	"strings"
 
@@ -178,67 +177,36 @@ func isEmptyAnswer(answer string) bool {
 	return json.Unmarshal([]byte(answer), &body) == nil && string(body.Data) == "[]"
 }
 
-// errorGroup contains the errors with the same status.
-type errorGroup struct {
-	Status string
-	Codes  []string
-	Causes []errorCause
-}
-
-// errorCause is an error with the operations that return it, or with none if most operations do.
-type errorCause struct {
-	ID, Code, Description string // Code may list several, separated by commas
-	Operations            []menuLink
-}
-
-// errorGroups groups the errors by status. operations lists those that return each error, by its
-// ID.
-func errorGroups(ref *httpapi.Reference, operations map[string][]menuLink) (groups []errorGroup) {
-	for _, e := range ref.Errors {
-		i := slices.IndexFunc(groups, func(g errorGroup) bool { return g.Status == e.Status })
-		if i < 0 {
-			i, groups = len(groups), append(groups, errorGroup{Status: e.Status})
-		}
-		cause := errorCause{e.ID, e.Code, e.Description, operations[e.ID]}
-		for code := range strings.SplitSeq(e.Code, ", ") {
-			if !slices.Contains(groups[i].Codes, code) {
-				groups[i].Codes = append(groups[i].Codes, code)
-			}
-		}
-		groups[i].Causes = append(groups[i].Causes, cause)
-	}
-	slices.SortStableFunc(groups, func(a, b errorGroup) int { return strings.Compare(a.Status, b.Status) })
-	return groups
-}
-
-// errorOperations returns the operations that return each error, by its ID. It leaves out errors
-// that most operations return: only the overview describes those.
-func errorOperations(ref *httpapi.Reference) map[string][]menuLink {
-	const maxOperations = 12
-	operations := map[string][]menuLink{}
-	for i := range ref.Sections {
-		for _, op := range ref.Sections[i].Operations {
-			link := menuLink{Title: op.Summary, Path: referencePath + "/" + ref.Sections[i].Anchor + "#" + op.ID}
-			for _, e := range op.Errors {
-				operations[e.ID] = append(operations[e.ID], link)
+// commonErrors returns the errors of most operations, sorted by status. The overview describes them;
+// other errors are described with their operations.
+func commonErrors(ref *httpapi.Reference) []httpapi.ErrorDoc {
+	const maxUncommon = 12 // operations
+	operations := map[string]int{}
+	for _, section := range ref.Sections {
+		for i := range section.Operations {
+			for _, e := range section.Operations[i].Errors {
+				operations[e.ID]++
 			}
 		}
 	}
-	maps.DeleteFunc(operations, func(_ string, list []menuLink) bool { return len(list) > maxOperations })
-	return operations
+	common := slices.DeleteFunc(slices.Clone(ref.Errors), func(e httpapi.ErrorDoc) bool { return operations[e.ID] <= maxUncommon })
+	slices.SortStableFunc(common, func(a, b httpapi.ErrorDoc) int { return strings.Compare(a.Status, b.Status) })
+	return common
 }
 
 // templateFuncs returns the functions that the templates use.
 func (s *server) templateFuncs() template.FuncMap {
-	specific := errorOperations(&s.opts.Reference)
+	common := commonErrors(&s.opts.Reference)
 	return template.FuncMap{
-		"asset":     s.assets.URL,
-		"base":      func() string { return s.opts.PublicURL },
-		"count":     web.Thousands,
-		"code":      highlight,
-		"text":      commonMark,
-		"common":    func(id string) bool { return specific[id] == nil },
-		"errors":    func(ref *httpapi.Reference) []errorGroup { return errorGroups(ref, specific) },
+		"asset": s.assets.URL,
+		"base":  func() string { return s.opts.PublicURL },
+		"count": web.Thousands,
+		"code":  highlight,
+		"text":  commonMark,
+		"common": func(id string) bool {
+			return slices.ContainsFunc(common, func(e httpapi.ErrorDoc) bool { return e.ID == id })
+		},
+		"errors":    func() []httpapi.ErrorDoc { return common },
 		"format":    format,
 		"inputs":    inputs,
 		"hyphens":   func(s string) string { return strings.ReplaceAll(s, "_", "-") },

@@ -79,12 +79,8 @@ func (s *server) indexOverview() {
 		plans += string(p.Tier) + " (" + p.Price + "), "
 	}
 	add("Plans and limits", "plans", strings.TrimSuffix(plans, ", "))
-	for _, e := range errorGroups(ref, errorOperations(ref)) {
-		text := ""
-		for _, cause := range e.Causes {
-			text += cause.Description + "\n"
-		}
-		add(e.Status+" "+strings.Join(e.Codes, ", "), "error-"+e.Causes[0].ID, text)
+	for _, e := range commonErrors(ref) {
+		add(e.Status+" "+e.Code, "error-"+e.ID, e.Description)
 	}
 	for _, h := range ref.Headers {
 		add(h.Name, "header-"+h.Name, h.Doc)
