@@ -82,7 +82,7 @@ type Cola struct {
 	LLMLiquorGrains         []string `json:"llm_liquor_grains" nullable:"false" doc:"Grains, for spirits." example:"[\"rye\"]"`
 
 	BarcodeType  Text `json:"barcode_type" nullable:"true" doc:"Type of the main barcode." example:"UPC-A"`
-	BarcodeValue Text `json:"barcode_value" nullable:"true" doc:"Value of the main barcode: the stated one, or else the first of barcodes." example:"036000291452"`
+	BarcodeValue Text `json:"barcode_value" nullable:"true" doc:"Value of the main barcode: the one in the source data, or else the first value in the barcodes array." example:"036000291452"`
 	QRCodeURL    Text `json:"qrcode_url" nullable:"true" doc:"URL in a QR code on the label." example:"https://example.com/wine"`
 
 	HasFrontImage Opt[bool] `json:"has_front_image" nullable:"true" doc:"Whether a front image exists." example:"true"`

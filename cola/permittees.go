@@ -25,7 +25,7 @@ type PermitteeSummary struct {
 	CompanyState            Text   `json:"company_state" nullable:"true" doc:"State, two letters." example:"NJ"`
 	CompanyZipCode          Text   `json:"company_zip_code" nullable:"true" doc:"ZIP code." example:"07927"`
 	PermitteeType           Text   `json:"permittee_type" nullable:"true" doc:"Permit type." example:"Importer (Alcohol)"`
-	IsActive                bool   `json:"is_active" doc:"Whether the permittee is on TTB's current list, or had a label approved in the last 365 days, by its known or estimated date." example:"true"`
+	IsActive                bool   `json:"is_active" doc:"Whether the permittee is on TTB's current list, or had a label approved in the last 365 days (known or estimated date)." example:"true"`
 	ActiveReason            Text   `json:"active_reason" nullable:"true" doc:"Why is_active is true; null if it is false." example:"on TTB's list of permittees"`
 	Colas                   int    `json:"colas" doc:"Number of labels." example:"5"`
 	ColasApproved           int    `json:"colas_approved" doc:"Number of labels with status approved." example:"3"`
@@ -41,9 +41,9 @@ type PermitteeDetail struct {
 // PermitteeParams are the parameters of GET /permittees and of the tool search_permittees, as sent.
 type PermitteeParams struct {
 	Decoded
-	Q             string    `json:"q" doc:"Part of the company or trade name, any case." maxLength:"200" example:"vineyards"`
-	State         string    `json:"state" doc:"State: two-letter code or name, any case." example:"CA"`
-	PermitteeType string    `json:"permittee_type" doc:"Part of the permit type, any case." maxLength:"200" example:"importer"`
+	Q             string    `json:"q" doc:"Part of the company or trade name." maxLength:"200" example:"vineyards"`
+	State         string    `json:"state" doc:"State: two-letter code or name." example:"CA"`
+	PermitteeType string    `json:"permittee_type" doc:"Part of the permit type." maxLength:"200" example:"importer"`
 	IsActive      Opt[bool] `json:"is_active" doc:"true: only active permittees; false: only inactive ones." example:"true"`
 	Page          Opt[int]  `json:"page" minimum:"1" default:"1" doc:"Page number." example:"1"`
 	PerPage       Opt[int]  `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records per page." example:"20"`
@@ -51,9 +51,9 @@ type PermitteeParams struct {
 
 // PermitteeSearch is a normalized request for one page of permittees.
 type PermitteeSearch struct {
-	Name    string // part of the company or operating name, any case
+	Name    string // part of the company or operating name, ignoring case
 	State   string // upper case
-	Type    string // part of the permittee type, any case
+	Type    string // part of the permittee type, ignoring case
 	Active  Opt[bool]
 	Today   Date // day for which is_active is computed
 	Page    int

@@ -97,10 +97,10 @@ type ProductionReportParams struct {
 	Decoded
 	Year              Opt[int]  `json:"year" minimum:"1" maximum:"9999" doc:"Year of the report." example:"2019"`
 	Month             Opt[int]  `json:"month" minimum:"1" maximum:"12" doc:"Month of the report." example:"3"`
-	Commodity         string    `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Beer"`
-	ReportType        string    `json:"report_type" doc:"Report type, such as monthly or yearly, any case." maxLength:"200" example:"monthly"`
-	StatisticalGroup  string    `json:"statistical_group" doc:"Group of figures, any case." maxLength:"200" example:"Barrels Produced"`
-	StatisticalDetail string    `json:"statistical_detail" doc:"Detail within a category, any case." maxLength:"200" example:"Production"`
+	Commodity         string    `json:"commodity" doc:"Commodity." maxLength:"200" example:"Beer"`
+	ReportType        string    `json:"report_type" doc:"Report type, such as monthly or yearly." maxLength:"200" example:"monthly"`
+	StatisticalGroup  string    `json:"statistical_group" doc:"Group of figures." maxLength:"200" example:"Barrels Produced"`
+	StatisticalDetail string    `json:"statistical_detail" doc:"Detail within a category." maxLength:"200" example:"Production"`
 	Latest            Opt[bool] `json:"latest" doc:"true: only the newest matching report per commodity and report type." example:"true"`
 	Page              Opt[int]  `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page number." example:"1"`
 	PerPage           Opt[int]  `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records per page." example:"20"`
@@ -109,15 +109,15 @@ type ProductionReportParams struct {
 // ProcessingTimeParams are the parameters of GET /processing-times, as sent.
 type ProcessingTimeParams struct {
 	Decoded
-	Commodity string    `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Wine"`
+	Commodity string    `json:"commodity" doc:"Commodity." maxLength:"200" example:"Wine"`
 	Latest    Opt[bool] `json:"latest" doc:"true: only the newest figures per commodity." example:"true"`
 }
 
 // FormulaProcessingTimeParams are the parameters of GET /processing-times/formula, as sent.
 type FormulaProcessingTimeParams struct {
 	Decoded
-	FormulaType string    `json:"formula_type" doc:"Formula type, any case." maxLength:"200" example:"Formula Approval"`
-	Commodity   string    `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Distilled Spirits"`
+	FormulaType string    `json:"formula_type" doc:"Formula type." maxLength:"200" example:"Formula Approval"`
+	Commodity   string    `json:"commodity" doc:"Commodity." maxLength:"200" example:"Distilled Spirits"`
 	Latest      Opt[bool] `json:"latest" doc:"true: only the newest figures per commodity and formula type." example:"true"`
 }
 
@@ -125,16 +125,16 @@ type FormulaProcessingTimeParams struct {
 // sent.
 type RegistrationProcessingTimeParams struct {
 	Decoded
-	Category        string    `json:"category" doc:"Category, any case." maxLength:"200" example:"Alcohol"`
-	ApplicationType string    `json:"application_type" doc:"Permit type, any case." maxLength:"200" example:"Brewery"`
+	Category        string    `json:"category" doc:"Category." maxLength:"200" example:"Alcohol"`
+	ApplicationType string    `json:"application_type" doc:"Permit type." maxLength:"200" example:"Brewery"`
 	Latest          Opt[bool] `json:"latest" doc:"true: only the newest figures per permit type." example:"true"`
 }
 
 // AVAParams are the parameters of GET /avas, as sent.
 type AVAParams struct {
 	Decoded
-	Q       string    `json:"q" doc:"Part of the name, any case." maxLength:"200" example:"valley"`
-	State   string    `json:"state" doc:"State: two-letter code or name, any case." example:"CA"`
+	Q       string    `json:"q" doc:"Part of the name." maxLength:"200" example:"valley"`
+	State   string    `json:"state" doc:"State: two-letter code or name." example:"CA"`
 	Current Opt[bool] `json:"current" doc:"true: omit superseded boundaries and removed areas." example:"true"`
 }
 
@@ -183,7 +183,7 @@ func (p ProductionReportParams) Normalize() (ProductionReportSearch, error) {
 
 // AVASearch is a normalized request for viticultural areas. Empty fields do not filter.
 type AVASearch struct {
-	Q       string // part of the name, any case
+	Q       string // part of the name, ignoring case
 	State   string // two letters, upper case
 	Current bool   // only areas that are current (see AVA.IsCurrent)
 }

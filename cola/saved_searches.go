@@ -24,7 +24,7 @@ const MaxSavedSearches = 1_000
 // SavedSearchFilters are the filters of a saved search. Empty values and false booleans are absent.
 type SavedSearchFilters struct {
 	Query               string       `json:"query,omitzero" doc:"Full-text search, as in the label search's q parameter." maxLength:"200" example:"barrel aged"`
-	BrandName           string       `json:"brand_name,omitzero" doc:"Part of the brand name, any case; in \"quotes\", the whole name." maxLength:"200" example:"oak"`
+	BrandName           string       `json:"brand_name,omitzero" doc:"Part of the brand name; in \"quotes\", the whole name." maxLength:"200" example:"oak"`
 	BarcodeValue        string       `json:"barcode_value,omitzero" doc:"Main barcode; spaces and hyphens are ignored." maxLength:"200" example:"036000291452"`
 	ApplicationStatus   string       `json:"application_status,omitzero" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval." example:"approved"`
 	TypeMaltBeverage    Opt[bool]    `json:"type_malt_beverage,omitzero" doc:"Malt beverages." example:"false"`
@@ -36,10 +36,10 @@ type SavedSearchFilters struct {
 	DerivedCategory     string       `json:"derived_category,omitzero" doc:"Category path prefix, levels joined by ' > '. Renamed paths also work if an alias maps them to the current one." maxLength:"200" example:"Wine > Red Wine"`
 	OriginDomestic      Opt[bool]    `json:"origin_domestic,omitzero" doc:"Made in the United States. If origin_imported is also true, any origin matches." example:"true"`
 	OriginImported      Opt[bool]    `json:"origin_imported,omitzero" doc:"Made outside the United States. If origin_domestic is also true, any origin matches." example:"false"`
-	Country             string       `json:"country,omitzero" doc:"Origin or country, as in the label search's origin parameter: name, adjective or code, any case." maxLength:"200" example:"france"`
-	USState             string       `json:"us_state,omitzero" doc:"US state of origin: name, adjective or two-letter code, any case." maxLength:"200" example:"california"`
-	PermitNumberText    string       `json:"permit_number_text,omitzero" doc:"Part of the permit number, any case." maxLength:"200" example:"CA-W"`
-	ApplicantUSState    string       `json:"applicant_us_state,omitzero" doc:"US state of the applicant: two-letter code or name, any case." maxLength:"200" example:"CA"`
+	Country             string       `json:"country,omitzero" doc:"Origin or country, as in the label search's origin parameter: name, adjective or code." maxLength:"200" example:"france"`
+	USState             string       `json:"us_state,omitzero" doc:"US state of origin: name, adjective or two-letter code." maxLength:"200" example:"california"`
+	PermitNumberText    string       `json:"permit_number_text,omitzero" doc:"Part of the permit number." maxLength:"200" example:"CA-W"`
+	ApplicantUSState    string       `json:"applicant_us_state,omitzero" doc:"US state of the applicant: two-letter code or name." maxLength:"200" example:"CA"`
 	ABVMin              Opt[float64] `json:"abv_min,omitzero" minimum:"0" maximum:"100" doc:"Minimum ABV, percent. Narrows the search if above 0." example:"12"`
 	ABVMax              Opt[float64] `json:"abv_max,omitzero" minimum:"0" maximum:"100" doc:"Maximum ABV, percent. Narrows the search if below 100." example:"14.5"`
 	VolumeUnit          string       `json:"volume_unit,omitzero" enum:"beer barrels,fluid ounces,gallons,liters,milliliters,pints,quarts" doc:"Unit of volume_min and volume_max; required with either." example:"milliliters"`
@@ -55,11 +55,11 @@ type SavedSearchFilters struct {
 	ContainerCarton     Opt[bool]    `json:"container_carton,omitzero" doc:"Cartons." example:"false"`
 	ContainerBag        Opt[bool]    `json:"container_bag,omitzero" doc:"Bags." example:"false"`
 	ContainerJug        Opt[bool]    `json:"container_jug,omitzero" doc:"Jugs." example:"false"`
-	Grape               string       `json:"grape,omitzero" doc:"Grape variety, any case." maxLength:"200" example:"Zinfandel"`
+	Grape               string       `json:"grape,omitzero" doc:"Grape variety." maxLength:"200" example:"Zinfandel"`
 	Appellation         string       `json:"appellation,omitzero" doc:"Appellation, including areas inside it." maxLength:"200" example:"Napa Valley"`
 	EstimatedDates      string       `json:"estimated_dates,omitzero" enum:"exclude" doc:"exclude leaves out labels whose approval date is only estimated." example:"exclude"`
 	BrandSimilarTo      string       `json:"brand_similar_to,omitzero" doc:"Labels for brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
-	Class               string       `json:"class,omitzero" doc:"Exact class/type name, any case." maxLength:"200" example:"TABLE RED WINE"`
+	Class               string       `json:"class,omitzero" doc:"Exact class/type name." maxLength:"200" example:"TABLE RED WINE"`
 }
 
 // ScheduleParams is the schedule of a saved search, as sent.
@@ -204,7 +204,7 @@ type SavedSearchMatch struct {
 	TTBID TTBID `json:"ttb_id" doc:"TTB ID of the label, 14 digits." example:"26282001000009"`
 	Late  bool  `json:"late" doc:"Whether it was approved before the run's dates and reached the registry after the previous run." example:"false"`
 	// Met is empty for matches recorded by versions that didn't store it.
-	Met FilterSet `json:"met" nullable:"false" doc:"Filters that the label matched when it was found. If any one of several filters was enough, lists only those that matched. Omits volume_unit, and omits the origin filters if both are set. Empty for matches found by an old server version." example:"brand_name,type_wine"`
+	Met FilterSet `json:"met" nullable:"false" doc:"Filters that the label matched when it was found. If any one of several filters was enough, lists only those that matched. Omits volume_unit, and omits the origin filters if both are set. Empty for matches found by an older server version." example:"brand_name,type_wine"`
 }
 
 // SavedSearchListParams are the parameters of lists of saved searches, runs and matches, as sent.

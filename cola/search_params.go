@@ -37,13 +37,13 @@ type SearchParams struct {
 	Decoded
 	Q                      string       `json:"q" doc:"Text in the TTB ID, brand, product, class, permit number, or applicant or company name. Every word must match. Plurals match singulars, \"and\" matches &, and ABC matches A.B.C. \"Quotes\" match adjacent words as written; a trailing * matches a prefix. A 14-digit TTB ID finds that label. 8 to 14 digits, ignoring spaces and hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
 	ProductType            []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Product type. With multiple values, a label needs to match only one." example:"wine"`
-	Class                  string       `json:"class" doc:"Exact class/type name, any case." maxLength:"200" example:"TABLE RED WINE"`
+	Class                  string       `json:"class" doc:"Exact class/type name." maxLength:"200" example:"TABLE RED WINE"`
 	Category               []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Top level of the category path. With multiple values, a label needs to match only one." example:"Wine"`
 	DerivedSubcategory     string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Renamed paths also work if an alias maps them to the current one." maxLength:"200" example:"Wine > Red Wine"`
-	Origin                 string       `json:"origin" doc:"Origin or country: name, adjective, US state code or ISO 3166 code, any case. A code that is both a state and a country is read as the state; the response's notes say so. A country includes its parts: american also finds labels from Kentucky." maxLength:"200" example:"french"`
+	Origin                 string       `json:"origin" doc:"Origin or country: name, adjective, US state code or ISO 3166 code. A code that is both a state and a country is read as the state; the response's notes say so. A country includes its parts: american also finds labels from Kentucky." maxLength:"200" example:"french"`
 	DomesticOrImported     string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
 	Status                 string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; default: all statuses. expired, surrendered and revoked search all dates." example:"approved"`
-	BrandName              string       `json:"brand_name" doc:"Part of the brand name, any case. Words match as in q. In \"quotes\", the whole name." maxLength:"200" example:"oak"`
+	BrandName              string       `json:"brand_name" doc:"Part of the brand name. Words match as in q. In \"quotes\", the whole name." maxLength:"200" example:"oak"`
 	BrandSimilarTo         string       `json:"brand_similar_to" doc:"Labels for brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
 	BrandFirstSeenFrom     Date         `json:"brand_first_seen_from" format:"date" doc:"Labels for brands whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
 	PermitNumber           string       `json:"permit_number" doc:"Exact permit number of the applicant. The example is a placeholder." maxLength:"200" example:"NJ-I-721"`
@@ -72,7 +72,7 @@ type SearchParams struct {
 type Query struct {
 	Text         string   // q, trimmed; the index analyzes it
 	ProductTypes []string // any of; empty matches all
-	Class        string   // whole name of the class/type, any case
+	Class        string   // whole name of the class/type, ignoring case
 	Categories   []string // roots, any of; empty matches all
 	CategoryPath string   // path prefix, normalized; the index resolves aliases
 	OriginNames  []string // places as returned by PlaceOf, upper case, any of; nil matches all
@@ -81,7 +81,7 @@ type Query struct {
 	BrandName    string // part of the brand name, trimmed; in quotes, a whole brand (see WholeBrand)
 	SimilarTo    string // name that the brand must be similar to, trimmed
 	PermitNumber string // exact, upper case
-	PermitPart   string // part of the permit number, any case (saved searches)
+	PermitPart   string // part of the permit number, ignoring case (saved searches)
 	AddressState string // applicant's state, two letters, upper case
 	Barcode      string // main barcode, as sent
 	From, To     Date   // effective dates, inclusive; zero means no bound. A bound excludes undated labels
@@ -96,7 +96,7 @@ type Query struct {
 	VolumeMax   Opt[float64] // milliliters
 	Containers  []string     // any of; empty matches all
 	Grape       string       // whole name of a grape variety, compared in folded form
-	Appellation string       // name of an appellation, any case; includes those inside it
+	Appellation string       // name of an appellation, ignoring case; includes those inside it
 }
 
 // ColaSearch is a normalized request for one page of labels.

@@ -36,7 +36,7 @@ const (
 type Suggestion struct {
 	Value        string `json:"value" doc:"Value in the form that its filter accepts." example:"OAK RIDGE"`
 	Count        int    `json:"count" doc:"Number of labels with the value, across all dates and statuses. Includes labels from regions within an origin, subcategories of a category, and areas inside an appellation. For commodity, report_type and statistical_group, the number of rows of production reports." example:"27"`
-	PermitNumber string `json:"permit_number,omitempty" doc:"For company: permit number of the labels in count." example:"NJ-I-721"`
+	PermitNumber string `json:"permit_number,omitempty" doc:"For company: permit number on the counted labels." example:"NJ-I-721"`
 }
 
 // SuggestParams are the parameters of GET /suggest and of the tool suggest_values, as sent.

@@ -178,9 +178,9 @@ func (req *request) setQuotaEmails() error {
 	if err != nil {
 		return err
 	}
-	notice := "Email about quotas turned off."
+	notice := "Quota emails turned off."
 	if on {
-		notice = "Email about quotas turned on."
+		notice = "Quota emails turned on."
 	}
 	return req.redirect(accountPath, notice)
 }

@@ -147,7 +147,7 @@ func (req *request) notFoundPage() error {
 
 func (req *request) methodNotAllowed() error {
 	return cola.Errorf(cola.CodeMethodNotAllowed,
-		"This page doesn’t support that action. Go back and try again from the page.")
+		"This page doesn’t support that action. Go back to the previous page and try again.")
 }
 
 type edgeKey struct{}

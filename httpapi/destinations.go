@@ -57,7 +57,7 @@ const needsScope = " The API key or access token needs the `saved_searches:write
 func destinationID() pathParam {
 	return pathParam{
 		Name:        "uuid",
-		Doc:         "UUID of the destination, any case.",
+		Doc:         "UUID of the destination.",
 		Example:     exampleDestinationUUID,
 		Placeholder: true,
 	}

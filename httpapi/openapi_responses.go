@@ -122,7 +122,7 @@ var errorKinds = sync.OnceValue(func() []errorKind {
 			map[string]*cola.Error{"unknown": cola.Errorf(cola.CodeNotFound,
 				"No label has the TTB ID \"11054001000048\".")}},
 		{http.StatusNotAcceptable, "NotAcceptable",
-			"The list is not available in any media type that Accept allows. details.available lists the available ones.", commonHeaders(),
+			"The list is not available in any media type that Accept allows. details.available lists the available types.", commonHeaders(),
 			map[string]*cola.Error{"html": notAcceptable("text/html")}},
 		{http.StatusRequestTimeout, "RequestTimeout",
 			"The request body did not arrive in time. No changes were made.", commonHeaders(),
@@ -304,8 +304,8 @@ func searchLimitErrors() []errorKind {
 		}
 	}
 	return []errorKind{
-		{http.StatusConflict, "Conflict", "The account has the maximum number of active schedules or of saved " +
-			"searches (see details.limit), or the idempotency key was already used for another request.",
+		{http.StatusConflict, "Conflict", "The account has reached the maximum number of active schedules or " +
+			"saved searches (see details.limit), or the idempotency key was already used for another request.",
 			commonHeaders(),
 			map[string]*cola.Error{
 				"limit": limit("Save this search without a schedule or with \"active\": false, or pause or delete " +

@@ -44,7 +44,7 @@ func permitteeOperations(svc Service) []operation {
 			Description: "A permittee and its ten most recent labels. Write a slash in a permit number as %2F.",
 			PathParam: pathParam{
 				Name:        "permit_number",
-				Doc:         "Permit number, any case.",
+				Doc:         "Permit number.",
 				Example:     "NJ-I-721",
 				Placeholder: true,
 			},

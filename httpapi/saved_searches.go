@@ -20,7 +20,7 @@ const savedSearchesPath = "/saved-searches"
 func savedSearchID() pathParam {
 	return pathParam{
 		Name:        "uuid",
-		Doc:         "UUID of the search, any case.",
+		Doc:         "UUID of the search.",
 		Example:     exampleUUID,
 		Placeholder: true,
 	}

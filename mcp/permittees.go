@@ -17,7 +17,7 @@ type permitteeSearchArgs struct {
 // permitteeArgs are the arguments of get_permittee.
 type permitteeArgs struct {
 	cola.Decoded
-	PermitNumber string `json:"permit_number" doc:"Permit number, any case." example:"NJ-I-721"`
+	PermitNumber string `json:"permit_number" doc:"Permit number." example:"NJ-I-721"`
 	formatArgs
 }
 

@@ -17,10 +17,10 @@ import (
 type processingTimesArgs struct {
 	Kind string `json:"kind" enum:"cola,formula,registration" default:"cola" doc:"cola: label approval. formula: formula approval. registration: original permits." example:"cola"`
 	cola.Decoded
-	FormulaType     string         `json:"formula_type" doc:"For kind formula: formula type, any case." maxLength:"200" example:"Formula Approval"`
-	Commodity       string         `json:"commodity" doc:"For kinds cola and formula: commodity, any case." maxLength:"200" example:"Wine"`
-	Category        string         `json:"category" doc:"For kind registration: category, any case." maxLength:"200" example:"Alcohol"`
-	ApplicationType string         `json:"application_type" doc:"For kind registration: permit type, any case." maxLength:"200" example:"Brewery"`
+	FormulaType     string         `json:"formula_type" doc:"For kind formula: formula type." maxLength:"200" example:"Formula Approval"`
+	Commodity       string         `json:"commodity" doc:"For kinds cola and formula: commodity." maxLength:"200" example:"Wine"`
+	Category        string         `json:"category" doc:"For kind registration: category." maxLength:"200" example:"Alcohol"`
+	ApplicationType string         `json:"application_type" doc:"For kind registration: permit type." maxLength:"200" example:"Brewery"`
 	Latest          cola.Opt[bool] `json:"latest" doc:"true: only the newest figures per commodity, formula type or permit type." example:"true"`
 	formatArgs
 }

@@ -155,7 +155,7 @@ func operatorNote(text string, total int) string {
 		case exclusion.MatchString(word):
 			bare := cola.Quoted(strings.TrimPrefix(word, "-"))
 			return fmt.Sprintf("%s was treated as the word %s. ", cola.Quoted(word), bare) + every +
-				"You can't exclude words: remove it, and ignore the results that contain " + bare + "."
+				"You can't exclude words: remove " + cola.Quoted(word) + ", and ignore the results that contain " + bare + "."
 		case word == "NOT" && inside:
 			return "NOT was treated as a word. " + every +
 				"You can't exclude words: remove NOT and the words after it, and ignore the results that contain them."

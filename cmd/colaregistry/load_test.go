@@ -159,7 +159,7 @@ func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for started := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Since(started) > time.Minute {
-			t.Fatalf("timed out after a minute, waiting until %s", what)
+			t.Fatalf("timed out after a minute waiting until %s", what)
 		}
 	}
 }

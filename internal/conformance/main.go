@@ -25,7 +25,7 @@ func main() {
 	flag.StringVar(&o.cache, "cache", "", "folder for installed npm packages (default: in the user cache)")
 	flag.StringVar(&o.dir, "dir", "",
 		"folder for data and logs, kept afterwards (default: a temporary folder, removed at the end)")
-	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "timeout of the whole run, including installation")
+	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "timeout for the whole run, including installation")
 	flag.BoolVar(&o.verbose, "v", false, "print every check")
 	flag.Parse()
 	o.only = strings.Split(*only, ",")

@@ -106,7 +106,7 @@ func Load(path string) (*Keyring, error) {
 }
 
 // fileComment is the header of a new key file.
-const fileComment = "# Keys of a colaregistry deployment. The first key encrypts; every key decrypts.\n" +
+const fileComment = "# Keys for a colaregistry deployment. The first key encrypts; every key decrypts.\n" +
 	"# Back up this file separately from the database. Without it, webhook secrets are lost.\n"
 
 // Create writes a key file with one new key, readable by its owner only, and syncs it to disk. The

@@ -23,7 +23,7 @@ func keepOwner(file *os.File, original fs.FileInfo) error {
 		return nil
 	}
 	if err := file.Chown(int(want.Uid), int(want.Gid)); err != nil {
-		return fmt.Errorf("keep the file's owner (user %d, group %d); run this as that user or as root: %w",
+		return fmt.Errorf("can't preserve the file's owner (user %d, group %d); run the command as that user or as root: %w",
 			want.Uid, want.Gid, err)
 	}
 	return nil

@@ -56,7 +56,7 @@ func main() {
 	flag.IntVar(&o.labels, "labels", 20_000, "number of labels")
 	flag.IntVar(&o.accounts, "accounts", 10_000, "number of accounts; each may make 120 requests per minute")
 	databases := flag.String("databases", "sqlite,postgres", "databases to measure")
-	clients := flag.String("clients", "1,8,64", "numbers of concurrent clients, one step each")
+	clients := flag.String("clients", "1,8,64", "comma-separated numbers of concurrent clients, one step each")
 	flag.DurationVar(&o.duration, "duration", 30*time.Second, "duration of a step, for each server")
 	flag.StringVar(&o.baseline, "baseline", "", "another build of colaregistry with the same schema, to compare with in the same run")
 	flag.StringVar(&o.profiles, "profiles", "", "folder for CPU and allocation profiles of each step and server")
