@@ -245,7 +245,7 @@ func wineOak(number int, approved time.Time) cola.IndexRecord {
 }
 
 // checkFoundOnce checks the number of labels and runs of a search, and that each run's window
-// starts on the last day of the previous one.
+// starts on the last day of the previous run's window.
 func checkFoundOnce(t *testing.T, st store.Store, account cola.AccountID, search, labels, runs int) {
 	t.Helper()
 	list, total, err := st.RunsOf(t.Context(), account, searchUUID(search), store.Slice{Limit: 1_000})

@@ -41,7 +41,7 @@ type try struct{ delivery, hold int64 }
 
 func tryOf(d store.DueDelivery) try { return try{d.ID, d.Hold} }
 
-// process is a dispatcher that can be killed. After that, all its store calls fail.
+// process is a dispatcher that can be killed. Once it is killed, all its store calls fail.
 type process struct {
 	*deliverySim
 	DispatcherStore

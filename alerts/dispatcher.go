@@ -203,7 +203,7 @@ var outcomes = map[string]string{
 	cola.DeliveryDelivered: "delivered", cola.DeliveryPending: "retry", cola.DeliveryFailed: "failed",
 }
 
-// dispatcherMetrics are the metrics of deliveries. Methods on nil are no-ops.
+// dispatcherMetrics holds the delivery metrics. Its methods are no-ops on a nil receiver.
 type dispatcherMetrics struct {
 	attempts *prometheus.CounterVec
 	took     *prometheus.HistogramVec

@@ -256,7 +256,7 @@ func TestConcurrentDispatchers(t *testing.T) {
 	})
 }
 
-// checkSent checks where each message was sent, and how often.
+// checkSent checks where and how many times each message was sent.
 func checkSent(t *testing.T, webhooks, mail *fakeSender, failing string, searches int) {
 	t.Helper()
 	tries, ids := map[int64]int{}, map[int64]string{}
@@ -266,7 +266,7 @@ func checkSent(t *testing.T, webhooks, mail *fakeSender, failing string, searche
 			t.Errorf("delivery %d: content = %+v, want the matched label", m.ID, m.Content)
 		}
 		if id := ids[m.ID]; id != "" && id != m.MessageID {
-			t.Errorf("delivery %d: message IDs %s and %s, want one", m.ID, id, m.MessageID)
+			t.Errorf("delivery %d: message IDs %s and %s, want the same ID", m.ID, id, m.MessageID)
 		}
 		ids[m.ID] = m.MessageID
 		want := 1

@@ -29,7 +29,7 @@ type fakeDeliveries struct {
 	claims     int
 
 	// before, if set, runs at the start of every call, one at a time. If it returns an error, the
-	// call fails with it.
+	// call fails with that error.
 	before func(call string) error
 	hooks  sync.Mutex // serializes before
 }

@@ -27,8 +27,8 @@ type fakeStore struct {
 	reads    int // number of ArrivedSince calls
 
 	// before and after, if set, run before and after every call. If one returns an error, the call
-	// fails with it. A call that fails in before has no effect; one that fails in after has already
-	// taken effect.
+	// fails with that error. A call that fails in before has no effect; one that fails in after has
+	// already taken effect.
 	before, after func(call string) error
 	recording     map[string]bool // searches of the current RecordRuns call
 }

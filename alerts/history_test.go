@@ -121,7 +121,7 @@ func (w *world) tick() {
 
 var brands = []string{"OAK", "OAK HILL", "ELM"}
 
-// write writes a new or existing label, with or without an approval date or its estimate.
+// write writes a new or existing label, with a known approval date, an estimated one, or none.
 func (w *world) write() {
 	id := cola.TTBID(26001001000000 + rapid.Int64Range(1, 12).Draw(w.T, "label"))
 	label := cola.IndexRecord{Summary: cola.ColaSummary{

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics holds the Prometheus metrics of ticks. Methods on nil are no-ops.
+// metrics holds the Prometheus metrics for ticks. Its methods are no-ops on a nil receiver.
 type metrics struct {
 	runs, matches, late, searchFailures, tickFailures prometheus.Counter
 	took                                              prometheus.Observer

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// tickInterval is the longest pause between ticks. Schedules have a resolution of an hour.
+	// tickInterval is the longest pause between ticks. Schedules have a resolution of one hour.
 	tickInterval = time.Minute
-	// pollInterval is the pause between checks for due searches, which are cheap. Account holders
-	// wait for the manual runs that they request.
+	// pollInterval is the pause between checks for due searches. It is short because the checks are
+	// cheap and account holders wait for the manual runs that they request.
 	pollInterval = 5 * time.Second
 	// maxStartDelay is the maximum random delay of the first tick.
 	maxStartDelay = 20 * time.Second
@@ -122,7 +122,7 @@ func (t *tick) runDue(ctx context.Context) error {
 		if err := t.run(ctx, claimed); err != nil {
 			return err
 		}
-		// Searches that are changed continuously could be claimed forever; leave them to the next
+		// Searches that are changed continuously could be claimed forever; leave them for the next
 		// tick.
 		progress := t.report.Runs > before.Runs || t.report.Failed > before.Failed
 		if len(claimed) < t.batch || !progress {
@@ -131,7 +131,7 @@ func (t *tick) runDue(ctx context.Context) error {
 	}
 }
 
-// run runs claimed searches. On an error, it releases the remaining ones.
+// run runs claimed searches. On error, it releases the remaining ones.
 func (t *tick) run(ctx context.Context, claimed []store.DueSearch) error {
 	for left := claimed; len(left) > 0; {
 		before := t.report.completed()

@@ -77,8 +77,8 @@ func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, e
 		return store.App{}, err
 	}
 	if !app.DisabledAt.IsZero() {
-		return store.App{}, unauthorized("The operator disabled the app %s. Contact them, or use an API "+
-			"key.", cola.Quoted(clientID))
+		return store.App{}, unauthorized("The operator disabled the app %s. Contact the operator, or use an "+
+			"API key.", cola.Quoted(clientID))
 	}
 	return app, nil
 }

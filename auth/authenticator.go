@@ -80,10 +80,10 @@ func New(keys KeyFinder, tokens *Tokens, events *security.Events) *Authenticator
 // with a Bearer API key or access token. KeyPrefix distinguishes keys from tokens; neither is tried
 // as the other. Credentials in the URL are ignored.
 //
-// It fails with CodeUnauthorized for missing or invalid credentials, with CodeQuotaExceeded if the
-// client's address sent too many invalid ones, and with CodeUnavailable if the store does not
-// respond within three seconds, or the issuer of a token within five. The limit never applies to
-// valid credentials.
+// Authenticate fails with CodeUnauthorized for missing or invalid credentials, with
+// CodeQuotaExceeded if the client's address sent too many invalid ones, and with CodeUnavailable if
+// the store does not respond within three seconds, or a token's issuer within five. The limit never
+// applies to valid credentials.
 func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola.Channel) (cola.Caller, error) {
 	credential, bearer, err := a.credential(h)
 	if err != nil {
@@ -96,7 +96,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola
 	return caller, err
 }
 
-// verify returns the caller that a credential belongs to, and the kind of the credential.
+// verify returns the caller that a credential belongs to, and the credential's kind.
 func (a *Authenticator) verify(ctx context.Context, credential string, bearer bool, ch cola.Channel) (c cola.Caller, kind security.Secret, err error) {
 	switch {
 	case strings.HasPrefix(credential, KeyPrefix):

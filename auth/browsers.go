@@ -200,7 +200,7 @@ type newSignIn struct {
 }
 
 // startSession signs an account holder in with a new session, which prevents session fixation. The
-// old session ends, with its notices and its sign-in.
+// old session ends, along with its notices and its sign-in.
 func (b *Browsers) startSession(ctx context.Context, e newSignIn) error {
 	s := sessionOf(ctx)
 	var created store.SignIn

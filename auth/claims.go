@@ -16,8 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
-// claims are the members of a JSON object in a token, by their exact names. Duplicate names are
-// rejected, because parsers disagree on which one counts.
+// claims are the members of a JSON object in a token, keyed by their exact names. Duplicate names
+// are rejected, because parsers disagree on which one counts.
 type claims map[string]json.RawMessage
 
 // maxLevels and maxValues bound the JSON that is decoded before a token's signature is checked.
@@ -159,7 +159,7 @@ func readTokenClaims(payload []byte, typed bool, ours names, now time.Time) (c t
 }
 
 // checkUse rejects tokens that issuers sign with the same keys for other purposes, and tokens bound
-// to a client's key, which this service does not check.
+// to a client's key, because this service does not check that binding.
 //
 // The type at+jwt in the header is reserved for access tokens (RFC 9068), but many issuers omit it.
 // Without it, the token needs a scope claim and must not have claims that only ID tokens have.

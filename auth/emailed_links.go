@@ -53,8 +53,8 @@ const (
 
 	queuedLinks          = 1_000 // per process; the same number may also be waiting for the mail server
 	linkLookupsPerSecond = 100   // per process; bounds the database load that a flood causes
-	linkSenders          = 8     // first attempts at once
-	linkRetrySenders     = 2     // retries at once
+	linkSenders          = 8     // concurrent first attempts
+	linkRetrySenders     = 2     // concurrent retries
 	linkSendTimeout      = 10 * time.Second
 	linkSendWindow       = LinkLifetime - 5*time.Minute // from the link's creation
 	linkDrainTimeout     = 10 * time.Second             // for the queue at shutdown
@@ -141,8 +141,8 @@ func newLinkQueue(b *Browsers, o BrowserOptions) *linkQueue {
 }
 
 // RequestLink requests an emailed link that signs in to the account with the given email address.
-// Its result doesn't reveal whether that account exists. It fails with CodeValidation for an
-// invalid address, with CodeQuotaExceeded if the client's address sent too many requests, with
+// Its result doesn't reveal whether that account exists. RequestLink fails with CodeValidation for
+// an invalid address, with CodeQuotaExceeded if the client's address sent too many requests, with
 // CodeUnavailable if too many requests are waiting, and with CodeNotFound if the service sends no
 // email.
 func (b *Browsers) RequestLink(ctx context.Context, email string) error {

@@ -31,7 +31,7 @@ func frozenNow() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UT
 
 // TestLimitedAddress checks that an address that sent too many invalid credentials gets a 429 for
 // more unknown, malformed or forged ones, but not for valid credentials, expired tokens or tokens
-// of an unregistered app.
+// from an unregistered app.
 func TestLimitedAddress(t *testing.T) {
 	b := newTokenFixture(t, nil)
 	events := security.New(security.Options{Now: frozenNow})

@@ -164,7 +164,7 @@ func tampered(token, claims string) string {
 	return parts[0] + "." + encoded([]byte(claims)) + "." + parts[2]
 }
 
-// misused returns correctly signed tokens for another use.
+// misused returns correctly signed tokens meant for other uses.
 func (b *tokenFixture) misused() []hostile {
 	plain := func(changes ...change) string { return b.token(append(changes, header("typ", "JWT"))...) }
 	untyped := func(changes ...change) string { return b.token(append(changes, header("typ", nil))...) }

@@ -25,7 +25,7 @@ const (
 	resultFetched     = "ok"
 )
 
-// tokenMetrics are the metrics of access tokens.
+// tokenMetrics holds the access token metrics.
 type tokenMetrics struct {
 	checks  *prometheus.CounterVec // by result
 	fetches *prometheus.CounterVec // by result

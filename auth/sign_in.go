@@ -45,11 +45,11 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 }
 
 // Finish signs in the person whom an issuer redirected back with this query, and returns the page
-// to continue on; browser is the User-Agent. It fails with CodeUnauthorized and the reason, or with
-// CodeUnavailable if the issuer or the store does not respond. Either way the attempt is over; a
-// failed attempt does not end an existing sign-in. The exception is an attempt that exceeds a limit
-// on code exchanges: it fails with CodeQuotaExceeded or CodeUnavailable, and the same query can be
-// retried.
+// to continue on; browser is the User-Agent. Finish fails with CodeUnauthorized and the reason, or
+// with CodeUnavailable if the issuer or the store does not respond. Either way the attempt is over;
+// a failed attempt does not end an existing sign-in. The exception is an attempt that exceeds a
+// limit on code exchanges: it fails with CodeQuotaExceeded or CodeUnavailable, and the same query
+// can be retried.
 func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string) (returnTo string, err error) {
 	defer func() { b.counts.WithLabelValues(byIssuer, resultOf(err, resultAccepted)).Inc() }()
 	s := sessionOf(ctx)
@@ -141,7 +141,8 @@ func (i *signInIssuer) code(query url.Values, sendsIssuer bool) (string, error) 
 	return code, nil
 }
 
-// refused returns the error for an error response from the issuer. It displays only known errors.
+// refused returns the error for an error response from the issuer. Unknown reasons are logged, not
+// displayed.
 func (i *signInIssuer) refused(reason string) error {
 	switch reason {
 	case "access_denied":
@@ -198,8 +199,8 @@ func (i *signInIssuer) redeem(
 }
 
 // notRedeemed returns the error for a failed code exchange: the issuer rejected the code or did not
-// respond. It displays and logs only the status and the error code of the issuer's response,
-// because the rest may contain anything.
+// respond. The log has only the status and the error code of the issuer's response, because the
+// rest may contain anything.
 func (i *signInIssuer) notRedeemed(err error) error {
 	var response *oauth2.RetrieveError
 	if !errors.As(err, &response) {
@@ -234,7 +235,7 @@ const maxReturnTo = 1_000
 
 // LocalPage returns an address if every browser interprets it as a page of this service, otherwise
 // the home page. Browsers interpret a backslash as a slash, skip tabs and line breaks, and
-// interpret two slashes as the start of a host, so it rejects all of these, encoded or not.
+// interpret two slashes as the start of a host, so LocalPage rejects all of these, encoded or not.
 func LocalPage(address string) string {
 	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") ||
 		strings.ContainsFunc(address, needsEncoding) {

@@ -46,7 +46,7 @@ type attempt struct {
 
 // Sealer encrypts data under keys that all processes share, and decrypts it. Open needs the same
 // bound (additional authenticated) data as Seal. Open fails with an error that wraps
-// keyring.ErrUnknownKey if it lacks the key.
+// keyring.ErrUnknownKey if the Sealer lacks the key.
 type Sealer interface {
 	Seal(secret, bound []byte) []byte
 	Open(sealed, bound []byte) ([]byte, error)

@@ -148,7 +148,7 @@ func sealedElsewhere(d *browserFixture, c *http.Cookie) string {
 	return base64.RawURLEncoding.EncodeToString(d.keys.Box("another purpose").Seal(content, []byte(c.Name)))
 }
 
-// TestTossedCookies checks that a second cookie of the same name, which a sibling host can add
+// TestTossedCookies checks that a second cookie with the same name, which a sibling host can add
 // without https, does not block the browser's own cookie.
 func TestTossedCookies(t *testing.T) {
 	d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.PublicURL = "http://cola.example.com" })

@@ -90,7 +90,7 @@ type grant struct {
 	account cola.AccountID
 	link    int64
 	scopes  []cola.Scope // effective scopes; read-only
-	// withheld are scopes of the token that the app may not have; read-only.
+	// withheld are the token's scopes that the app is not allowed to have; read-only.
 	withheld  []cola.Scope
 	rejection error     // instead of the fields above
 	until     time.Time // when the token must be checked again
@@ -246,7 +246,7 @@ func (t *Tokens) recovered(err *error) {
 // passed.
 //
 // Only a token without a valid signature counts as a failed credential. An expired token was valid:
-// its app must get a 401 to renew the token, even if many apps share its address.
+// its app must get a 401, so that it renews the token, even if many apps share its address.
 func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (grant, error) {
 	var c tokenClaims
 	verified := false

@@ -41,8 +41,8 @@ func CheckEmail(text string) error {
 	return nil
 }
 
-// FoldAddress returns the form used to compare addresses of the given kind of destination. Email
-// addresses are compared without regard to ASCII letter case, URLs exactly.
+// FoldAddress returns the form used to compare the addresses of destinations of the given kind.
+// Email addresses are compared without regard to ASCII letter case, URLs exactly.
 func FoldAddress(kind, address string) string {
 	if kind == KindEmail {
 		return vocabulary.FoldASCII(address)

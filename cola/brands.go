@@ -49,8 +49,8 @@ func SimilarityName(similarity string) string {
 	return similarity
 }
 
-// WholeBrand returns the brand that a value of brand_name stands for if it is in quotes: the filter
-// then matches only this brand, in any spelling. ok is false for part of a name.
+// WholeBrand returns the brand in a quoted value of brand_name. Such a filter matches only this
+// brand, in any spelling. ok is false for an unquoted value, which is part of a name.
 func WholeBrand(value string) (brand string, ok bool) {
 	runes := []rune(strings.TrimSpace(value))
 	last := len(runes) - 1

@@ -74,7 +74,7 @@ func TestBrandParamProblems(t *testing.T) {
 	}
 }
 
-// TestQuoteBrand checks that quoting a brand is the inverse of reading a quoted one.
+// TestQuoteBrand checks that WholeBrand reverses QuoteBrand.
 func TestQuoteBrand(t *testing.T) {
 	for brand, accepted := range map[string]bool{
 		"RAVEN & OAK": true, `"Q"`: true, "“É”": true, strings.Repeat("é", 198): true,
@@ -87,7 +87,7 @@ func TestQuoteBrand(t *testing.T) {
 	}
 	for _, part := range []string{"", `"`, `"oak`, "oak”", `x "oak"`} {
 		if brand, ok := WholeBrand(part); ok {
-			t.Errorf("WholeBrand(%q) = %q, want no whole brand", part, brand)
+			t.Errorf("WholeBrand(%q) = %q, want ok = false", part, brand)
 		}
 	}
 }

@@ -26,7 +26,7 @@ type CredentialKind string
 // The kinds of credential.
 const (
 	CredentialKey CredentialKind = "key" // an API key
-	// CredentialLink is an access token of a connected app; the ID is that of the account's
+	// CredentialLink is a connected app's access token; the ID is that of the account's
 	// connection to the app.
 	CredentialLink   CredentialKind = "link"
 	CredentialSignIn CredentialKind = "sign_in" // a signed-in browser
@@ -89,7 +89,7 @@ func (c Caller) Has(s Scope) bool { return slices.Contains(c.Scopes, s) }
 // the app the scope. Requesting it again doesn't help.
 const NotAllowed = "app_not_allowed"
 
-// InsufficientScope returns the error for a token without a scope that its user can grant.
+// InsufficientScope returns the error for a token that lacks a scope its user can grant.
 func InsufficientScope(s Scope) *Error {
 	return &Error{
 		Code:    CodeInsufficientScope,

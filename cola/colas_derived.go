@@ -12,7 +12,7 @@ import (
 
 // Placeholders for required fields of images and barcodes, used if the record neither states nor
 // implies a value. CheckCola rejects an import that would need unknownType; labels stored before
-// that rule may still have it.
+// that rule existed may still have it.
 const (
 	otherPosition Text = "other"
 	unknownType   Text = "unknown"

@@ -253,7 +253,7 @@ func TestEarlierFingerprints(t *testing.T) {
 		t.Errorf("earlier cursor: problems = %v, want none", details(err))
 	}
 	if _, err := (SearchParams{Q: "lenz", BrandName: "OAK", Cursor: c.Encode()}).Normalize(testNow); err == nil {
-		t.Error("cursor of another search is accepted")
+		t.Error("cursor from another search is accepted")
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDestinations is how many destinations an account may have.
+// MaxDestinations is the maximum number of destinations per account.
 const MaxDestinations = 20
 
 // The kinds of destination.
@@ -21,7 +21,7 @@ const (
 	DestinationUnconfirmed = "unconfirmed" // an email address whose owner has not confirmed; it gets only the confirmation request
 	DestinationPending     = "pending"     // an endpoint that has not confirmed; it gets only challenges
 	DestinationPaused      = "paused"      // no messages are sent; Reason says why
-	DestinationDisabled    = "disabled"    // the receiver returned 410 Gone; no messages are sent until it is reactivated
+	DestinationDisabled    = "disabled"    // the receiver returned 410 Gone; no messages are sent until reactivation
 )
 
 // DestinationStates lists every state of a destination.
@@ -155,7 +155,7 @@ type DeliveryListParams struct {
 // Apply returns d with a normalized change applied. own is true if its address is the account's
 // own, which needs no consent.
 //
-// Activating a destination lifts any pause. It fails with CodeNotActive if the recipient has not
+// Activating a destination lifts any pause, but fails with CodeNotActive if the recipient has not
 // agreed or has unsubscribed, because then only the recipient can activate it. Pausing an inactive
 // destination keeps its reason.
 func (p DestinationChangeParams) Apply(d Destination, own bool) (Destination, error) {
@@ -172,8 +172,8 @@ func (p DestinationChangeParams) Apply(d Destination, own bool) (Destination, er
 	return d, nil
 }
 
-// NeedsConsent reports whether the recipient must agree before messages are sent. It does not apply
-// to the account's own address.
+// NeedsConsent reports whether the recipient must agree before messages are sent. Ignore the result
+// for the account's own address, which needs no consent.
 func (d Destination) NeedsConsent() bool {
 	return d.State == DestinationUnconfirmed || d.State == DestinationPending || d.Reason.V == ReasonUnsubscribed
 }

@@ -153,8 +153,8 @@ const MaxCodeTries = 10
 // codeLength is the length of a code, a prefix of the challenge's token: 40 random bits.
 const codeLength = 8
 
-// Challenge is a random token that is sent to an endpoint. To confirm the endpoint, the endpoint
-// returns the token, or the account holder enters the code derived from it.
+// Challenge is a random token that is sent to an endpoint. The endpoint is confirmed when it
+// returns the token, or when the account holder enters the code derived from the token.
 type Challenge string
 
 // NewChallenge returns a new challenge: at least 128 random bits in base32.

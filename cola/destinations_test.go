@@ -245,8 +245,8 @@ var (
 func TestStandings(t *testing.T) {
 	for _, tt := range []struct {
 		from                             standing
-		resumed, resumedOwn, paused      standing // standing after an action of the account holder
-		confirmed, unsubscribed, checked standing // standing after an action of the recipient; checked is for CheckActive
+		resumed, resumedOwn, paused      standing // standing after an action by the account holder
+		confirmed, unsubscribed, checked standing // standing after an action by the recipient; checked is for CheckActive
 	}{
 		{active, active, active, pausedByHolder, active, unsubscribed, active},
 		{unconfirmed, refused, active, unconfirmed, active, unsubscribed, refused},

@@ -130,12 +130,12 @@ func facetFilter(facet string) (f *Filter, ok bool) {
 // FacetSearch is a search with the queries that count its facets.
 type FacetSearch struct {
 	Params  SearchParams
-	Query   Query // the query of Params
+	Query   Query // the query for Params
 	Queries []FacetQuery
 }
 
-// FacetQuery finds the labels that a facet counts by value: those of the search without the facet's
-// own condition.
+// FacetQuery finds the labels that a facet counts by value: those that match the search without the
+// facet's own condition.
 type FacetQuery struct {
 	Facet string
 	Query Query

@@ -33,7 +33,7 @@ func TestFilterSetJSON(t *testing.T) {
 	for set, want := range map[FilterSet]string{
 		0:                                      `[]`,
 		FilterSetOf("type_wine", "brand_name"): `["brand_name","type_wine"]`,
-		FilterSetOf("container_jug") | 1<<60:   `["container_jug"]`, // filters of later versions are omitted
+		FilterSetOf("container_jug") | 1<<60:   `["container_jug"]`, // filters from later versions are omitted
 	} {
 		b, err := json.Marshal(set)
 		if err != nil || string(b) != want {

@@ -51,7 +51,7 @@ func (f *Filter) boolean() bool { return len(f.Saved) > 1 }
 // filterValue is the value of a filter. Its kind determines which field is set.
 type filterValue struct {
 	text   string       // for text, choices and units
-	words  []string     // for lists, and for choices that saved searches have as booleans
+	words  []string     // for lists, and for choices that saved searches store as booleans
 	number Opt[float64] // for bounds
 	date   Date
 }

@@ -33,9 +33,9 @@ type Filter struct {
 	field          string                                      // name of its field in Query
 	apply          func(q *Query, v filterValue)               // sets field, if the value needs a conversion
 	normalize      func(p *Problems, name, text string) string // default: Problems.text
-	normalizeSaved func(p *Problems, name, text string) string // the same in saved searches; normalize if nil
+	normalizeSaved func(p *Problems, name, text string) string // for saved searches; default: normalize
 	fold           func(string) string                         // maps equivalent values to equal strings; optional
-	unfolded       bool                                        // cursors of early versions did not fold the text
+	unfolded       bool                                        // cursors from early versions did not fold the text
 	approval       bool                                        // limits the approval date; saved searches have no such filter
 	broad          bool                                        // does not narrow a saved search enough for a schedule
 	measured       bool                                        // a bound in the unit of the UnitFilter

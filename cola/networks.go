@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// MaxNetworks limits the networks of an API key.
+// MaxNetworks is the maximum number of networks per API key.
 const MaxNetworks = 20
 
 // Networks are blocks of IP addresses that a key may be used from. An empty list allows any

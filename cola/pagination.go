@@ -1,6 +1,6 @@
 package cola
 
-// Pagination is the position of a page of labels or permittees.
+// Pagination describes the position of a page in a list of labels or permittees.
 type Pagination struct {
 	Mode    string `json:"mode" enum:"offset,cursor" doc:"cursor if the request had a cursor, otherwise offset." example:"offset"`
 	Page    int    `json:"page" minimum:"1" doc:"Page number." example:"1"`

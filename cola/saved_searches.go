@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// MaxActiveSchedules limits an account's saved searches with an active schedule.
+// MaxActiveSchedules is the maximum number of active schedules per account.
 const MaxActiveSchedules = 10
 
 // Limits on the free use of saved searches. Messages, feeds and previews omit labels beyond their
 // limit; listing those costs one list record each. Further manual runs are rejected.
 const (
 	MaxMessageLabels      = 25                                    // in a message about a scheduled run, and in a feed document
-	MaxDailyMessageLabels = MaxActiveSchedules * MaxMessageLabels // in all messages, per account and UTC day
+	MaxDailyMessageLabels = MaxActiveSchedules * MaxMessageLabels // in all messages, per account per UTC day
 	MaxPreviewLabels      = 5                                     // in a preview
-	MaxDailyPreviewLabels = 100                                   // distinct, in all previews, per account and UTC day
-	MaxDailyManualRuns    = 24                                    // per account and UTC day
+	MaxDailyPreviewLabels = 100                                   // distinct, in all previews, per account per UTC day
+	MaxDailyManualRuns    = 24                                    // per account per UTC day
 )
 
-// MaxSavedSearches limits the saved searches of an account, scheduled or not.
+// MaxSavedSearches is the maximum number of saved searches per account, scheduled or not.
 const MaxSavedSearches = 1_000
 
 // SavedSearchFilters are the filters of a saved search. Empty values and false booleans are absent.
@@ -117,8 +117,8 @@ const (
 	PausedDowngraded = "downgraded"        // the account has too many active schedules, and this is not among the oldest
 )
 
-// Next returns the time of the first run strictly after a given time: at RunHour UTC on a day of
-// the cadence. It returns the zero time for an invalid schedule.
+// Next returns the time of the first run strictly after a given time: at RunHour UTC on one of the
+// schedule's days. It returns the zero time for an invalid schedule.
 func (s Schedule) Next(after time.Time) time.Time {
 	const longest = 31 // longest time between runs, in days
 	after = after.UTC()

@@ -18,7 +18,7 @@ const maxKeyLength = 255
 // Normalize returns the search, or a validation Error that lists all problems under dotted names
 // such as filters.abv_min. A schedule, even inactive, requires narrow filters (CodeSearchTooBroad),
 // so that resuming can't bypass the rule. now determines the first run. The registry sets the UUID
-// and URLs, the store the creation time.
+// and URLs, and the store sets the creation time.
 func (p SavedSearchParams) Normalize(now time.Time) (SavedSearch, error) {
 	problems := p.Decoded.problems()
 	s := SavedSearch{Name: problems.title("name", p.Name)}
@@ -263,10 +263,10 @@ func (s SavedSearch) Fingerprint() (sum [32]byte) {
 // a search parameter. It returns "" for other names.
 func (SavedSearchParams) WhyNot(name string) string { return whyNoFilter(name) }
 
-// WhyNot is like that of SavedSearchParams.
+// WhyNot is like SavedSearchParams.WhyNot.
 func (SavedSearchChangeParams) WhyNot(name string) string { return whyNoFilter(name) }
 
-// WhyNot is like that of SavedSearchParams, for a preview.
+// WhyNot is like SavedSearchParams.WhyNot, but for a preview.
 func (PreviewParams) WhyNot(name string) string {
 	if whyNoDate(name) == "" {
 		return whyNoFilter(name)
@@ -274,13 +274,13 @@ func (PreviewParams) WhyNot(name string) string {
 	return "A preview always covers the last 30 days. Omit this parameter."
 }
 
-// WhyNot is like that of SavedSearchParams, for a name within the filters.
+// WhyNot is like SavedSearchParams.WhyNot, but for a name within the filters.
 func (SavedSearchFilters) WhyNot(name string) string { return whyNoFilter(name) }
 
 func whyNoFilter(name string) string { return cmp.Or(whyNoDate(name), namedDifferently(name)) }
 
 // namedDifferently names the filters of saved searches that correspond to a search parameter with
-// another name.
+// a different name.
 func namedDifferently(name string) string {
 	var names []string
 	if f, ok := FilterOf(name); ok && !slices.Contains(f.Saved, name) {
@@ -310,7 +310,7 @@ func whyNoDate(name string) string {
 		"Omit this filter, or search labels directly for a date range."
 }
 
-// Explanation explains why a saved search finds a label or doesn't.
+// Explanation explains why a saved search does or doesn't find a label.
 type Explanation struct {
 	TTBID   TTBID             `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"TTB ID of the label, 14 digits." example:"26282001000009"`
 	Label   ColaSummary       `json:"label" doc:"Current record of the label."`
@@ -334,7 +334,7 @@ const (
 	VerdictPassed        = "passed"
 )
 
-// FilterFinding is the result of one filter of a saved search for a label.
+// FilterFinding is the result of checking a label against one filter of a saved search.
 type FilterFinding struct {
 	Filter string      `json:"filter" doc:"Name of the filter." example:"brand_name"`
 	Group  Opt[string] `json:"group" nullable:"true" enum:"type,category,origin,container" doc:"Group of alternatives; one match is enough. Null for a filter that must match." example:"type"`

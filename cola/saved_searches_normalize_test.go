@@ -269,8 +269,8 @@ func FuzzNormalizeSavedSearch(f *testing.F) {
 	})
 }
 
-// TestScheduleDay checks that every cadence accepts a missing day: daily ignores the day, the
-// others have a default.
+// TestScheduleDay checks that every cadence accepts a missing day: daily ignores the day, and
+// the others have a default.
 func TestScheduleDay(t *testing.T) {
 	for _, tt := range []struct {
 		sent ScheduleParams

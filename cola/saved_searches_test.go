@@ -101,8 +101,8 @@ func TestNextRun(t *testing.T) {
 	}
 }
 
-// TestNextRunProperties checks that runs are in ascending order, on the right day and hour, and
-// skip no date.
+// TestNextRunProperties checks that runs are in ascending order, fall on the right day at the right
+// hour, and skip no dates.
 func TestNextRunProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Schedule{Cadence: rapid.SampledFrom(Cadences()).Draw(t, "cadence")}

@@ -18,7 +18,7 @@ const AllDates = "all"
 // excludeEstimates is the value of estimated_dates.
 const excludeEstimates = "exclude"
 
-// DefaultWindowDays is how far back a search looks by default.
+// DefaultWindowDays is how many days back a search looks by default.
 const DefaultWindowDays = 365
 
 // Decoded is embedded in parameter structs. It holds the problems found while decoding, to which
@@ -103,9 +103,9 @@ type Query struct {
 type ColaSearch struct {
 	Query
 	Sort          Sort
-	Page          int  // from 1; with a cursor, the number of pages read including this one
+	Page          int  // from 1; with a cursor, the number of pages read, including this one
 	PerPage       int  // 1 to MaxPerPage
-	CursorMode    bool // with a cursor: the page starts after After and ignores Page
+	CursorMode    bool // a cursor was given: the page starts after After, whatever Page is
 	After         Position
 	DefaultWindow bool   // the default date window applies; From is its first day
 	Fingerprint   uint64 // hash of the parameters except page, per_page and cursor; must match the cursor's

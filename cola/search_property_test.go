@@ -139,7 +139,7 @@ func TestNormalizeIdempotent(t *testing.T) {
 	})
 }
 
-// TestCursorWalkRandom checks that a cursor continues any valid search, and only with the same
+// TestCursorWalkRandom checks that a cursor continues any valid search, but only with the same
 // filters.
 func TestCursorWalkRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

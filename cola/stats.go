@@ -75,8 +75,8 @@ type CountParams struct {
 // CountSearch is a normalized request for counts.
 //
 // If one of two dimensions has its own order, such as the year, and the other is ranked by number
-// of labels, the former is the axis. The result has all groups of the latter's Top values with the
-// most labels, or of fewer values if those have more than MaxGroups groups. It is ordered by the
+// of labels, the former is the axis. The result has all groups for the latter's Top values with the
+// most labels, or for fewer values if those have more than MaxGroups groups. It is ordered by the
 // first dimension, then by the second. If neither dimension has its own order, the result has the
 // Top groups with the most labels. In all other cases, it has the first Top groups.
 type CountSearch struct {
@@ -187,8 +187,8 @@ type OtherLabels struct {
 	Partial bool `json:"partial,omitempty" doc:"As in data." example:"true"`
 }
 
-// BreakDown sets Breakdown to the labels of each value of the axis that are not in groups. totals
-// counts all labels of each value.
+// BreakDown sets Breakdown to the number of labels with each value of the axis that are not in
+// groups. totals counts all labels with each value.
 func (o *OtherGroups) BreakDown(axis string, totals []OtherLabels, groups []LabelGroup) {
 	in := map[Text]int{}
 	for _, g := range groups {

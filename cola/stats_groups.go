@@ -10,10 +10,12 @@ import (
 )
 
 // Within narrows the search to the labels with a value of a dimension and goes back to the first
-// page. ok is false if no parameters select exactly these labels. This is the case for labels
-// without a value, for ranges, which exclude their upper bound, for first-seen years, which no
-// parameter bounds above, and for places and paths for which the parameter also selects those
-// inside them.
+// page. ok is false if no parameters select exactly these labels. This is the case for:
+//
+//   - labels without a value;
+//   - ranges, because they exclude their upper bound;
+//   - first-seen years, because no parameter sets an upper limit on them;
+//   - places and paths that contain others, because the parameter also selects those.
 func (p SearchParams) Within(dimension string, value Text) (narrowed SearchParams, ok bool) {
 	text := string(value)
 	if p.Cursor, p.Page = "", (Opt[int]{}); !AcceptsText(text) {
@@ -74,7 +76,7 @@ func (s *CountSearch) IsPartial(g *LabelGroup, today Date) bool {
 	})
 }
 
-// IsPeriod reports whether a dimension is a period of the approval date.
+// IsPeriod reports whether a dimension is the year, quarter or month of the approval date.
 func IsPeriod(dimension string) bool {
 	return dimension == ByYear || dimension == ByQuarter || dimension == ByMonth
 }

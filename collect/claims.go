@@ -79,10 +79,10 @@ func catch(log *slog.Logger, f func() error) (err error) {
 	return f()
 }
 
-// retryFatal counts a failed attempt after an error that the site did not cause. The cause may lie
-// in this day or label, such as an image file that can't be read, and must not stop work on other
-// days and labels. If the image store is down, or there are too many such errors in a row, the run
-// ends.
+// retryFatal counts a failed attempt after an error that the site did not cause. The error may be
+// specific to this day or label, such as an image file that can't be read, and must not stop work
+// on other days and labels. If the image store is down, or there are too many such errors in a row,
+// the run ends.
 func (c *collector) retryFatal(ctx context.Context, cl claim, cause error) (failure string, err error) {
 	if err := c.checkImages(ctx); err != nil {
 		return "", errors.Join(err, cl.release(ctx))
@@ -202,8 +202,8 @@ func isSiteFailure(err error) bool {
 }
 
 // probe reports whether the site answers an unrelated request: for the form that it served last or,
-// without one, a search. It extends the claim while it waits. An error ends the run, unless quiet
-// hours have begun.
+// if there is none, for a search. probe extends the claim while it waits. An error ends the run,
+// unless quiet hours have begun.
 func (c *collector) probe(ctx context.Context, cl claim) (up bool, err error) {
 	held, end := c.keepClaim(cl)
 	defer end()

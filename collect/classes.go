@@ -10,9 +10,9 @@ import (
 )
 
 // allClasses are the class ranges into which a day's labels are first split: wine, distilled
-// spirits, and all other classes, mostly malt beverages. The codes of each range have the same
-// number of digits, and no code of another range is between them, so it doesn't matter whether the
-// site compares codes as numbers or as text. There are no codes below 80 or from 800 to 899; if
+// spirits, and all other classes, mostly malt beverages. The codes in each range have the same
+// number of digits, and no code from another range is between them, so it doesn't matter whether
+// the site compares codes as numbers or as text. There are no codes below 80 or from 800 to 899; if
 // there were, the totals of the ranges would not add up, and the day would be incomplete.
 var allClasses = []store.ClassRange{{From: "80", To: "89Z"}, {From: "100", To: "799Z"}, {From: "900", To: "999Z"}}
 

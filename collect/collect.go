@@ -62,8 +62,8 @@ type Options struct {
 	History bool
 	// Interval is the minimum time between requests across all processes. Default: one second.
 	Interval time.Duration
-	// QuietHours is the time of day without requests. When it begins, Run pauses the requests of
-	// all processes.
+	// QuietHours is the time of day during which no requests are sent. When it begins, Run pauses
+	// the requests of all processes.
 	QuietHours QuietHours
 	// Progress is called after every step, never concurrently. May be nil.
 	Progress func(Progress)

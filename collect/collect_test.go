@@ -338,8 +338,8 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// TestBlockedWhileIdle checks that a collector that is waiting for others to finish stops when the
-// site blocks them.
+// TestBlockedWhileIdle checks that a collector waiting for others to finish stops when the site
+// blocks them.
 func TestBlockedWhileIdle(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 5, Last: cola.NewDate(2026, 1, 5), First: cola.NewDate(2026, 1, 5)})
@@ -448,7 +448,7 @@ func (f writerFunc) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestCompletedDate checks that the page of a label that was queued with an older date doesn't
+// TestCompletedDate checks that fetching the page of a label queued with an older date doesn't
 // replace a later stored date.
 func TestCompletedDate(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@
 //
 // All state is in the database. If a collector is killed, its claim expires, and the next collector
 // repeats at most the requests for one day or label: labels are queued before their rows are
-// stored, and a day or label is finished after all its data is stored.
+// stored, and a day or label is marked finished only after all its data is stored.
 //
 // A failed day or label is retried after a random wait that grows with each attempt. After
 // MaxAttempts, a day is marked incomplete and a label failed, until the next run retries them. With

@@ -63,7 +63,7 @@ func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for started := time.Now(); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Since(started) > time.Minute {
-			t.Fatalf("timed out after a minute, waiting until %s", what)
+			t.Fatalf("timed out after a minute waiting until %s", what)
 		}
 	}
 }
@@ -86,8 +86,8 @@ func (s *site) ended(t *testing.T, st store.Store) bool {
 		status.Labels[store.FetchPending] == 0
 }
 
-// TestFollowerBlocked blocks a follower. It makes no requests, even after a restart, until the
-// block is cleared. Meanwhile, it warns that labels are out of date.
+// TestFollowerBlocked checks that a blocked follower makes no requests, even after a restart, until
+// the block is cleared, and that it warns in the meantime that labels are out of date.
 func TestFollowerBlocked(t *testing.T) {
 	t.Parallel()
 	s, o := recentSite(t, ttbsite.Options{Labels: 40})

@@ -44,7 +44,7 @@ func (c *collector) label(l store.FetchLabel) error {
 	return err
 }
 
-// Waits before collectors fetch the images of a label that an earlier attempt didn't store.
+// Waits before collectors fetch a label's images that an earlier attempt didn't store.
 const (
 	never        time.Duration = -1                  // all are stored, or the label was queued without images
 	atOnce       time.Duration = 0                   // this collector fetches no images

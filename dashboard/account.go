@@ -15,8 +15,8 @@ import (
 // it.
 type userAgentToken struct{ substr, name string }
 
-// browserTokens returns browsers in order of precedence: the User-Agent of one may also contain the
-// substrings of those further down the list.
+// browserTokens returns browsers in order of precedence: a browser's User-Agent may also contain
+// the substrings of browsers further down the list.
 func browserTokens() []userAgentToken {
 	return []userAgentToken{
 		{"Edg/", "Edge"}, {"EdgA/", "Edge"}, {"EdgiOS/", "Edge"}, {"OPR/", "Opera"},

@@ -52,7 +52,7 @@ func (req *request) redirectLeaving() error {
 
 // deletionForm is the form that requests the deletion.
 type deletionForm struct {
-	Confirmation string // what the user must type
+	Confirmation string // text that the user must type
 	Email        bool   // whether Confirmation is the email address
 	Problems     []string
 }

@@ -92,7 +92,7 @@ const (
 // first, a pattern.
 func seriesClasses() []string { return []string{"one", "two", "three", "four", "five", "six"} }
 
-// row is the table row of a step: the values of the series and their total.
+// row is the table row for a step: the values of the series and their total.
 type row struct {
 	Label  string
 	Values []int

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// Limits on the lists of a label page, to keep it small. The API returns all entries.
+// Limits on the lists on a label page, to keep it small. The API returns all entries.
 const (
 	maxImages   = 40
 	maxBarcodes = 60
@@ -55,14 +55,14 @@ type labelImage struct {
 // labelBarcode is one barcode found in an image.
 type labelBarcode struct {
 	Value, Kind, Image, Size, Orientation, Place string
-	Href                                         string // URL of a search for labels with it
+	Href                                         string // URL of a search for labels with this barcode
 	ImageNumber                                  int    // number of the image on the page, from 1, or 0 if not displayed
 }
 
 // chainLink is a label in a chain of resubmissions.
 type chainLink struct {
 	ID   string
-	Here bool      // the label of this page
+	Here bool      // this is the label on the page
 	Row  *labelRow // nil if the registry doesn't have the label
 }
 

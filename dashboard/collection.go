@@ -91,7 +91,7 @@ func (req *request) readCollection() (registry.Collection, error) {
 // Days counts the planned days.
 func (p collectionPage) Days() int { return p.DaysComplete + p.DaysPending + p.DaysIncomplete }
 
-// Rate returns the limit of the latest collector in requests per second, or "".
+// Rate returns the latest collector's limit in requests per second, or "".
 func (p collectionPage) Rate() string {
 	if p.Interval <= 0 {
 		return ""

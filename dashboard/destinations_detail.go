@@ -36,7 +36,7 @@ func (req *request) destination() (cola.Destination, nameIndex, error) {
 func (req *request) destinationDetail() error { return req.showDestination(http.StatusOK, "", nil) }
 
 // showDestination shows the page of a destination. actionError says why an action failed; problems
-// are those of the code field.
+// lists the problems with the code field.
 func (req *request) showDestination(status int, actionError string, problems []string) error {
 	d, names, err := req.destination()
 	if err != nil {
@@ -62,7 +62,7 @@ func (req *request) showDestination(status int, actionError string, problems []s
 }
 
 // ownAddress reports whether a destination is the account's own email address, for one search or
-// for all. It needs no consent.
+// for all. Such a destination needs no consent.
 func (req *request) ownAddress(d cola.Destination) bool {
 	d.SavedSearch = cola.Opt[string]{}
 	return req.isOwn(d)

@@ -93,7 +93,7 @@ func (req *request) newDestination() error {
 	return req.showDestinationForm(http.StatusOK, f)
 }
 
-// addDestination creates a destination. The secret of a webhook appears only in this response.
+// addDestination creates a destination. A webhook's secret appears only in this response.
 func (req *request) addDestination() error {
 	form, err := req.form()
 	if err != nil {

@@ -107,7 +107,7 @@ func TestWebhookSecret(t *testing.T) {
 	rotated.shows(t, http.StatusOK, "24 hours")
 	second := "whsec_" + cutOut(rotated.text, "<code>whsec_", "<")
 	if second == first || len(second) != len(first) {
-		t.Errorf("rotated %q to %q, want another secret of the same length", first, second)
+		t.Errorf("rotated %q to %q, want a different secret of the same length", first, second)
 	}
 	s.post(path+"/secret", form).redirects(t)
 	s.post(path+"/secret", url.Values{}).redirects(t)

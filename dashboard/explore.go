@@ -155,9 +155,9 @@ func (req *request) searchCall(p cola.SearchParams) *apiCall {
 }
 
 // allowBackCache lets the browser cache a charged page for the back button. Otherwise, returning
-// from a label would repeat the search: each time counts toward the rate limit and, after
+// from a label would repeat the search: each repeat counts toward the rate limit and, after
 // store.PageRetention, costs list records again. A reader who opens several labels from a search
-// would soon reach the rate limit of a free plan. Other pages are not cached at all.
+// would soon reach the free plan's rate limit. Other pages are not cached at all.
 //
 // Any other navigation to the URL requests the page again (no-cache), so counters are current.
 // After another user signs in, the cookie differs (Vary). Signing out clears the cache, for shared

@@ -149,7 +149,8 @@ func TestTopLevelPages(t *testing.T) {
 	}
 }
 
-// TestEmbeddedPages checks that no page can be embedded. Only our own scripts can fetch free pages.
+// TestEmbeddedPages checks that no page can be embedded, and that only our own scripts can fetch
+// free pages.
 func TestEmbeddedPages(t *testing.T) {
 	s := mustSite(t)
 	for _, target := range []string{
@@ -230,8 +231,8 @@ func TestTryAgain(t *testing.T) {
 	}
 }
 
-// TestReload checks that reloading a page within ten minutes is free in the same session, however
-// the rows are shown, and that a later reload is charged.
+// TestReload checks that reloading a page within ten minutes is free in the same session,
+// regardless of how the rows are shown, and that a later reload is charged.
 func TestReload(t *testing.T) {
 	s := mustSite(t)
 	const search = "/explore?date_range=all&per_page=20"
@@ -335,8 +336,8 @@ func TestChargedReloads(t *testing.T) {
 	}
 }
 
-// TestReloadAtLimits checks that after its quota is used up, a session can still reload rows that
-// it paid for, and that a reload counts toward the rate limit.
+// TestReloadAtLimits checks that after the quota is used up, a session can still reload rows that
+// it has paid for, and that a reload counts toward the rate limit.
 func TestReloadAtLimits(t *testing.T) {
 	s := mustSite(t)
 	c := s.join("free@example.com", cola.TierFree)

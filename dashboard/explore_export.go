@@ -13,15 +13,15 @@ import (
 // exportPath serves the labels of a search as a CSV file.
 const exportPath = explorePath + "/labels.csv"
 
-// exportLink is a link to a CSV file of a search, with its cost.
+// exportLink is a link to a search's CSV file, with its cost.
 type exportLink struct {
 	Labels, Total int // number in the file; number found
 	Left          int // list records left
 	Href          string
 }
 
-// newExportLink returns the link for a search that finds total labels. It is nil if there are none
-// or no list records are left.
+// newExportLink returns the link for a search that finds total labels. It returns nil if the search
+// finds no labels or no list records are left.
 func newExportLink(p cola.SearchParams, total int, quota cola.QuotaState) *exportLink {
 	left := quota.ListRecordsRemaining()
 	n := min(total, registry.MaxExport, left)

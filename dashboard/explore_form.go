@@ -83,7 +83,7 @@ func withoutBlanks(values url.Values) url.Values {
 }
 
 // canonicalURL returns the URL of the same page without the empty fields that browsers submit. It
-// is empty if the URL is already canonical or has problems. address returns the URL for a query.
+// returns "" if the URL is already canonical or has problems. address returns the URL for a query.
 func (q queryParams[P]) canonicalURL(problems cola.Problems, address func(url.Values) string) string {
 	without := withoutBlanks(q.values)
 	same := maps.EqualFunc(without, q.values, func(a, b []string) bool { return slices.Equal(a, b) })

@@ -75,7 +75,7 @@ func (s *site) someBarcode() string {
 }
 
 // TestListForms checks that a list whose searches are charged shows only its form until a search is
-// entered, that invalid and hostile values are shown with the form, and that both are free.
+// entered, that invalid and hostile values are shown with the form, and that these pages are free.
 func TestListForms(t *testing.T) {
 	s := mustSite(t)
 	before := s.used()
@@ -131,8 +131,8 @@ func TestListForms(t *testing.T) {
 	s.by("").get("/explore/avas").redirects(t)
 }
 
-// TestHostileLists checks that third-party text in lists is shown as text, and that its links lead
-// to our own pages.
+// TestHostileLists checks that third-party text in lists is shown as text, and that the lists link
+// only to our own pages.
 func TestHostileLists(t *testing.T) {
 	s := mustSite(t)
 	const hostile = `<script>alert("x")</script>`

@@ -27,7 +27,7 @@ type exploreResults struct {
 	Cut       bool   // shortened because the month's list records are used up
 	SaveURL   string // form to save this search
 	TrendsURL string // chart of this search
-	CheckURL  string // check of the brand name; empty if the search has none
+	CheckURL  string // brand name check; empty if the search has no brand name
 	Export    *exportLink
 	Cost      pageCost
 }
@@ -122,8 +122,7 @@ func (req *request) searchResults(
 	return f
 }
 
-// trendsOf returns the URL of the chart of a search: by month in the default window, otherwise by
-// year.
+// trendsOf returns the URL of a search's chart: by month in the default window, otherwise by year.
 func trendsOf(p cola.SearchParams, window bool) string {
 	p.Sort = ""
 	values := params.Query(p)
@@ -169,7 +168,7 @@ func (req *request) labelPicture(r *labelRow, image string, width int) picture {
 }
 
 // withRemovableFilters returns the notes on a search and, if no labels match, a note on each filter
-// whose removal finds some.
+// whose removal would yield results.
 func withRemovableFilters(r registry.ExploreResult) []registry.Note {
 	notes := r.Advice
 	for _, n := range r.RemovableFilters {
@@ -310,7 +309,7 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet, address func(cola.Sea
 }
 
 // facetAddress returns the URL of the search with a facet value added or, if it is already chosen,
-// removed. Removing a year leaves all dates.
+// removed. Removing the year selects all dates.
 func facetAddress(p cola.SearchParams, facet, value string, address func(cola.SearchParams) string) string {
 	to := p.Toggle(facet, value)
 	if facet == cola.FacetYear && to.ApprovalDateFrom == 0 && to.ApprovalDateTo == 0 {

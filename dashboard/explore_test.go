@@ -101,8 +101,8 @@ func TestExploreResults(t *testing.T) {
 
 var facetLinks = regexp.MustCompile(`<li><a href="(/explore\?[^"]*)"( aria-current="true")?><bdi>([^<]*)</bdi>(?:<span class="unseen">, selected</span>)? <span class="n">([0-9,]+)<`)
 
-// TestFacetLinks checks that each facet value links to as many labels as its count, and that the
-// link of a selected value removes it.
+// TestFacetLinks checks that each facet value links to as many labels as its count, and that a
+// selected value's link removes it.
 func TestFacetLinks(t *testing.T) {
 	s := mustSite(t)
 	for _, from := range []string{
@@ -122,7 +122,7 @@ func TestFacetLinks(t *testing.T) {
 				t.Errorf("%s: facet %s has count %d, its link %s has %d labels", from, link[3], n, link[1], to.total(t))
 			}
 			if link[2] != "" && strings.Contains(to.body, `aria-current="true"><bdi>`+link[3]+"</bdi>") {
-				t.Errorf("%s: the link of selected facet %s does not remove it", from, link[3])
+				t.Errorf("%s: the link for selected facet %s does not remove it", from, link[3])
 			}
 			if i > 25 {
 				break // the rest are years
@@ -131,8 +131,8 @@ func TestFacetLinks(t *testing.T) {
 	}
 }
 
-// TestDateRange checks that counts and links keep the date range of the results, whatever dates a
-// filter would have by default.
+// TestDateRange checks that counts and links keep the date range of the results, regardless of a
+// filter's default dates.
 func TestDateRange(t *testing.T) {
 	s := mustSite(t)
 	const first, last = "approval_date_from=2025-11-20", "approval_date_to=2026-11-20"

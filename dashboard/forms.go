@@ -44,7 +44,7 @@ func problemList(problems map[string][]string, label func(name string) (string, 
 }
 
 // accountField is a hidden field with the account that opened a form. A user with two accounts may
-// sign in to the other one in another tab before submitting it.
+// sign in to the other one in another tab before submitting the form.
 const accountField = "holder"
 
 // maxForm is the maximum size of a form's body, in bytes.

@@ -170,7 +170,7 @@ func (s *site) join(email string, tier cola.Tier) cola.Caller {
 	return c
 }
 
-// by returns the site as seen by another visitor; "" is signed out.
+// by returns the site as seen by another visitor; "" means signed out.
 func (s *site) by(email string) *site {
 	other := *s
 	other.as = email
@@ -209,7 +209,7 @@ func (s *site) post(target string, form url.Values) response {
 	return s.send(r)
 }
 
-// shows fails the test unless the response has the status and contains all texts.
+// shows fails the test unless the response has the status and contains all the texts.
 func (a response) shows(t *testing.T, status int, texts ...string) {
 	t.Helper()
 	if a.StatusCode != status {

@@ -52,8 +52,8 @@ type matchRow struct {
 	Href string
 }
 
-// home shows the overview. It is free, so its labels are those of the landing page, which are the
-// same for everyone and change once an hour.
+// home shows the overview. It is free, so it shows the landing page's labels, which are the same
+// for everyone and change once an hour.
 func (req *request) home() error {
 	report, state, err := req.svc.UsageReport(req.ctx(), req.caller, registry.Last7Days)
 	req.recordQuota(state)
@@ -104,7 +104,7 @@ func (req *request) addAlerts(p *homePage, called bool) error {
 	return err
 }
 
-// firstSteps returns the first steps of an account, or none if all are done.
+// firstSteps returns an account's first steps, or none if all are done.
 func (req *request) firstSteps(saved bool) ([]firstStep, error) {
 	keys, _, err := req.svc.Keys(req.ctx(), req.caller)
 	if err != nil {
@@ -131,7 +131,7 @@ func (req *request) firstSteps(saved bool) ([]firstStep, error) {
 	}, nil
 }
 
-// newestLabels returns the labels of the landing page, or none while the index is being built.
+// newestLabels returns the landing page's labels, or none while the index is being built.
 func (req *request) newestLabels() []registry.SampleLabel {
 	samples, err := req.svc.Samples(req.ctx())
 	if err != nil {

@@ -135,8 +135,8 @@ func TestOverviewWithoutAlerts(t *testing.T) {
 	a.lacks(t, `data-empty=`, `href="/saved-searches/new"`)
 }
 
-// TestOverviewFree checks that the overview costs nothing, although it shows labels: they are those
-// of the landing page, even if the registry has newer ones.
+// TestOverviewFree checks that the overview costs nothing, although it shows labels: they are the
+// landing page's, even if the registry has newer ones.
 func TestOverviewFree(t *testing.T) {
 	s := mustSite(t)
 	samples, err := s.registry.Samples(t.Context())
@@ -147,7 +147,7 @@ func TestOverviewFree(t *testing.T) {
 	before := s.requests()
 	a := s.get("/")
 	if n := strings.Count(a.body, `<li><a href="/explore/`); n != len(samples.Labels) {
-		t.Errorf("%d labels, want the %d of the landing page", n, len(samples.Labels))
+		t.Errorf("%d labels, want the landing page's %d", n, len(samples.Labels))
 	}
 	for _, l := range samples.Labels {
 		a.shows(t, http.StatusOK, l.Image+"?", `href="/explore/`+l.TTBID.String()+`"`)
@@ -176,7 +176,7 @@ func TestSuspended(t *testing.T) {
 	s.post("/keys/new", nil).shows(t, http.StatusForbidden, "The October invoice is unpaid.")
 	s.get("/plans").shows(t, http.StatusOK)
 	if to := s.post("/sign-out", nil).redirects(t); to != signInPath || len(s.browsers.ended) != 1 {
-		t.Errorf("signing out redirects to %s and ended %v", to, s.browsers.ended)
+		t.Errorf("signing out redirected to %s and ended %v", to, s.browsers.ended)
 	}
 }
 

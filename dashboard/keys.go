@@ -163,7 +163,7 @@ type keyForm struct {
 	Client netip.Addr // browser's address; may be unknown
 }
 
-// Scopes returns the options for the access of the key.
+// Scopes returns the options for the key's access.
 func (f keyForm) Scopes() []option { return keyScopeOptions(f.Scope) }
 
 // MaxNetworks returns the limit on networks.

@@ -127,7 +127,7 @@ func TestKeySecrecy(t *testing.T) {
 	})
 	second := rotated.secret(t)
 	if first == second {
-		t.Fatal("new key is the old one")
+		t.Fatal("new key is the same as the old one")
 	}
 	pages := map[string]response{"again": s.post("/keys/new", form), "rotated": rotated}
 	for _, path := range []string{
@@ -513,8 +513,8 @@ func TestEditKey(t *testing.T) {
 	s.post(keyPath(key, "edit"), url.Values{"name": {"n"}, "scope": {"read"}}).shows(t, http.StatusConflict)
 }
 
-// TestNewKeyNetworks checks that the page of a new key warns if the key doesn't work from the
-// browser's address.
+// TestNewKeyNetworks checks that a new key's page warns if the key doesn't work from the browser's
+// address.
 func TestNewKeyNetworks(t *testing.T) {
 	s := mustSite(t)
 	const warning = "doesn’t work from your current address, <code>198.51.100.7</code>"

@@ -20,7 +20,8 @@ func (m meter) Shown() int { return min(m.Used, m.Limit) }
 // Over returns the usage beyond the limit.
 func (m meter) Over() int { return max(0, m.Used-m.Limit) }
 
-// percent returns how much of a limit is used, from 0 to 100. It is 100 only if all of it is used.
+// percent returns how much of a limit is used, from 0 to 100. It returns 100 only if the whole
+// limit is used.
 func percent(used, limit int) int {
 	if limit <= 0 {
 		return 100

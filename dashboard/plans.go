@@ -97,7 +97,7 @@ func planAction(from, to cola.Tier, paid *registry.PaidPlan) (label string, quie
 	return "Downgrade to " + to.Name(), true
 }
 
-// billingLine describes the subscription of an account.
+// billingLine describes an account's subscription.
 type billingLine struct {
 	registry.PaidPlan
 	Price             int

@@ -45,7 +45,8 @@ func TestPlans(t *testing.T) {
 	paid.shows(t, http.StatusOK, `<a class="button" href="https://billing.example/change?a=1&b=2">Change plan</a>`)
 }
 
-// TestPlansClosed checks that the page says who creates accounts only to visitors who can't.
+// TestPlansClosed checks that the page says who creates accounts, but only to visitors who can't
+// create one.
 func TestPlansClosed(t *testing.T) {
 	s := mustSite(t)
 	for name, tt := range map[string]struct {
@@ -57,7 +58,7 @@ func TestPlansClosed(t *testing.T) {
 		"signed in": {s.withOptions(func(o *Options) { o.Closed = true }), false},
 	} {
 		if got := strings.Contains(tt.s.get("/plans").body, `class="closed"`); got != tt.want {
-			t.Errorf("%s: page says so: %t, want %t", name, got, tt.want)
+			t.Errorf("%s: page says who creates accounts: %t, want %t", name, got, tt.want)
 		}
 	}
 }

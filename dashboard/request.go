@@ -155,9 +155,9 @@ func (req *request) loadAccount() error {
 	return err
 }
 
-// promptSignIn redirects to the sign-in page, which returns here afterwards. A submitted form is
-// not lost: a page offers to submit it again. The root shows the landing page instead, unless there
-// is a notice.
+// promptSignIn redirects to the sign-in page, which sends the visitor back here afterwards. A
+// submitted form is not lost: a page offers to submit it again. The root shows the landing page
+// instead, unless there is a notice.
 func (req *request) promptSignIn(notice string) error {
 	switch {
 	case req.http.Header.Get("Hx-Request") != "":

@@ -136,8 +136,8 @@ var invalidMessage = errorExplanation{
 	Docs: docsAssistants,
 }
 
-// explainError explains an error by its code, the kind of its credential, its details.reason, and,
-// if the code is unknown, its status.
+// explainError explains an error based on its code, the kind of credential, the reason in its
+// details and, if the code is unknown, its status.
 func explainError(code cola.Code, status int, by cola.CredentialKind, reason string, q cola.QuotaState) *errorExplanation {
 	switch {
 	case code == cola.CodeQuotaExceeded:

@@ -74,7 +74,7 @@ func newLoggedRow(r registry.LoggedRequest) loggedRow {
 // IsHTTP reports whether the request is shown by its HTTP method and path.
 func (r loggedRow) IsHTTP() bool { return strings.HasPrefix(r.LoggedRequest.Target, "/") }
 
-// durationWords formats the duration of a request with two or three digits.
+// durationWords formats a request's duration with two or three digits.
 func durationWords(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:
@@ -170,7 +170,7 @@ func readTime(problems *cola.Problems, form url.Values, name string) time.Time {
 	return time.Time{}
 }
 
-// cursorURL returns the URL of a page of the list, or "" without a cursor.
+// cursorURL returns the URL of a list page, or "" if there is no cursor.
 func cursorURL(filters url.Values, name, cursor string) string {
 	if cursor == "" {
 		return ""

@@ -123,7 +123,7 @@ type errorAnswer struct {
 }
 
 // parseErrorAnswer reads an error response: the envelope of the REST API, or a JSON-RPC error,
-// whose data may be an envelope. It returns what it finds.
+// whose data may be an envelope. It returns whatever it finds.
 func parseErrorAnswer(text string) (a errorAnswer) {
 	type envelope struct {
 		Error struct {

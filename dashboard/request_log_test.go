@@ -155,7 +155,7 @@ func TestRequestsLeftOut(t *testing.T) {
 	s.get("/requests?to=2026-11-20T11:00").lacks(t, "12,345")
 }
 
-// TestRequestDetail checks the page of a request, including its explanation of errors.
+// TestRequestDetail checks a request's page, including its explanation of errors.
 func TestRequestDetail(t *testing.T) {
 	s := mustSite(t)
 	key := s.registry.Key(t, s.browsers.callers[ann].Account, "nightly")

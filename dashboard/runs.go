@@ -45,7 +45,7 @@ type runLabelsPage struct {
 	Cut    bool // shortened because the month's list records are used up
 }
 
-// runRow is a match of a run.
+// runRow is one of a run's matches.
 type runRow struct {
 	registry.RunLabel
 	Name string // brand and product, unless the label was deleted
@@ -89,7 +89,7 @@ func (req *request) runLabels() error {
 	})
 }
 
-// runPath returns the path of a run of a saved search.
+// runPath returns the path of a saved search's run.
 func runPath(uuid, run string) string { return searchPath(uuid) + "/runs/" + url.PathEscape(run) }
 
 // runTitle returns the title of a run's page.

@@ -117,7 +117,7 @@ type searchRow struct {
 	State         scheduleState
 }
 
-// searchesPage lists the saved searches of the account.
+// searchesPage lists the account's saved searches.
 type searchesPage struct {
 	Rows   []searchRow
 	Pager  pager

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// latestDeliveries is the number of deliveries on the page of a search or destination.
+// latestDeliveries is the number of deliveries on a search's or destination's page.
 const latestDeliveries = 5
 
 // searchPage is a saved search with its runs, destinations and deliveries.
@@ -38,7 +38,7 @@ type searchPage struct {
 
 func (req *request) searchDetail() error { return req.showSearch(http.StatusOK, "") }
 
-// showSearch shows the page of a search. actionError says why an action failed; it may be empty.
+// showSearch shows a search's page. actionError says why an action failed; it may be empty.
 func (req *request) showSearch(status int, actionError string) error {
 	id := req.path("uuid")
 	s, err := req.savedSearch()
@@ -87,7 +87,7 @@ func (req *request) showSearch(status int, actionError string) error {
 	})
 }
 
-// recently is how long a finished manual run is announced on the page of its search.
+// recently is how long a finished manual run is announced on its search's page.
 const recently = 5 * time.Minute
 
 // showProgress sets what the page says about a run in progress or just finished.
@@ -108,7 +108,7 @@ func isDue(s *cola.Schedule, now time.Time) bool {
 	return s != nil && !s.PausedBecause.OK && s.NextRunAt.OK && !s.NextRunAt.V.Time().After(now)
 }
 
-// pageURL returns the URL of a list: that of this request, or path if this is the response to a
+// pageURL returns the URL of a list: the request's own URL, or path if this is the response to a
 // form.
 func (req *request) pageURL(path string) *url.URL {
 	if req.http.Method == http.MethodPost {
@@ -117,8 +117,8 @@ func (req *request) pageURL(path string) *url.URL {
 	return req.http.URL
 }
 
-// showSearchError shows the page of a search with the reason an action failed. It returns errors
-// that the user can't correct.
+// showSearchError shows a search's page with the reason an action failed. It returns errors that
+// the user can't correct.
 func (req *request) showSearchError(err error) error {
 	_, sentence, ok := formErrors(err)
 	if !ok {

@@ -277,7 +277,7 @@ func formFingerprint(form url.Values) string {
 
 var exploredReader = params.New[cola.SearchParams]("this page")
 
-// fillFromSearch fills the form from a search with the query parameters of GET /colas. It notes
+// fillFromSearch fills in the form from a search with the query parameters of GET /colas. It notes
 // filters that saved searches don't support, and ignores unknown parameters.
 func (f *searchForm) fillFromSearch(query url.Values) {
 	if from := query.Get("from"); from != "" {
@@ -341,7 +341,7 @@ func (f *searchForm) moveDayProblems() {
 }
 
 // dayBounds replaces the bounds of schedule.day in a message, which cover weekdays and days of the
-// month, with those of the field.
+// month, with the field's own bounds.
 func dayBounds(name, message string) string {
 	before, found := strings.CutSuffix(message, " from 0 to 28.")
 	switch {

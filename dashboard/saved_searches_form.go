@@ -39,8 +39,8 @@ var (
 	changeSearchReader = params.New[cola.SavedSearchChangeParams]("this form")
 )
 
-// newSearch shows an empty form, or one filled from the query of a search in Explore or GET /colas,
-// or by a link.
+// newSearch shows an empty form, or one filled in from the query of a search in Explore or GET
+// /colas, or by a link.
 func (req *request) newSearch() error {
 	f := &searchForm{
 		Values:         url.Values{"schedule.cadence": {cola.CadenceDaily}, "schedule.active": {"true"}},
@@ -80,7 +80,8 @@ func (req *request) saveSearch() error {
 	return req.showSaved(created)
 }
 
-// showSaved redirects to a new search. If a webhook was added, it first shows its secret, once.
+// showSaved redirects to a new search. If a webhook was added, it first shows the webhook's secret,
+// once.
 func (req *request) showSaved(created registry.CreatedAlert) error {
 	path := searchPath(created.Search.UUID)
 	notice := savedNotice(created.Search) + confirmationNotice(created)
@@ -96,8 +97,8 @@ func (req *request) showSaved(created registry.CreatedAlert) error {
 	return req.redirect(path, notice)
 }
 
-// confirmationNotice names the address of a new search that must be confirmed before it gets
-// alerts, or gives the number of addresses if there are several. It may be empty.
+// confirmationNotice names the address that must be confirmed before it gets a new search's alerts,
+// or gives the number of such addresses if there are several. It returns "" if there are none.
 func confirmationNotice(created registry.CreatedAlert) string {
 	var waiting []string
 	for _, d := range append(created.Shared, created.Added.Destination) {
@@ -135,7 +136,7 @@ func savedNotice(s cola.SavedSearch) string {
 	return strings.TrimSpace("Saved. " + scheduleStateOf(s.Schedule).Why)
 }
 
-// editSearch shows the form filled with a search.
+// editSearch shows the form filled in with a search.
 func (req *request) editSearch() error {
 	s, err := req.savedSearch()
 	if err != nil {

@@ -79,7 +79,7 @@ func TestForeignForms(t *testing.T) {
 		rejected.checkHTML(t)
 		s.by("").post(path, typed).shows(t, http.StatusUnauthorized, `name="holder" value="`+typed.Get("holder")+`"`)
 		if a := s.post(path, typed); a.StatusCode != http.StatusSeeOther && a.StatusCode != http.StatusCreated {
-			t.Errorf("%s: %d for the account that opened it\n%s", path, a.StatusCode, a.body)
+			t.Errorf("%s: status %d for the account that opened it\n%s", path, a.StatusCode, a.body)
 		}
 	}
 	bob.get("/saved-searches").lacks(t, "All wine")
@@ -154,8 +154,8 @@ func with(form url.Values, fields ...string) url.Values {
 	return form
 }
 
-// TestUnknownWords checks that the preview, the form and the page of a search point out
-// exactly the values that no label has.
+// TestUnknownWords checks that the preview, the form and the search's page point out exactly the
+// values that no label has.
 func TestUnknownWords(t *testing.T) {
 	s := mustSite(t)
 	for name, tt := range map[string]struct {
@@ -230,8 +230,8 @@ func TestFilterSummary(t *testing.T) {
 	}
 }
 
-// TestFilterFields checks that both forms have a field for every filter, and that every
-// filter of a search shows a chip.
+// TestFilterFields checks that both forms have a field for every filter, and that every search
+// filter shows a chip.
 func TestFilterFields(t *testing.T) {
 	form := &searchForm{Values: url.Values{}}
 	fields := map[string]bool{}

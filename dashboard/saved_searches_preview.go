@@ -37,7 +37,7 @@ type previewBar struct {
 	X, Y, Height int
 }
 
-// The height of the chart and the width of a day, in the units of its view box.
+// The height of the chart and the width of a day, in view box units.
 const (
 	previewHeight   = 60
 	previewDayWidth = 10

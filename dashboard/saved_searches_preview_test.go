@@ -39,7 +39,7 @@ func TestPreview(t *testing.T) {
 		},
 	})
 	if err != nil || total != want.Total || total == 0 {
-		t.Fatalf("page counts %d, the API %d, %v", total, want.Total, err)
+		t.Fatalf("page counts %d, the API counts %d (error %v)", total, want.Total, err)
 	}
 	a := s.post("/saved-searches/preview", form)
 	if n := strings.Count(a.body, `href="/explore/`); n != min(total, cola.MaxPreviewLabels) {
@@ -161,8 +161,8 @@ func TestPreviewMatchesRun(t *testing.T) {
 	}
 }
 
-// TestFormFromSearch checks that a label search fills in the form, and that the page
-// lists parameters without a saved search filter.
+// TestFormFromSearch checks that a label search fills in the form, and that the page lists the
+// parameters that have no saved search filter.
 func TestFormFromSearch(t *testing.T) {
 	s := mustSite(t)
 	query := url.Values{

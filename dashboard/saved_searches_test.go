@@ -87,8 +87,8 @@ func TestCreateSavedSearch(t *testing.T) {
 	s.get("/saved-searches").shows(t, http.StatusOK, "manual", "Monthly on the 3rd", "paused", "1 of 10")
 }
 
-// TestDoubleSubmit checks that submitting a form twice creates one search. The same form with a
-// different search creates a second one after confirmation.
+// TestDoubleSubmit checks that submitting a form twice creates one search, and that the same form
+// with a different search creates a second one after confirmation.
 func TestDoubleSubmit(t *testing.T) {
 	s := mustSite(t)
 	form := typedSearch("once", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -106,7 +106,7 @@ func TestDoubleSubmit(t *testing.T) {
 	}
 	form.Set("once", once)
 	if other := s.mustSave(form); other == first {
-		t.Error("other search was not saved")
+		t.Error("second search was not saved")
 	}
 	if a, b := s.mustSave(typedSearch("once", "é\x00")), s.mustSave(typedSearch("once",
 		strings.Repeat("A", 300))); a == b {
@@ -257,8 +257,8 @@ func (s *site) update(target string) response {
 	return s.send(r)
 }
 
-// TestRunProgress checks that the page of a search updates itself while a manual run is due, with
-// and without a schedule, for a limited time, and then announces the result.
+// TestRunProgress checks that a search's page updates itself while a manual run is due, with and
+// without a schedule, for a limited time, and then announces the result.
 func TestRunProgress(t *testing.T) {
 	for _, cadence := range []string{"daily", ""} {
 		t.Run("cadence "+cadence, func(t *testing.T) {

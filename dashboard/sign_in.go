@@ -60,7 +60,7 @@ func (req *request) showSignIn(status int, p signInPage) error {
 	})
 }
 
-// signInReason says what the page that the visitor wanted needs an account for. It is empty if the
+// signInReason says why the page that the visitor requested needs an account. It returns "" if the
 // visitor came from a public page.
 func signInReason(to string) string {
 	path, _, _ := strings.Cut(to, "?")

@@ -56,7 +56,7 @@ func TestSignInByEmail(t *testing.T) {
 	}
 }
 
-// TestSignInReason checks that the page says what it is needed for.
+// TestSignInReason checks that the page says why signing in is required.
 func TestSignInReason(t *testing.T) {
 	s := mustSite(t).by("")
 	for wanted, reason := range map[string]string{

@@ -45,7 +45,7 @@ func TestTrends(t *testing.T) {
 }
 
 // TestTrendTable checks that the counts in the CSV file add up to the service's total, and that the
-// table on the page has as many rows.
+// table on the page has the same number of rows.
 func TestTrendTable(t *testing.T) {
 	s := mustSite(t)
 	for _, by := range cola.Dimensions() {
@@ -108,8 +108,8 @@ func TestTrendNotes(t *testing.T) {
 	s.costs(cola.Used{}, 0, 0)
 }
 
-// TestTrendLinks checks that dimensions are case-insensitive, and that the links of a result keep
-// its dimensions and the number of rows.
+// TestTrendLinks checks that dimensions are case-insensitive, and that a result's links keep its
+// dimensions and number of rows.
 func TestTrendLinks(t *testing.T) {
 	s := mustSite(t)
 	page := s.get("/trends?group_by=Brand&top=100&product_type=wine")
@@ -118,7 +118,7 @@ func TestTrendLinks(t *testing.T) {
 	s.get("/trends?group_by=Product_Type,YEAR").shows(t, http.StatusOK, "Labels by product type and year")
 }
 
-// TestTrendRowLinks checks that the link of each row finds as many labels as the row shows.
+// TestTrendRowLinks checks that each row's link finds as many labels as the row shows.
 func TestTrendRowLinks(t *testing.T) {
 	s := mustSite(t)
 	link := regexp.MustCompile(`<td><a href="(/explore\?[^"]*)">([\d,]+)</a></td></tr>`)

@@ -92,7 +92,7 @@ func TestTryCallRefused(t *testing.T) {
 		}
 	}
 	if len(*calls) != 1 {
-		t.Errorf("calls = %q, want the last request only", *calls)
+		t.Errorf("calls = %q, want only the last request", *calls)
 	}
 }
 
@@ -107,8 +107,8 @@ func (a *accountLoads) Account(ctx context.Context, c cola.Caller) (registry.Acc
 	return a.Service.Account(ctx, c)
 }
 
-// TestTryCallLimits checks that calls from one session, and from two sessions of an account
-// together, are rate-limited, and that rate-limited calls from one session don't load the account.
+// TestTryCallLimits checks that calls from one session, and from two sessions of the same account
+// combined, are rate-limited, and that rate-limited calls from one session don't load the account.
 func TestTryCallLimits(t *testing.T) {
 	const other = "ann's other browser"
 	for name, sessions := range map[string][]string{"one session": {ann}, "two sessions": {ann, other}} {

@@ -24,7 +24,7 @@ func usageRoutes() []route {
 // refusalsShown is the number of rejections on the usage page.
 const refusalsShown = 8
 
-// usagePage shows the usage of an account.
+// usagePage shows an account's usage.
 type usagePage struct {
 	Forecasts []forecast
 	Reset     time.Time

@@ -145,7 +145,7 @@ func (ref *Reference) addObjects(doc description) {
 	ref.Objects = objectsFrom(doc, sortedKeys(doc.Components.Schemas.Map()), seen)
 }
 
-// objectsFrom returns the named objects, followed by the objects in their fields, without those in
+// objectsFrom returns the named objects, followed by the objects in their fields, except those in
 // seen.
 func objectsFrom(doc description, names []string, seen map[string]bool) (objects []Object) {
 	for len(names) > 0 {

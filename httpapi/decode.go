@@ -121,7 +121,7 @@ func mediaTypeMessage(media []string) string {
 		" in UTF-8, without compression (no Content-Encoding); set Content-Type: " + media[0] + "."
 }
 
-// bodyCall returns the call of an endpoint with a JSON body in one of the media types. An
+// bodyCall returns the call for an endpoint with a JSON body in one of the media types. An
 // unreadable body is rejected here and counts toward the rate limit. Otherwise the service checks
 // the values and reports the reader's problems together with its own. do gets the request so that
 // it can read path values and headers.

@@ -346,7 +346,7 @@ func TestRateLimitBeforeBody(t *testing.T) {
 }
 
 // TestSavedSearchMethods checks that each path rejects other methods with a list of the allowed
-// ones, and that the log has the route.
+// ones, and that the log shows the route.
 func TestSavedSearchMethods(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {

@@ -26,7 +26,7 @@ var llmsSource string
 
 var llmsTemplate = template.Must(template.New("llms").Parse(llmsSource))
 
-// discoveryRoutes returns the GET routes of the documents.
+// discoveryRoutes returns the GET routes for the documents.
 func (a *api) discoveryRoutes() map[string]http.HandlerFunc {
 	d := a.opts.Discovery
 	var llms bytes.Buffer
@@ -42,7 +42,7 @@ func (a *api) discoveryRoutes() map[string]http.HandlerFunc {
 }
 
 // serveChallenge serves the text that proves to a directory that the operator controls the domain.
-// If it is empty, the path doesn't exist.
+// If the text is empty, the path doesn't exist.
 func (a *api) serveChallenge(text string) http.HandlerFunc {
 	if text == "" {
 		return func(w http.ResponseWriter, r *http.Request) { web.Fail(w, r, unknownPath(r.URL.Path)) }

@@ -39,8 +39,8 @@ func TestLLMs(t *testing.T) {
 	}
 }
 
-// TestChallenges checks that the challenges of directories are served verbatim, and that paths
-// without a challenge return 404.
+// TestChallenges checks that directories' challenges are served verbatim, and that paths without a
+// challenge return 404.
 func TestChallenges(t *testing.T) {
 	set := serveDiscovery(Discovery{OpenAIChallenge: "token", RegistryAuth: "v=MCPv1; k=ed25519; p=x"})
 	for path, want := range map[string]string{

@@ -187,7 +187,7 @@ func TestHead(t *testing.T) {
 }
 
 // TestHeadBody checks that a response to HEAD has a length but no body. It uses a real connection
-// because the server of net/http removes the body.
+// because net/http's server removes the body.
 func TestHeadBody(t *testing.T) {
 	server := httptest.NewServer(mustServe(t, newFake(), io.Discard))
 	defer server.Close()

@@ -104,8 +104,8 @@ func (a *api) serve(op *operation) http.HandlerFunc {
 	}
 }
 
-// call runs an operation. Only GETs count as in progress: clients may send the body of other
-// operations slowly.
+// call runs an operation. Only GETs count as in progress: clients may send the bodies of other
+// requests slowly.
 func (a *api) call(op *operation, r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
 	if op.method() != http.MethodGet {
 		return op.call(r, caller)

@@ -185,9 +185,9 @@ type API struct {
 	api *api
 }
 
-// New returns the handler for /api/v1/…, /llms.txt, /healthz, /readyz, /images/…,
-// /.well-known/…, and for the token links: /unsubscribe/…, /confirm/… and /feeds/…. It needs
-// unmodified request paths: do not mount it in a mux that cleans paths.
+// New returns the handler for /api/v1/…, /llms.txt, /healthz, /readyz, /images/…, /.well-known/…
+// and the token links (/unsubscribe/…, /confirm/… and /feeds/…). It needs unmodified request paths:
+// do not mount it in a mux that cleans paths.
 func New(svc Service, authenticator Authenticator, o Options) *API {
 	o = o.withDefaults()
 	a := &api{

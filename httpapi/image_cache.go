@@ -27,7 +27,7 @@ const (
 	maxFileReads       = 16       // stored files read or resized concurrently
 	maxQueuedFileReads = 256      // requests waiting for a stored file
 	fileCacheBytes     = 64 << 20 // bytes of cached files
-	largeImage         = 2 << 20  // bytes; maxLargeImages are sent at a time, because clients may read slowly
+	largeImage         = 2 << 20  // bytes; at most maxLargeImages are sent at a time, because clients may read slowly
 	maxLargeImages     = 8
 	maxImageWidth      = 20_000
 )

@@ -100,10 +100,10 @@ func TestImageFileETag(t *testing.T) {
 			}
 		}
 		if small := send(t, h, "GET", imagePath+"?width=300").Header.Get("Etag"); small == tag {
-			t.Error("a rendition has the ETag of the file")
+			t.Error("a rendition has the file's ETag")
 		}
 		if same := send(t, h, "GET", imagePath+"?width=1900").Header.Get("Etag"); same != tag {
-			t.Errorf("ETag for a width above 1280 = %s, want that of the file", same)
+			t.Errorf("ETag for a width above 1280 = %s, want the file's", same)
 		}
 		head := send(t, h, "HEAD", imagePath)
 		if head.StatusCode != http.StatusOK || head.Header.Get("Etag") != tag || head.ContentLength != int64(len(f.content)) {

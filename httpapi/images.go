@@ -50,7 +50,7 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// draw sends a drawing of a demo label's image, in the given format or that of the record.
+// draw sends a drawing of a demo label's image, in the given format or the record's.
 func (a *api) draw(w http.ResponseWriter, r *http.Request, key string, format labelart.Format, found *foundImage) {
 	if format == "" {
 		format = labelart.FormatOf(&found.img)

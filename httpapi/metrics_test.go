@@ -193,8 +193,8 @@ func TestPanicMetrics(t *testing.T) {
 	}
 }
 
-// TestLogHasNoSecrets sends valid and invalid keys in every possible place, and search terms, with
-// debug logging. The log must not contain any of them.
+// TestLogHasNoSecrets sends valid and invalid keys in every possible place, along with search
+// terms, with debug logging on. The log must not contain any of them.
 func TestLogHasNoSecrets(t *testing.T) {
 	const wrong, sought = "lar_wrongwrongwrong", "soughtafter"
 	f := newFake()

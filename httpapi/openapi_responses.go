@@ -99,8 +99,9 @@ func (k errorKind) codes() string {
 	return strings.Join(sortedKeys(met), ", ")
 }
 
-// errorKinds returns the errors of operations, which callers must not change. For the general 401, 429, 500 and 503, the quota
-// headers are not documented, because these responses have them only if the account is known.
+// errorKinds returns the errors of operations. Callers must not modify the result. For the general
+// 401, 429, 500 and 503, the quota headers are not documented, because these responses have them
+// only if the account is known.
 var errorKinds = sync.OnceValue(func() []errorKind {
 	var invalid cola.Problems
 	invalid.Add("per_page", "500 is too large; use 1 to 100.")

@@ -34,7 +34,7 @@ type operation struct {
 	Async       bool         // responds with 202; the work continues afterward
 	Response    reflect.Type // body of a success; 204 without a body if nil
 	Rows        reflect.Type // row type of a list in the formats of listMedia; nil for JSON only
-	RowFields   []string     // members of the rows of the example call; nil for all
+	RowFields   []string     // members of the example call's rows; nil for all
 	Example     any          // response to the example call; default: built from the examples of the fields
 	Meter       cola.Meter   // the charged quota
 	Cost        string       // description of the charge
@@ -113,8 +113,8 @@ type result struct {
 	empty       bool   // 204 without a body
 }
 
-// listCall returns the call of an endpoint with query parameters. The service checks the parameters
-// and reports the decoder's problems together with its own.
+// listCall returns the call for an endpoint with query parameters. The service checks the
+// parameters and reports the decoder's problems together with its own.
 func listCall[P, R any](
 	fetch func(context.Context, cola.Caller, P) (R, cola.QuotaState, error), render func(R) result,
 ) call {
@@ -128,7 +128,7 @@ func listCall[P, R any](
 	}
 }
 
-// bareCall returns the call of an endpoint without query parameters. A request with a query string
+// bareCall returns the call for an endpoint without query parameters. A request with a query string
 // is rejected and counts toward the rate limit. fetch gets the request so that it can read path
 // values and headers.
 func bareCall[R any](

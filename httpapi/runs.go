@@ -96,7 +96,7 @@ func runSavedSearch(svc Service) operation {
 	}
 }
 
-// listUnder returns the call of a list nested under the record in the path. fetch gets the request
+// listUnder returns the call for a list nested under the record in the path. fetch gets the request
 // so that it can read path values.
 func listUnder[P, T any](fetch func(*http.Request, cola.Caller, P) (registry.PageList[T], cola.QuotaState, error)) call {
 	d := newDecoder[P]()

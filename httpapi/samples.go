@@ -44,7 +44,7 @@ func newExampleCall(publicURL string, op *operation) exampleCall {
 }
 
 // with returns the call with the given path parameter values, by name, and the remaining
-// placeholders. Parameters without a value keep their example.
+// placeholders. Parameters without a value keep their examples.
 func (c exampleCall) with(values map[string]string) (exampleCall, []Placeholder) {
 	placeholders := slices.Clone(c.placeholders)
 	c.path, c.values = c.template, map[string]string{}
@@ -134,8 +134,8 @@ func (c exampleCall) python() string {
 // these words.
 var pythonLiteral = strings.NewReplacer("true", "True", "false", "False", "null", "None")
 
-// maxSampleLine is the number of characters of a line in a sample. Longer calls and literals take
-// several lines.
+// maxSampleLine is the maximum length of a line in a sample, in characters. Longer calls and
+// literals take several lines.
 const maxSampleLine = 60
 
 // indentedBody returns the body. A long one is indented, and all but the first line start with a
@@ -159,8 +159,8 @@ func members(params [][2]string, name, value func(string) string) (all []string)
 	return all
 }
 
-// literal returns an object literal with some members, on one line if it is short. The opening and
-// closing parts have the braces. Lines after the first start with a prefix.
+// literal returns an object literal with the given members, on one line if it is short. The opening
+// and closing parts have the braces. Lines after the first start with a prefix.
 func literal(opening string, members []string, closing, prefix, indent string) string {
 	line := strings.TrimSpace(opening + strings.Join(members, ", ") + closing)
 	if len(prefix+line) <= maxSampleLine {
@@ -247,7 +247,7 @@ const goFatal = "\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n"
 
 // WithRecords returns the reference with example calls for records in this registry. values holds
 // the path parameters by name. Parameters without a value, and those of an account's own records,
-// keep their example.
+// keep their examples.
 func (ref Reference) WithRecords(values map[string]string) Reference {
 	ref.Sections = slices.Clone(ref.Sections)
 	for i := range ref.Sections {
@@ -264,7 +264,7 @@ func (ref Reference) WithRecords(values map[string]string) Reference {
 
 // WithParams returns the operation with samples for the given path and query parameters. Parameters
 // of the example call come first. Unknown parameters are ignored, and path parameters without a
-// value keep their example.
+// value keep their examples.
 func (op Operation) WithParams(values url.Values) Operation {
 	c, path, query := op.call, map[string]string{}, []string{}
 	examples := c.queryParams()

@@ -189,7 +189,7 @@ func explainSavedSearch(svc Service) operation {
 	}
 }
 
-// exampleExplanation explains a label of exampleColas and exampleMatches.
+// exampleExplanation explains a label in exampleColas and exampleMatches.
 func exampleExplanation() cola.Explanation {
 	match, label := exampleMatches().Data[0], exampleColas().Data[1]
 	e := cola.Explanation{

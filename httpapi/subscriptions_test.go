@@ -223,7 +223,7 @@ func TestSubscriptionMethods(t *testing.T) {
 	}
 }
 
-// TestLogHasNoTokens checks that the log has only the route of requests with a token in the URL,
+// TestLogHasNoTokens checks that the log shows only the route of requests with a token in the URL,
 // whether the token is valid or not. These tokens are as sensitive as passwords.
 func TestLogHasNoTokens(t *testing.T) {
 	for _, err := range []error{nil, cola.Unavailable(), errBroken} {
@@ -256,7 +256,7 @@ func TestLogHasNoTokens(t *testing.T) {
 	}
 }
 
-// TestPagePanic checks that a panic in the handler of a page returns the usual JSON error.
+// TestPagePanic checks that a panic in a page's handler returns the usual JSON error.
 func TestPagePanic(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()

@@ -59,7 +59,7 @@ func (r *csvRows) record(dst []byte) ([]byte, rawRow, error) {
 	}
 	if err != nil {
 		if long {
-			text = append(text, ' ') // readLine truncated the line; keep it too long when it is read again
+			text = append(text, ' ') // readLine truncated the line; keep it over the limit when it is read again
 		}
 		if rest := text[firstEnd:]; len(rest) > 0 {
 			r.in.unread(endLine(rest[1:], ok), line+1)
@@ -221,7 +221,7 @@ func unquote(text []byte) []byte {
 	return to
 }
 
-// delimiters are the delimiters of CSV, in the order in which readHeader tries them.
+// delimiters are the CSV delimiters, in the order in which readHeader tries them.
 const delimiters = ",\t;|"
 
 // csvHeader is the line of column names.

@@ -137,7 +137,7 @@ var ErrRejected = errors.New("rows were rejected")
 //
 // Running an import again is safe: records that are already stored count as unchanged.
 //
-// Unless it is a dry run, Import records its outcome in the store, even if it fails.
+// Except in a dry run, Import records its outcome in the store, even if it fails.
 func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Options) (_ Report, err error) {
 	if opts.Workers <= 0 {
 		opts.Workers = min(8, runtime.GOMAXPROCS(0))

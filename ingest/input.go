@@ -87,7 +87,7 @@ type input struct {
 
 func newInput(r io.Reader) *input { return &input{r: r, buf: make([]byte, window), line: 1, bol: true} }
 
-// fill reads more if the buffer is used up. It returns false at the end or after an error.
+// fill reads more text if the buffer is used up. It returns false at the end or after an error.
 func (in *input) fill() bool {
 	if in.pos < in.end {
 		return true
@@ -160,9 +160,9 @@ func (in *input) skipSpace() {
 	}
 }
 
-// readLine appends the next line, without its end, to dst and returns its number. ok is false at
-// the end of the text and after a read error; the line being read is then dropped. If a line
-// exceeds maxRow, long is true and the rest of it is dropped.
+// readLine appends the next line, without its line ending, to dst and returns its number. ok is
+// false at the end of the text and after a read error; the line being read is then dropped. If a
+// line exceeds maxRow, long is true and the rest of it is dropped.
 func (in *input) readLine(dst []byte) (text []byte, line int, long, ok bool) {
 	line = in.line
 	start := len(dst)

@@ -153,8 +153,8 @@ func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err erro
 	return text, row, true, nil
 }
 
-// resync skips to the next line, after the first line of the malformed record, that starts an
-// object. It appends the text of the record to dst, unless the text is too long.
+// resync skips past the first line of the malformed record to the next line that starts an object.
+// It appends the text of the record to dst, unless the text is too long.
 func (r *jsonRows) resync(dst []byte, begin int) []byte {
 	s := &r.scan
 	for {

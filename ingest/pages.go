@@ -252,8 +252,8 @@ func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.
 func hasURL(m cola.Image) bool { return m.ImageURL != "" }
 
 // mergeImages copies stored data into the images of a form. It reports whether any image ID
-// matched, and returns the IDs of images that the form replaces: those with the same ID, but
-// another file name. Their stored data doesn't apply to the new images.
+// matched, and returns the IDs of images that the form replaces: those with the same ID but a
+// different file name. Their stored data doesn't apply to the new images.
 func mergeImages(listed, stored []cola.Image) (found bool, replaced []string) {
 	for i := range listed {
 		m := &listed[i]

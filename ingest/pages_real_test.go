@@ -224,8 +224,8 @@ func TestPagesAfterExport(t *testing.T) {
 	}
 }
 
-// contactFields match an applicant's contact information: by its heading on a detail page, by the
-// item captions on a form, and email addresses anywhere.
+// contactFields match an applicant's contact information: the block below its heading and the phone
+// and fax numbers on a detail page, the captioned items on a form, and email addresses anywhere.
 var contactFields = []*regexp.Regexp{
 	regexp.MustCompile(`(?s)Contact Information:.*?<td[^>]*>(.*?)</td>`),
 	regexp.MustCompile(`(?s)(?:Phone|Fax) Number:(.*?)</td>`),

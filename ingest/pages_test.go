@@ -214,7 +214,7 @@ func TestPageValues(t *testing.T) {
 	form := strings.Replace(samplePage(t, "printable.html"), "<br>1.5 LITERS", "", 1)
 	for _, test := range []struct {
 		old, new string
-		want     func(*cola.Cola) // effect on the label of the form
+		want     func(*cola.Cola) // effect on the form's label
 		warns    bool
 	}{
 		{"750 MILLILITERS", "1 PINT 9.4 FL. OZ.", func(c *cola.Cola) { c.Volume, c.VolumeUnit = cola.Some(25.4), "fluid ounces" }, false},

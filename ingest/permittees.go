@@ -26,7 +26,7 @@ func newPermitteeWork(r *run, st Target) *permitteeWork {
 
 func (w *permitteeWork) finish(context.Context) error { return nil }
 
-// permitteeRow is a row of a file of permittees.
+// permitteeRow is a row in a permittee file.
 type permitteeRow struct {
 	cola.Permittee
 	IsActive cola.Opt[bool] `json:"is_active"`

@@ -32,7 +32,7 @@ var (
 	}()
 
 	// featureSchema has the property names of UC Davis, which separates list items with vertical
-	// bars. The text of rules and map names are not stored.
+	// bars. The text of rules and the names of maps are not stored.
 	featureSchema = newSchema[cola.AVADetail](
 		"cfr_revision_history", "approved_maps", "boundary_description", "used_maps", "lcsh", "sameas").
 		form(textForm{lists: "|"}).
@@ -193,7 +193,7 @@ func newTimesWork[T any](
 
 func (w *timesWork[T]) finish(context.Context) error { return nil }
 
-// records returns the records of patches. Every patch must have all fields.
+// records returns the records in patches. Every patch must have all fields.
 func records[T any](patches []cola.Patch[T]) []T {
 	rows := make([]T, len(patches))
 	for i := range patches {

@@ -141,8 +141,8 @@ func TestStoredAliasCycle(t *testing.T) {
 	}
 }
 
-// TestProductionReplacement checks that the groups of a report are replaced, with the rows of all
-// sources in input order, and that its other groups are kept.
+// TestProductionReplacement checks that an import replaces a report's groups, with the rows of all
+// sources in input order, and keeps its other groups.
 func TestProductionReplacement(t *testing.T) {
 	row := func(month, group string) string {
 		return `{"commodity":"Wine","report_type":"monthly","year":2024,"month_number":` + month + `,"statistical_group":"` + group + `"}` + "\n"

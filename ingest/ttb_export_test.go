@@ -157,8 +157,8 @@ func TestTTBExportMeaning(t *testing.T) {
 	}
 }
 
-// TestTTBExportLongContinuation checks that a long line ends the row that continues before it,
-// and that both are rejected.
+// TestTTBExportLongContinuation checks that an overlong line ends the incomplete row before it, and
+// that both are rejected.
 func TestTTBExportLongContinuation(t *testing.T) {
 	st := newFakeStore()
 	text := ttbHeader + "\n12345001000001,CA-W-1,1,01/02/2024,A,\n" + strings.Repeat("B", maxRow+1) +

@@ -39,7 +39,7 @@ const (
 	ChatGPTPath = Path + "/chatgpt"
 )
 
-// endpoints are the paths of the endpoints.
+// endpoints lists the paths of all endpoints.
 var endpoints = []string{Path, ReadOnlyPath, ChatGPTPath}
 
 // Service contains the operations of the registry that this package uses; *registry.Service

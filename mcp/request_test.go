@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// mustBegin sends the head and part of the body of a message to a server with a read timeout, and
+// mustBegin sends a message's headers and part of its body to a server with a read timeout, and
 // returns the response.
 func mustBegin(t *testing.T, h http.Handler, wait time.Duration, method string) reply {
 	t.Helper()

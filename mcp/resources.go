@@ -65,7 +65,7 @@ var referenceResources = []referenceResource{
 	},
 }
 
-// filterWords lists the values of every filter that has a fixed set of them, and TTB's tables.
+// filterWords lists the values of every filter that has a fixed set of values, and TTB's tables.
 func filterWords() object {
 	var filters object
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {

@@ -28,7 +28,7 @@ type toolResult struct {
 type charged struct {
 	Units     int        `json:"units"`
 	Meter     cola.Meter `json:"meter"`     // the quota that was charged
-	Remaining int        `json:"remaining"` // what is left of that quota this month
+	Remaining int        `json:"remaining"` // remaining quota this month
 }
 
 // note adds a sentence.
@@ -84,8 +84,8 @@ func (a *toolResult) callResult() *protocol.CallToolResult {
 	}
 }
 
-// Limits on the size of a result. Clients truncate or reject larger ones, and may show both copies
-// of the content to the model.
+// Limits on the size of a result. Clients truncate or reject larger results, and may show both
+// copies of the content to the model.
 const (
 	maxTokens       = 25_000
 	maxBytes        = maxTokens * 7 / 2 // at 3.5 bytes per token

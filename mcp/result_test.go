@@ -16,8 +16,8 @@ import (
 // tokens estimates the number of tokens in a result.
 func tokens(body string) int { return len(body) * 2 / 7 }
 
-// TestLargestResponses checks that for records of any size, a response stays under the limit,
-// including its structured copy, says what it omitted, and charges only for the records that it
+// TestLargestResponses checks that for records of any size, a response, including its structured
+// copy, stays under the limit, says what it omitted, and charges only for the records that it
 // returns.
 func TestLargestResponses(t *testing.T) {
 	huge := func(n int) cola.Text { return cola.Text(strings.Repeat(`<&>"Ä`, n)) }

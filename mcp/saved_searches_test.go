@@ -86,7 +86,7 @@ func checkNotes(t *testing.T, what string, got called, want ...string) {
 	}
 }
 
-// TestUpdateSavedSearch checks that values that were sent change, and that absent or null ones do
+// TestUpdateSavedSearch checks that the values in a request change, and that absent or null ones do
 // not.
 func TestUpdateSavedSearch(t *testing.T) {
 	filters := cola.SavedSearchFilters{BrandName: "elm", ContainerCan: cola.Some(true)}

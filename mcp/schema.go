@@ -198,7 +198,7 @@ func mustJSON(v any) []byte {
 }
 
 // outputSchema describes the structured content of a tool: data is a record of one of the types, or
-// a list of such records. The schema names the fields of the records, but not their types, nor the
+// a list of such records. The schema names the fields of the records, but not their types or the
 // other members: assistants pay for the tool list with every call, and the OpenAPI document has the
 // rest.
 func outputSchema(list bool, types ...reflect.Type) object {

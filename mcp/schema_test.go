@@ -64,7 +64,7 @@ var effects = map[string][2]bool{
 	"create_saved_search": {false, false}, "update_saved_search": {true, true}, "delete_saved_search": {true, true},
 }
 
-// TestToolDescriptions checks the properties by which an assistant chooses a tool.
+// TestToolDescriptions checks the properties that an assistant uses to choose a tool.
 func TestToolDescriptions(t *testing.T) {
 	names, titles, undescribed := map[string]bool{}, map[string]string{}, map[string][]string{}
 	for _, one := range toolsAt(ChatGPTPath) {
@@ -171,7 +171,7 @@ func TestArgumentParity(t *testing.T) {
 					t.Errorf("%s: %s is not limited to %s characters", one.name, name, most)
 				}
 				if pattern := f.Tag.Get("pattern"); s.Pattern != pattern {
-					t.Errorf("%s: %s has the pattern %q, in REST %q", one.name, name, s.Pattern, pattern)
+					t.Errorf("%s: %s has the pattern %q, REST has %q", one.name, name, s.Pattern, pattern)
 				}
 				used[name] = true
 			}

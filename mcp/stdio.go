@@ -112,7 +112,7 @@ func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte
 }
 
 // anonymousError returns the error in a response without an ID, or nil for any other response. A
-// server that rejects a message without reading it doesn't know its ID, but the assistant expects a
+// server that rejects a message without reading it can't return its ID, but the assistant expects a
 // response with that ID.
 func anonymousError(body []byte) *rpcError {
 	var response struct {

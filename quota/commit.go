@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	minTimeLeft = time.Second            // a charge with less than this left of its chargeTimeout is rejected
+	minTimeLeft = time.Second            // a charge with less time left before its timeout is rejected
 	retryPause  = 100 * time.Millisecond // pause between attempts to settle a batch
 )
 

@@ -15,7 +15,7 @@ import (
 // is the meter's name.
 const reasonBurst = "burst"
 
-// Window is the length of the sliding window of a tier's PerMinute rate limit.
+// Window is the length of the sliding window for a tier's PerMinute rate limit.
 const Window = time.Minute
 
 // Request is a request to charge.
@@ -25,8 +25,8 @@ type Request struct {
 	Units  int // units requested; zero with MeterNone
 
 	// Page identifies the rows of a page of list records that a dashboard session may reload for
-	// store.PageRetention without a charge; empty if it may not. It is a hash of everything that
-	// determines the rows, so that no other rows are free.
+	// store.PageRetention without a charge. It is a hash of everything that determines the rows, so
+	// that no other rows are free. It is empty if a reload is charged.
 	Page string
 
 	// Peek only checks the credential and reads the account's state. Such a request is exempt from
@@ -53,7 +53,7 @@ type outcome struct {
 // Rules decide charges. A decision depends only on the account's state, the current time and the
 // requests, so it is the same on every database and testable without one.
 type Rules struct {
-	UpgradeURL string // upgrade page, for quota errors of accounts without the largest plan
+	UpgradeURL string // upgrade page, for quota errors unless the account has the largest plan
 }
 
 // decide decides an account's queued requests in order of arrival, and returns the outcomes and the
@@ -66,10 +66,10 @@ type Rules struct {
 //  3. The rate-limit window must have room. Otherwise the request is rejected and does not count.
 //  4. The request now counts in the window, even if step 5 rejects it.
 //  5. The caller must have the scope that the request needs. Detail views are granted in full or
-//     rejected. List records are granted up to the quota that is left, and rejected if none is left.
+//     rejected. List records are granted up to the remaining quota, and rejected if it is zero.
 //     Records already paid for on the same page aren't charged again.
 //
-// It removes from state.Valid the keys that were sent only from outside their networks.
+// decide removes from state.Valid the keys that were sent only from outside their networks.
 func (r Rules) decide(now time.Time, state store.AccountState, requests []Request) ([]outcome, store.Entry) {
 	d := decision{rules: r, now: now, quota: cola.QuotaState{
 		Tier: state.Tier, Period: cola.PeriodOf(now), Limits: state.Tier.Limits(), Used: state.Used,
@@ -162,12 +162,12 @@ func suspended(state store.AccountState) error {
 	return err
 }
 
-// decision is the state of deciding one account's requests.
+// decision is the state while one account's requests are decided.
 type decision struct {
 	rules    Rules
 	now      time.Time
 	quota    cola.QuotaState // includes the requests granted so far
-	grants   []store.Grant   // requests of earlier batches in the window
+	grants   []store.Grant   // requests from earlier batches in the window
 	inWindow int             // requests in the window, including those granted so far
 	entry    store.Entry     // entry to charge
 
@@ -265,7 +265,7 @@ func (d *decision) count(q Request, units int) {
 // burst returns the error for a full window, with the exact time until the window has room.
 func (d *decision) burst() error {
 	limit := d.quota.Limits.PerMinute
-	wait := Window // requests of this batch leave the window a full Window from now
+	wait := Window // requests in this batch leave the window a full Window from now
 	left := d.inWindow
 	for _, g := range d.grants {
 		left -= g.Requests

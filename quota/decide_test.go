@@ -218,7 +218,7 @@ func TestRejectionDetails(t *testing.T) {
 }
 
 // TestQuotaErrorLargerPlan checks that quota errors mention a larger plan, and contain the upgrade
-// URL, only if there is one.
+// URL, only if a larger plan exists.
 func TestQuotaErrorLargerPlan(t *testing.T) {
 	rules := Rules{UpgradeURL: "https://registry.example/upgrade"}
 	for i, tier := range cola.Tiers() {
@@ -303,7 +303,7 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// TestSuspended checks that all requests of a suspended account, including peeks, fail with the
+// TestSuspended checks that all requests from a suspended account, including peeks, fail with the
 // reason and are not counted. A caller with an invalid credential does not learn of the suspension.
 func TestSuspended(t *testing.T) {
 	state := account(cola.TierStarter, cola.Used{DetailViews: 3}, store.Grant{At: noon, Requests: 60})
@@ -333,8 +333,8 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// TestDeletionRequested checks that requests of an account that will be deleted fail, and that the
-// error has the deletion time.
+// TestDeletionRequested checks that requests from an account that will be deleted fail, and that
+// the error has the deletion time.
 func TestDeletionRequested(t *testing.T) {
 	state := account(cola.TierStarter, cola.Used{})
 	state.Suspended, state.DeletesAt = "It will be deleted.", noon.Add(time.Hour)

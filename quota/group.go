@@ -70,8 +70,8 @@ func newBatchID() (id store.BatchID) {
 	return id
 }
 
-// decide decides all requests of the group from the accounts' states, and returns the entries to
-// write. A retried batch is decided again. The last decision counts, because the store does not
+// decide decides all requests in the group based on the accounts' states, and returns the entries
+// to write. A retried batch is decided again. The last decision counts, because the store does not
 // call decide for a committed batch.
 func (g *group) decide(rules Rules, now time.Time, states []store.AccountState) []store.Entry {
 	var entries []store.Entry

@@ -162,9 +162,10 @@ func (l *Ledger) Overloaded() error {
 }
 
 // Enter waits until the process can work on another request. It returns a function to call when the
-// work is done, or an error: the same as Overloaded's if too many requests are waiting or the wait
-// takes five seconds, or ctx's. Call Enter after authentication, and leave before writing the
-// response; otherwise, clients without a key or slow readers could keep others out.
+// work is done. Enter fails with the same error as Overloaded if too many requests are waiting or
+// the wait takes five seconds, and with ctx's error if ctx ends. Call Enter after authentication,
+// and leave before writing the response; otherwise, clients without a key or slow readers could
+// keep others out.
 func (l *Ledger) Enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case l.working <- struct{}{}:

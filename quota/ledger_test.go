@@ -45,8 +45,8 @@ func TestConcurrentChargesAtLimit(t *testing.T) {
 	}
 }
 
-// TestBurstCache checks that requests in a full window are rejected based on the cache for at most
-// a second.
+// TestBurstCache checks that requests in a full window are rejected from the cache for at most a
+// second.
 func TestBurstCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierFree)

@@ -22,8 +22,8 @@ const (
 )
 
 // pace estimates how long a batch takes: a fixed time for its transaction plus a time per account.
-// Several requests of one account take barely longer than one. The estimate is a linear regression
-// over recent batches, weighted exponentially. The zero value is ready to use.
+// Several requests from one account take barely longer than one. The estimate is a linear
+// regression over recent batches, weighted exponentially. The zero value is ready to use.
 type pace struct {
 	accounts, seconds    float64 // averages
 	variance, covariance float64 // variance of accounts; covariance of accounts and seconds

@@ -22,8 +22,8 @@ const (
 // and by the estimated time until the charges are committed.
 //
 // Accounts take turns, so an account's next charge waits for at most the batch that is being
-// settled, however many charges of other accounts are ahead of it. Only if more than maxBatch
-// accounts are waiting does it wait longer. The charges of one account stay in order of arrival.
+// settled, however many charges to other accounts are ahead of it. Only if more than maxBatch
+// accounts are waiting does it wait longer. Charges to the same account stay in order of arrival.
 type queue struct {
 	filled chan struct{} // signals the worker; capacity 1
 
@@ -36,7 +36,7 @@ type queue struct {
 	closed   bool
 }
 
-// line holds the waiting charges of an account. It is never empty.
+// line holds an account's waiting charges. It is never empty.
 type line struct {
 	turn        *list.Element
 	first, last *pending
@@ -89,8 +89,8 @@ func (q *queue) add(p *pending) error {
 	return nil
 }
 
-// remove removes the charge of a caller that has given up. It returns false if the worker has taken
-// it.
+// remove removes the charge of a caller that has given up. It returns false if the worker has
+// already taken the charge.
 func (q *queue) remove(p *pending) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

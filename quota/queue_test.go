@@ -259,7 +259,7 @@ func TestCloseDrainsQueue(t *testing.T) {
 		for id := range cola.AccountID(100) {
 			wg.Go(func() {
 				if _, err := l.Charge(t.Context(), requestOf(id)); err != nil {
-					t.Errorf("charge of account %d: %v", id, err)
+					t.Errorf("charge to account %d: %v", id, err)
 				}
 			})
 			synctest.Wait()
@@ -272,11 +272,11 @@ func TestCloseDrainsQueue(t *testing.T) {
 	})
 }
 
-// mustAdd adds a charge of an account to a queue.
+// mustAdd queues a charge to an account.
 func mustAdd(t *testing.T, q *queue, id cola.AccountID) {
 	t.Helper()
 	if err := q.add(&pending{request: requestOf(id)}); err != nil {
-		t.Fatalf("add a charge of account %d: %v", id, err)
+		t.Fatalf("add a charge to account %d: %v", id, err)
 	}
 }
 
@@ -332,8 +332,8 @@ func TestRetryAfterOverload(t *testing.T) {
 	}
 }
 
-// TestQueueOrder checks that take returns the charges of accounts in turn, and those of one account
-// in order of arrival, after any sequence of calls.
+// TestQueueOrder checks that take returns charges to different accounts in turn, and those to the
+// same account in order of arrival, after any sequence of calls.
 func TestQueueOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := newQueue()

@@ -53,9 +53,9 @@ func (r *rejectionCache) update(q Request, o outcome, now time.Time) {
 	r.entries[sender] = entry
 }
 
-// newCachedRejection returns the entry for an outcome, if the outcome can be cached. Rejections of
-// a session are cached only for a full window, so that an account holder who cancels the account's
-// deletion can use the dashboard immediately.
+// newCachedRejection returns the entry for an outcome, if the outcome can be cached. A session's
+// rejections are cached only if its window is full, so that an account holder who cancels the
+// account's deletion can use the dashboard immediately.
 func newCachedRejection(q Request, o outcome, now time.Time) (entry cachedRejection, ok bool) {
 	rejection, ok := errors.AsType[*cola.Error](o.err)
 	if !ok {
@@ -74,7 +74,7 @@ func newCachedRejection(q Request, o outcome, now time.Time) (entry cachedReject
 	return entry, false
 }
 
-// check returns the cached rejection of a request, or nil. A full window doesn't reject a peek.
+// check returns the cached rejection for a request, or nil. A full window doesn't reject a peek.
 func (r *rejectionCache) check(q Request, now time.Time) (cola.QuotaState, error) {
 	sender := q.Caller.Sender()
 	r.mu.Lock()

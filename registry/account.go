@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Access contains the database operations with which account holders manage their account,
+// Access contains the database operations that let account holders manage their account,
 // credentials and sessions, and read their usage and requests.
 type Access interface {
 	Account(ctx context.Context, id cola.AccountID) (store.Account, error)
@@ -44,7 +44,7 @@ type Account struct {
 	Email       string // empty if unknown
 	Tier        cola.Tier
 	CreatedAt   time.Time
-	ActiveLimit int       // saved searches that may have an active schedule
+	ActiveLimit int       // maximum number of saved searches with an active schedule
 	DeletesAt   time.Time // when the account will be deleted; zero unless its deletion was requested
 	Suspended   bool      // by the operator, or because its deletion was requested
 	QuotaEmails bool      // the holder gets email when a quota is nearly used up
@@ -86,7 +86,7 @@ func checkHolder(c cola.Caller) error {
 	return nil
 }
 
-// readManaged reads data of the caller's account after authorizeHolder.
+// readManaged calls authorizeHolder, and then reads data about the caller's account.
 func readManaged[T any](ctx context.Context, s *Service, c cola.Caller, operation string,
 	read func(ctx context.Context, state cola.QuotaState) (T, error),
 ) (T, cola.QuotaState, error) {
@@ -98,7 +98,7 @@ func readManaged[T any](ctx context.Context, s *Service, c cola.Caller, operatio
 	return readAuthorized(ctx, state, operation, read)
 }
 
-// readAuthorized reads data of the account of an authorized caller.
+// readAuthorized reads data about an authorized caller's account.
 func readAuthorized[T any](ctx context.Context, state cola.QuotaState, operation string,
 	read func(ctx context.Context, state cola.QuotaState) (T, error),
 ) (T, cola.QuotaState, error) {
@@ -113,8 +113,8 @@ func readAuthorized[T any](ctx context.Context, state cola.QuotaState, operation
 	return found, state, nil
 }
 
-// changeManaged changes data of an account. If the outcome is unknown, it fails with
-// CodeUnavailable and the message unknown; if the record does not exist, it fails with missing.
+// changeManaged changes an account's data. If the outcome is unknown, it fails with CodeUnavailable
+// and the message unknown; if the record does not exist, it fails with missing.
 func (s *Service) changeManaged(
 	ctx context.Context, operation, unknown string, missing error, work func(ctx context.Context) error,
 ) error {
@@ -241,8 +241,8 @@ func (s *Service) SignIns(ctx context.Context, c cola.Caller) ([]SignIn, cola.Qu
 }
 
 // EndSignIn ends a browser session of the caller's account, starting with its next request. Ending
-// it twice is not an error. It fails with CodeNotFound if the sign-in is missing or belongs to
-// another account. After CodeUnavailable the outcome may be unknown.
+// it twice is not an error. EndSignIn fails with CodeNotFound if the sign-in is missing or belongs
+// to another account. After CodeUnavailable the outcome may be unknown.
 func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

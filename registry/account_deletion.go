@@ -96,7 +96,7 @@ func (s *Service) DeleteAccount(ctx context.Context, c cola.Caller, typed string
 	return state, err
 }
 
-// SubscriptionReader reads the subscription of an account.
+// SubscriptionReader reads an account's subscription.
 type SubscriptionReader interface {
 	SubscriptionOf(context.Context, cola.AccountID) (store.Subscription, error)
 }
@@ -168,8 +168,8 @@ func (d *AccountDeleter) Run(ctx context.Context) {
 	}
 }
 
-// DeleteDue deletes the accounts that are due. A failure doesn't affect other accounts. It logs the
-// first of consecutive failures of an account, and its recovery.
+// DeleteDue deletes the accounts that are due. A failure doesn't affect other accounts. DeleteDue
+// logs only the first of an account's consecutive failures, and the recovery.
 func (d *AccountDeleter) DeleteDue(ctx context.Context) error {
 	var errs []error
 	tried := map[cola.AccountID]bool{}
@@ -191,8 +191,8 @@ func (d *AccountDeleter) DeleteDue(ctx context.Context) error {
 	}
 }
 
-// report logs a failure to delete an account, or to find the accounts that are due if id is 0,
-// unless it has logged an earlier one. It also logs the recovery.
+// report logs a failure to delete an account or, if id is 0, to find the accounts that are due,
+// unless the previous attempt also failed. It also logs the recovery.
 func (d *AccountDeleter) report(ctx context.Context, id cola.AccountID, err error) {
 	what, log := "account deletion", d.Logger.With("account", int64(id))
 	if id == 0 {

@@ -117,7 +117,7 @@ func section[T, R any](e *export, name string, next func(ctx context.Context) ([
 	return err
 }
 
-// once returns a function for section whose only page is the rows of read.
+// once returns a function for section whose only page contains the rows that read returns.
 func once[T any](read func(ctx context.Context) ([]T, error)) func(context.Context) ([]T, error) {
 	done := false
 	return func(ctx context.Context) ([]T, error) {

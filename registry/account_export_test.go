@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// manyDeliveries is a store of an account with many deliveries. Reading the page after failAfter
+// manyDeliveries is a store that has many deliveries for an account. Reading a page after failAfter
 // fails.
 type manyDeliveries struct {
 	registry.ExportStore

@@ -14,7 +14,7 @@ const (
 	// mailInterval is the pause between rounds of an AccountMailer.
 	mailInterval = 15 * time.Second
 	// quotaInterval is the pause between checks for quotas that are nearly used up. The check reads
-	// the month's usage of all accounts, so that charges don't have to check it.
+	// this month's usage for all accounts, so that charges don't have to check it.
 	quotaInterval = 5 * time.Minute
 	// mailHold is how long a claim lasts. If the claiming process is killed, another one
 	// sends the email after that.

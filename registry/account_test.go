@@ -207,8 +207,8 @@ func TestManagementAccess(t *testing.T) {
 	}
 }
 
-// TestForeignIDs checks that IDs of another account return "not found" and leave its records
-// unchanged.
+// TestForeignIDs checks that the IDs of another account's records return "not found" and leave the
+// records unchanged.
 func TestForeignIDs(t *testing.T) {
 	w := mustWorld(t, 0)
 	victim, _, on := managed(t, w, "victim@example.com")

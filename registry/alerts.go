@@ -18,7 +18,7 @@ import (
 // AlertDestinations are destinations to create with a saved search.
 type AlertDestinations struct {
 	Address     string   // email address or webhook URL to add; may be empty
-	AllSearches bool     // Address gets the alerts of all searches, not just those of the new one
+	AllSearches bool     // Address gets the alerts for all searches, not just the new one
 	Shared      []string // UUIDs of other searches' destinations, whose addresses also get the new search's alerts
 }
 
@@ -29,14 +29,15 @@ type CreatedAlert struct {
 	Shared []cola.Destination         // the search's destinations for AlertDestinations.Shared
 }
 
-// The names of the parameters of AlertDestinations in validation errors.
+// The names of AlertDestinations' parameters in validation errors.
 const (
 	addressParam = "destination.address"
 	sharedParam  = "destinations"
 )
 
-// CreateAlert is like CreateSavedSearch, but also creates destinations. It creates all or nothing,
-// and can also return the errors of CreateDestination. A repeated request creates no destinations.
+// CreateAlert is like CreateSavedSearch, but also creates destinations. It creates everything or
+// nothing, and can also return the same errors as CreateDestination. A repeated request creates no
+// destinations.
 //
 // The endpoint of a shared webhook is already confirmed: the new destination is active and has the
 // same secret. The new destination for a shared email address is unconfirmed, unless it is the
@@ -110,8 +111,8 @@ func (s *Service) saveAlert(
 	return created, nil
 }
 
-// normalize returns the destination for Address, or nil without one. It infers the kind from the
-// form of the address.
+// normalize returns the destination for Address, or nil if Address is empty. It infers the kind
+// from the form of the address.
 func (to AlertDestinations) normalize(rules cola.DestinationRules) (*cola.Destination, error) {
 	address := strings.TrimSpace(to.Address)
 	if address == "" {
@@ -196,8 +197,8 @@ func (s *Service) shareDestination(
 	return n, nil
 }
 
-// joinProblems returns one validation error with the problems of both errors, or the first error of
-// another kind.
+// joinProblems returns one validation error with the problems from both errors, or a if it is not a
+// validation error.
 func joinProblems(a, b error) error {
 	switch {
 	case a == nil:

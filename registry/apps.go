@@ -15,7 +15,7 @@ type Connection struct {
 	App        string // name of the app
 	ClientID   string
 	Issuer     string
-	Scopes     []cola.Scope // scopes of its latest token that the app may have; reading needs none
+	Scopes     []cola.Scope // scopes in its latest token that the app is allowed to have; reading needs none
 	CreatedAt  time.Time    // when it was first used
 	LastUsedAt time.Time    // zero if never used; may lag by a minute
 	RevokedAt  time.Time    // zero if not revoked
@@ -57,8 +57,8 @@ func connectionOf(l store.Link) Connection {
 }
 
 // RevokeConnection revokes an app's access to the caller's account, starting with the next request.
-// Revoking twice is not an error. It fails with CodeNotFound if the connection is missing or
-// belongs to another account. After CodeUnavailable the outcome may be unknown.
+// Revoking twice is not an error. RevokeConnection fails with CodeNotFound if the connection is
+// missing or belongs to another account. After CodeUnavailable the outcome may be unknown.
 func (s *Service) RevokeConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -70,9 +70,9 @@ func (s *Service) RevokeConnection(ctx context.Context, c cola.Caller, id int64)
 		})
 }
 
-// RestoreConnection restores the access of a revoked app. It fails with CodeNotActive if the
-// operator has disabled the app, and with CodeNotFound if the connection is missing or belongs to
-// another account. After CodeUnavailable the outcome may be unknown.
+// RestoreConnection restores a revoked app's access. It fails with CodeNotActive if the operator
+// has disabled the app, and with CodeNotFound if the connection is missing or belongs to another
+// account. After CodeUnavailable the outcome may be unknown.
 func (s *Service) RestoreConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Service) RestoreConnection(ctx context.Context, c cola.Caller, id int64
 			}
 			if slices.ContainsFunc(links, func(l store.Link) bool { return l.ID == id && !l.App.DisabledAt.IsZero() }) {
 				return cola.Errorf(cola.CodeNotActive,
-					"The operator has disabled this app for all accounts. Contact them.")
+					"The operator has disabled this app for all accounts. Contact the operator.")
 			}
 			return s.store.RestoreLink(ctx, c.Account, id)
 		})

@@ -77,8 +77,8 @@ func TestDisabledApp(t *testing.T) {
 	}
 }
 
-// TestConnectionScopes checks that a connection lists only those of the token's scopes that its app
-// may have.
+// TestConnectionScopes checks that a connection lists only the scopes in the token that its app is
+// allowed to have.
 func TestConnectionScopes(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "scopes@example.com", cola.TierFree)

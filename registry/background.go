@@ -11,7 +11,7 @@ import (
 const flushTimeout = 5 * time.Second
 
 // background writes records some time after they are added, so that requests don't wait for the
-// database. Failed writes are retried. Its owner keeps the pending records and guards them with mu.
+// database. Failed writes are retried. The owner keeps the pending records and guards them with mu.
 type background struct {
 	what     string        // the records, for log messages
 	interval time.Duration // between a new record and the write

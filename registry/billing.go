@@ -32,7 +32,8 @@ type PaidPlan struct {
 	GraceUntil time.Time // zero unless past due
 }
 
-// Open reports whether the subscription has not ended. An account can have only one that is open.
+// Open reports whether the subscription has not ended. An account can have only one open
+// subscription.
 func (s *PaidPlan) Open() bool { return s != nil && s.State != PlanEnded }
 
 // Owed reports whether a payment has failed.
@@ -49,7 +50,7 @@ const (
 // billingRetry is how long to wait before retrying a failed request to Stripe.
 const billingRetry = time.Minute
 
-// paidPlan returns the subscription of an account, or nil if it never had one or the server
+// paidPlan returns an account's subscription, or nil if the account never had one or the server
 // doesn't sell plans.
 func (s *Service) paidPlan(ctx context.Context, account cola.AccountID) (*PaidPlan, error) {
 	if s.billing == nil {
@@ -108,8 +109,8 @@ func (s *Service) BillingPortal(ctx context.Context, c cola.Caller) (address str
 	return address, state, err
 }
 
-// RefreshPlan reads the caller's subscription from Stripe, at most every two seconds, and returns
-// it. A plan change applies from the next request.
+// RefreshPlan reads the caller's subscription from Stripe, at most once every two seconds, and
+// returns it. A plan change applies from the next request.
 func (s *Service) RefreshPlan(ctx context.Context, c cola.Caller) (sub *PaidPlan, _ cola.QuotaState, _ error) {
 	state, err := s.withStripe(ctx, c, s.authorizeHolder, "read subscription", func() error {
 		record, err := s.billing.Refresh(ctx, c.Account)

@@ -155,7 +155,7 @@ func (s *Service) label(ctx context.Context, id cola.TTBID) (label cola.Cola, er
 // imagesPath is the prefix of the stored URL of an image that this server draws.
 const imagesPath = "/images/"
 
-// absoluteURLs makes the URLs of images that this server draws absolute.
+// absoluteURLs converts the URLs of images that this server draws to absolute URLs.
 func (s *Service) absoluteURLs(label *cola.Cola) {
 	label.MainImageURL = s.absoluteURL(label.MainImageURL)
 	for i := range label.Images {
@@ -219,9 +219,9 @@ type pageOf struct {
 	view      *search.View
 }
 
-// pageKey returns the hash by which the ledger recognizes a page that a dashboard session reloads.
-// It covers everything that the rows depend on: the parameters, the revision of the index, and the
-// rows themselves. It is empty for other callers and for empty pages.
+// pageKey returns the hash that the ledger uses to recognize a page that a dashboard session
+// reloads. It covers everything that the rows depend on: the parameters, the revision of the index,
+// and the rows themselves. It is empty for other callers and for empty pages.
 func pageKey[T any](c cola.Caller, of pageOf, rows []T) (string, error) {
 	if c.Channel != cola.ChannelDashboard || c.Credential.Kind != cola.CredentialSignIn || len(rows) == 0 {
 		return "", nil

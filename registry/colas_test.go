@@ -45,7 +45,7 @@ func TestRowLimit(t *testing.T) {
 }
 
 // TestSortedCursors checks that in every order, following cursors returns the same labels as one
-// large page, even if each page is truncated, and that a cursor is rejected with another order.
+// large page, even if each page is truncated, and that a cursor is rejected with a different order.
 func TestSortedCursors(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "sort@example.com", cola.TierPro)

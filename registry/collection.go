@@ -46,7 +46,7 @@ type Collection struct {
 
 	DaysComplete, DaysPending, DaysIncomplete int
 	LabelsQueued, LabelsFailed                int
-	LabelsMissingImages                       int // labels with a stored form but without some images
+	LabelsMissingImages                       int // labels with a stored form but missing images
 	// Left estimates the time until the pending days and queued labels are done.
 	Left time.Duration
 	// StaleSince is when the newest completion date became older than three business days, or zero.
@@ -100,7 +100,7 @@ func (s *Service) isOperator(c cola.Caller, account store.Account) bool {
 }
 
 // authorizeOperator fails with CodeNotFound if the caller is an account holder but not an operator.
-// For other callers it fails with the errors of Account.
+// For other callers, it fails with the same errors as Account.
 func (s *Service) authorizeOperator(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	account, state, err := s.Account(ctx, c)
 	if err == nil && !account.Operator {

@@ -114,8 +114,7 @@ func (downCollectors) UnblockSite(context.Context) error { return store.ErrUnava
 
 func (downCollectors) RetryFailedLabels(context.Context) error { return errors.New("disk is full") }
 
-// TestCollectionOutage checks the errors while the database is unavailable, and for another
-// failure.
+// TestCollectionOutage checks the errors during a database outage and after another failure.
 func TestCollectionOutage(t *testing.T) {
 	w := mustWorldOf(t, 0, func(o *registry.Options) { o.Store, o.Operators = downCollectors{o.Store}, []string{operator} })
 	ops := w.mustHolder(t, operator, cola.TierFree)

@@ -20,8 +20,8 @@ func (f flaky) LastImports(ctx context.Context) ([]cola.LastImport, error) {
 	return f.Store.LastImports(ctx)
 }
 
-// TestCoverage checks the coverage of demo labels, that it is free, and that usage and searches
-// report the same date.
+// TestCoverage checks the coverage of demo labels. It also checks that reading it is free, and that
+// usage and searches report the same date.
 func TestCoverage(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "coverage@example.com", cola.TierFree)

@@ -39,7 +39,8 @@ func linkCredential(l store.Link) cola.Credential {
 	return cola.Credential{Kind: cola.CredentialLink, ID: l.ID}
 }
 
-// name returns the name of a key or app, or a placeholder if it was deleted; empty for browsers.
+// name returns the name of a key or app, or a placeholder if it was deleted. The name is empty for
+// browsers.
 func (n credentialNames) name(c cola.Credential) string {
 	name, ok := n.names[c]
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Deliveries returns a page of the deliveries of the caller's account, newest first. It is free.
+// Deliveries returns a page of the caller's deliveries, newest first. It is free.
 func (s *Service) Deliveries(
 	ctx context.Context, c cola.Caller, p cola.DeliveryListParams,
 ) (PageList[cola.Delivery], cola.QuotaState, error) {
@@ -23,7 +23,7 @@ func (s *Service) Deliveries(
 		})
 }
 
-// Delivery returns a delivery of the caller's account with every attempt. It is free. It fails with
+// Delivery returns one of the caller's deliveries with every attempt. It is free. It fails with
 // CodeNotFound if the delivery is missing or belongs to another account.
 func (s *Service) Delivery(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
@@ -50,10 +50,9 @@ func (s *Service) Delivery(
 // Exchange is what a delivery attempt sent and received.
 type Exchange = store.Exchange
 
-// DeliveryExchanges returns what each attempt at a delivery of the caller's account sent and
-// received, oldest first. It is for the dashboard only, and free: the labels in a message were free
-// when it was sent. It fails with CodeNotFound if the delivery is missing or belongs to another
-// account.
+// DeliveryExchanges returns what each attempt at one of the caller's deliveries sent and received,
+// oldest first. It is for the dashboard only, and free: the labels in a message were free when it
+// was sent. It fails with CodeNotFound if the delivery is missing or belongs to another account.
 func (s *Service) DeliveryExchanges(ctx context.Context, c cola.Caller, id string) ([]Exchange, cola.QuotaState, error) {
 	number, err := parseDeliveryID(id)
 	if err != nil {
@@ -69,10 +68,10 @@ func (s *Service) DeliveryExchanges(ctx context.Context, c cola.Caller, id strin
 	return found, state, err
 }
 
-// ReplayDelivery resends a delivery of the caller's account, whatever its state, under the same ID.
-// It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
+// ReplayDelivery resends one of the caller's deliveries, whatever its state, under the same ID. It
+// is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
 // delivery is missing or belongs to another account, with CodeNotActive if its destination is not
-// active, and with CodeQuotaExceeded for too many test messages.
+// active, and with CodeQuotaExceeded after too many test messages.
 func (s *Service) ReplayDelivery(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.Delivery, cola.QuotaState, error) {

@@ -30,7 +30,7 @@ func (w *world) mustAttempt(t *testing.T, at time.Time, a store.Attempt) {
 func TestDeliveries(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "deliveries@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
-	reader := w.mustReader(t, c) // any credential of the account may read
+	reader := w.mustReader(t, c) // any of the account's credentials may read
 	search := w.mustSave(t, c, alert("oaks")).Search.UUID
 	created := w.mustHook(t, c, hook)
 	w.mustRun(t, 2, 0, 1) // the second run has no matches, and no destination has empty runs enabled

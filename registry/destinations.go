@@ -24,8 +24,8 @@ func visible(g quota.Grant, d cola.Destination) cola.Destination {
 	return d.Redacted()
 }
 
-// Destinations returns a page of the destinations of the caller's account, oldest first. It is
-// free. They are redacted for a caller without the scope cola.ScopeWriteSavedSearches.
+// Destinations returns a page of the caller's destinations, oldest first. It is free. Destinations
+// are redacted for a caller without the scope cola.ScopeWriteSavedSearches.
 func (s *Service) Destinations(
 	ctx context.Context, c cola.Caller, p cola.SavedSearchListParams,
 ) (PageList[cola.Destination], cola.QuotaState, error) {
@@ -65,8 +65,8 @@ func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.S
 	return PageList[T]{Rows: rows, Meta: meta}, grant.State, nil
 }
 
-// Destination returns a destination of the caller's account. It is free. It fails with CodeNotFound
-// if the destination is missing or belongs to another account.
+// Destination returns one of the caller's destinations. It is free. It fails with CodeNotFound if
+// the destination is missing or belongs to another account.
 func (s *Service) Destination(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.Destination], cola.QuotaState, error) {
@@ -111,9 +111,9 @@ func (s *Service) destination(
 // secret is returned only once. An email address other than the account's own is unconfirmed until
 // its owner agrees.
 //
-// It fails with the errors of Normalize, with CodeDestinationLimit or CodeDestinationExists, and
-// with CodeQuotaExceeded if a limit on confirmation requests is reached. After CodeUnavailable the
-// outcome is unknown.
+// CreateDestination fails with the errors of Normalize, with CodeDestinationLimit or
+// CodeDestinationExists, and with CodeQuotaExceeded if a limit on confirmation requests is reached.
+// After CodeUnavailable the outcome is unknown.
 func (s *Service) CreateDestination(
 	ctx context.Context, c cola.Caller, p cola.DestinationParams,
 ) (cola.DestinationWithSecret, cola.QuotaState, error) {
@@ -283,10 +283,10 @@ func destinationError(err error, id, unknown string) error {
 	return fmt.Errorf("change destination: %w", err)
 }
 
-// ChangeDestination changes a destination of the caller's account, and returns it. It is free and
-// needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is
-// missing or belongs to another account, and with the errors of cola.DestinationChangeParams's
-// Normalize and Apply. After CodeUnavailable the outcome may be unknown.
+// ChangeDestination changes one of the caller's destinations, and returns it. It is free and needs
+// the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is missing
+// or belongs to another account, and with the errors of cola.DestinationChangeParams.Normalize and
+// Apply. After CodeUnavailable the outcome may be unknown.
 func (s *Service) ChangeDestination(
 	ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams,
 ) (cola.Destination, cola.QuotaState, error) {
@@ -331,9 +331,9 @@ func (s *Service) updateDestination(
 	return changed, nil
 }
 
-// DeleteDestination deletes a destination of the caller's account and its deliveries. It is free
-// and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination
-// is missing or belongs to another account, and with CodeValidation for the account's own email
+// DeleteDestination deletes one of the caller's destinations and its deliveries. It is free and
+// needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is
+// missing or belongs to another account, and with CodeValidation for the account's own email
 // address, which can only be paused. After CodeUnavailable the outcome may be unknown.
 func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	d, state, err := s.authorizeDestinationWrite(ctx, c, id)

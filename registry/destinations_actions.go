@@ -31,9 +31,9 @@ const (
 )
 
 // RotateSecret replaces the secret that signs webhooks to a destination, and returns the new one,
-// which is never returned again. For 24 hours, messages are signed with the old secret as well. It
-// is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
-// destination is missing or belongs to another account, and with CodeValidation for an email
+// which is never returned again. For 24 hours, messages are signed with the old secret as well.
+// RotateSecret is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound
+// if the destination is missing or belongs to another account, and with CodeValidation for an email
 // address. After CodeUnavailable the outcome is unknown.
 func (s *Service) RotateSecret(
 	ctx context.Context, c cola.Caller, id string,
@@ -58,10 +58,10 @@ func (s *Service) RotateSecret(
 	return withSecret(changed, secret), state, nil
 }
 
-// TestDestination sends a test message to a destination of the caller's account. It is free and
-// needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is
-// missing or belongs to another account; with CodeNotActive if messages can't be sent to the
-// destination; and with CodeQuotaExceeded after ten test messages within a minute.
+// TestDestination sends a test message to one of the caller's destinations. It is free and needs
+// the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is missing
+// or belongs to another account; with CodeNotActive if messages can't be sent to the destination;
+// and with CodeQuotaExceeded after ten test messages within a minute.
 func (s *Service) TestDestination(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.Delivery, cola.QuotaState, error) {
@@ -292,8 +292,8 @@ func (s *Service) ConfirmDestination(
 	return changed.Destination, state, nil
 }
 
-// checkCode confirms an endpoint if the code is right, and counts a wrong one. It does not change
-// an endpoint that isn't pending.
+// checkCode confirms an endpoint if the code is correct, and otherwise counts the attempt. It does
+// not change an endpoint that isn't pending.
 func (s *Service) checkCode(d *store.Destination, code string) error {
 	if d.State != cola.DestinationPending {
 		return nil

@@ -45,8 +45,8 @@ const (
 	deleteFeedUnconfirmed = "The feed may not have been deleted. Send the same request again in a few seconds; it's safe to repeat."
 )
 
-// CreateFeed creates a feed for a search of the caller's account and returns its URL, which is not
-// shown again. The search's previous feed URL stops working. It is free and needs the scope
+// CreateFeed creates a feed for one of the caller's searches and returns its URL, which is not
+// shown again. The search's previous feed URL stops working. CreateFeed is free and needs the scope
 // cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the search is missing or belongs to
 // another account.
 func (s *Service) CreateFeed(
@@ -66,9 +66,9 @@ func (s *Service) CreateFeed(
 	return cola.SavedSearchFeed{URL: s.publicURL + feedsPath + token}, state, nil
 }
 
-// DeleteFeed deletes the feed of a search of the caller's account. A missing feed is not an error.
-// It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
-// search is missing or belongs to another account.
+// DeleteFeed deletes the feed of one of the caller's searches. A missing feed is not an error.
+// DeleteFeed is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound
+// if the search is missing or belongs to another account.
 func (s *Service) DeleteFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Service) DeleteFeed(ctx context.Context, c cola.Caller, id string) (col
 const dashboardFeedsOnly = "Only the dashboard shows whether a search has a feed. " +
 	"Use POST /saved-searches/{uuid}/feed for a new feed URL; the previous one stops working."
 
-// HasFeed reports whether a search of the caller's account has a feed. It is free, and for the
+// HasFeed reports whether one of the caller's searches has a feed. It is free, and for the
 // dashboard only. It fails with CodeNotFound if the search is missing or belongs to another
 // account.
 func (s *Service) HasFeed(ctx context.Context, c cola.Caller, id string) (has bool, state cola.QuotaState, err error) {

@@ -58,7 +58,7 @@ type Follower struct {
 	failing       bool         // the latest sync failed
 }
 
-// NewFollower returns the follower of a service.
+// NewFollower returns a follower for a service.
 func NewFollower(s *Service, o FollowerOptions) *Follower {
 	if o.Progress == nil {
 		o.Progress = func(int) {}

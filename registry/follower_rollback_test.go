@@ -254,7 +254,7 @@ func TestSnapshotAfterRestore(t *testing.T) {
 		{"a second start", false, true},
 		{"a start after the switch to the backup", true, false},
 		{"the next start", true, true},
-		{"a start on the original database again", false, false},
+		{"another start on the original database", false, false},
 	} {
 		s.back.Store(step.back)
 		o := observe(t, s, snapshot)

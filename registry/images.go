@@ -79,8 +79,8 @@ func (f ImageFile) Tag(width int) string {
 	return images.Tag(c, images.VariantOf(c, width))
 }
 
-// ImageFile returns the file of an image, without its content. It fails with CodeNotFound if none
-// is stored. Like DrawableImage, it requires no authentication.
+// ImageFile returns the file of an image, without its content. It fails with CodeNotFound if no
+// file is stored. Like DrawableImage, it requires no authentication.
 func (s *Service) ImageFile(ctx context.Context, imageID string) (ImageFile, error) {
 	if _, err := s.LabelOfImage(imageID); err != nil {
 		return ImageFile{}, err
@@ -105,8 +105,8 @@ const imageTimeout = 20 * time.Second
 // ImageContent returns the content of a file for a display width in pixels: the narrowest rendition
 // that is at least as wide, or the image itself if it is no wider than that rendition. Zero means
 // the image itself. It fails with CodeUnavailable if the image store is missing or doesn't respond
-// in time, and with CodeNotFound if the file is in a format that browsers can't display and can't
-// be converted.
+// in time, and with CodeNotFound if the file is in a format that browsers can't display and that
+// can't be converted.
 func (s *Service) ImageContent(ctx context.Context, f ImageFile, width int) ([]byte, error) {
 	if s.images == nil {
 		return nil, cola.Unavailable() // the image folder couldn't be opened; see the log

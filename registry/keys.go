@@ -15,14 +15,14 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// MaxKeys limits the active API keys of an account.
+// MaxKeys limits an account's active API keys.
 const MaxKeys = 100
 
 const (
 	maxKeyName  = 100 // characters
 	maxKeyYears = 10  // longest lifetime of a key that expires
-	// maxKeysPerDay is the maximum number of new keys, because expired keys are kept (usage is
-	// reported by key) and managing keys does not count toward the rate limit.
+	// maxKeysPerDay limits how many keys an account can create in 24 hours, because expired keys
+	// are kept (usage is reported by key) and managing keys does not count toward the rate limit.
 	maxKeysPerDay = 2 * MaxKeys
 )
 
@@ -188,9 +188,9 @@ func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (Ne
 }
 
 // ChangeKey changes the name and access of one of the caller's keys, effective from the next
-// request. The key itself stays the same. It fails with a validation error, with CodeNotFound if
-// the key is missing or belongs to another account, and with CodeNotActive for an invalid key.
-// After CodeUnavailable the outcome may be unknown.
+// request. The key itself stays the same. ChangeKey fails with a validation error, with
+// CodeNotFound if the key is missing or belongs to another account, and with CodeNotActive for an
+// invalid key. After CodeUnavailable the outcome may be unknown.
 func (s *Service) ChangeKey(ctx context.Context, c cola.Caller, id int64, p KeyParams) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -212,7 +212,7 @@ func accessAttrs(a store.KeyAccess) []slog.Attr {
 	return []slog.Attr{slog.Any("scopes", a.Scopes), slog.String("networks", a.Networks.String())}
 }
 
-// recordKeyEvent records a change to one of the caller's keys, unless it failed.
+// recordKeyEvent records a change to one of the caller's keys, unless the change failed.
 func (s *Service) recordKeyEvent(
 	ctx context.Context, k security.Kind, c cola.Caller, id int64, failed error, more ...slog.Attr,
 ) {
@@ -274,9 +274,9 @@ func keyLimitError() error {
 	return refusal
 }
 
-// RevokeKey revokes a key of the caller's account, effective from the next request. Revoking twice
-// is not an error. It fails with CodeNotFound if the key is missing or belongs to another account.
-// After CodeUnavailable the outcome may be unknown.
+// RevokeKey revokes one of the caller's keys, effective from the next request. Revoking twice is
+// not an error. RevokeKey fails with CodeNotFound if the key is missing or belongs to another
+// account. After CodeUnavailable the outcome may be unknown.
 func (s *Service) RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

@@ -55,14 +55,14 @@ func (p KeyRotationParams) normalize() (overlap time.Duration, err error) {
 	return overlap, problems.Err()
 }
 
-// RotateKey replaces a key of the caller's account with a new one. The old key stays valid for the
+// RotateKey replaces one of the caller's keys with a new one. The old key stays valid for the
 // overlap, but not beyond its own expiry. The new key has the same name and access and, if the old
-// one expires, the same lifetime, starting now. It fails with CodeNotFound if the key is missing or
-// belongs to another account, with CodeNotActive for an invalid key, and with CodeKeyLimit if the
-// account has MaxKeys other valid keys or has created too many in the last 24 hours. Of two
-// concurrent rotations without an overlap, one fails with CodeNotActive; with an overlap, both
-// create a key, and the old one expires at the earlier time. After CodeUnavailable the outcome may
-// be unknown.
+// one expires, the same lifetime, starting now. RotateKey fails with CodeNotFound if the key is
+// missing or belongs to another account, with CodeNotActive for an invalid key, and with
+// CodeKeyLimit if the account has MaxKeys other valid keys or has created too many in the last 24
+// hours. Of two concurrent rotations without an overlap, one fails with CodeNotActive; with an
+// overlap, both create a key, and the old one expires at the earlier time. After CodeUnavailable
+// the outcome may be unknown.
 func (s *Service) RotateKey(
 	ctx context.Context, c cola.Caller, id int64, p KeyRotationParams,
 ) (NewKey, cola.QuotaState, error) {

@@ -156,8 +156,8 @@ func TestLagMetrics(t *testing.T) {
 	}
 }
 
-// TestImageErrorPrivacy checks that the error of a failed image read, which may be logged, contains
-// the label's ID but no other part of the image path.
+// TestImageErrorPrivacy checks that the error from a failed image read, which may be logged,
+// contains the label's ID but no other part of the image path.
 func TestImageErrorPrivacy(t *testing.T) {
 	w := mustWorld(t, 1)
 	id := w.newest(t, w.mustCaller(t, "image@example.com", cola.TierPro), cola.SearchParams{})[0].TTBID.String()

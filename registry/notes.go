@@ -19,8 +19,8 @@ const fewLabels = 20
 // Note explains the results of a search. If a modified search is likely to find more, Search is
 // that search and Action names it.
 type Note struct {
-	Text    string // the whole note, for callers of the API
-	Finding string // Text without advice for callers of the API
+	Text    string // the whole note, for API callers
+	Finding string // Text without advice for API callers
 	Action  string // such as "Search all dates"; empty if Search is nil
 	Search  *cola.SearchParams
 }

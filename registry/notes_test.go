@@ -228,7 +228,7 @@ func TestListNotes(t *testing.T) {
 	}
 }
 
-// TestTruncatedByQuota checks that permittee and barcode results report truncation, and only when
+// TestTruncatedByQuota checks that permittee and barcode results report truncation if and only if
 // the quota is the reason.
 func TestTruncatedByQuota(t *testing.T) {
 	w := mustWorld(t, 300)

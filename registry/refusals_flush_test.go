@@ -80,7 +80,7 @@ func TestRejectedRequests(t *testing.T) {
 		t.Errorf("refusals (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{}, w.refused(t, stranger)); diff != "" {
-		t.Errorf("refusals of another account (-want +got):\n%s", diff)
+		t.Errorf("refusals for another account (-want +got):\n%s", diff)
 	}
 	recorded, dropped := w.measured(t, "refusals_recorded_total")[""], w.measured(t, "refusals_dropped_total")[""]
 	if recorded != 11 || dropped != 0 {
@@ -137,8 +137,8 @@ func TestLatestRejections(t *testing.T) {
 	}
 }
 
-// TestRejectionsWithoutAccount checks that refusals of an unknown account are dropped and do not
-// block those of other accounts.
+// TestRejectionsWithoutAccount checks that refusals for an unknown account are dropped and do not
+// block those for other accounts.
 func TestRejectionsWithoutAccount(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "somebody@example.com", cola.TierFree)

@@ -40,9 +40,9 @@ type world struct {
 	clock                atomic.Int64
 	down                 atomic.Bool // the database is unavailable
 	mute                 atomic.Bool // reading changes and imports fails
-	stuck                atomic.Bool // reads work, commits fail
+	stuck                atomic.Bool // reads work; commits fail
 	full                 atomic.Bool // operations on saved searches, destinations and deliveries fail
-	destinationsReadOnly atomic.Bool // changing destinations fails, reading them works
+	destinationsReadOnly atomic.Bool // changing destinations fails; reading them works
 	// earlier finds destinations by the link hashes of earlier versions. Default: the store.
 	earlier func(hash []byte) (store.Destination, error)
 	trace   atomic.Pointer[store.Trace] // if set, the trace of every label for every search
@@ -101,7 +101,7 @@ func mustWorld(t testing.TB, labels int) *world {
 	return mustWorldOf(t, labels, func(*registry.Options) {})
 }
 
-// mustWorldOf is mustWorld with other options.
+// mustWorldOf is mustWorld with options changed by set.
 func mustWorldOf(t testing.TB, labels int, set func(*registry.Options)) *world {
 	t.Helper()
 	w := &world{metrics: prometheus.NewPedanticRegistry()}

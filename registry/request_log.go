@@ -145,7 +145,7 @@ type RequestLogPage struct {
 	Sources           []RequestSource // keys and apps that may have sent requests, for the filter
 }
 
-// RequestLog returns a page of the requests of the caller's account. It is free.
+// RequestLog returns a page of the account's request log. It is free.
 func (s *Service) RequestLog(ctx context.Context, c cola.Caller,
 	p RequestLogParams) (RequestLogPage, cola.QuotaState, error) {
 	oldest := s.oldestRequest()
@@ -204,8 +204,8 @@ func (s *Service) readRequests(ctx context.Context, account cola.AccountID, whic
 	return nil
 }
 
-// LoggedRequest returns a request of the caller's account. It is free. It fails with CodeNotFound
-// if the request is missing, too old, or another account's.
+// LoggedRequest returns a request from the account's request log. It is free. It fails with
+// CodeNotFound if the request is missing, too old, or another account's.
 func (s *Service) LoggedRequest(ctx context.Context, c cola.Caller, id string) (LoggedRequest, cola.QuotaState, error) {
 	return readManaged(ctx, s, c, "read logged request",
 		func(ctx context.Context, _ cola.QuotaState) (found LoggedRequest, err error) {

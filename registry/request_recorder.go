@@ -37,7 +37,7 @@ const (
 	maxPendingGaps = 10_000
 )
 
-// requestRecorder samples the requests of accounts and writes them in the background, so that
+// requestRecorder samples each account's requests and writes them in the background, so that
 // requests don't wait for the database. Failed writes are retried; if the database committed one
 // anyway, its requests are recorded twice.
 type requestRecorder struct {
@@ -76,7 +76,8 @@ func newRequestRecorder(st store.RequestLog, days int, now cola.Clock, log *slog
 }
 
 // record records a request that has just been answered, or counts it as left out if there are too
-// many. It never blocks on the database. describe is called only if the request is recorded.
+// many requests. It never blocks on the database. describe is called only if the request is
+// recorded.
 func (r *requestRecorder) record(account cola.AccountID, failed bool, describe func() cola.LoggedRequest) {
 	now := r.now()
 	if r.requests.Take(account, 1) > 0 && (!failed || r.errors.Take(account, 1) > 0) {

@@ -15,8 +15,8 @@ import (
 // runsTimeout is how long a list of runs or matches waits for the database.
 const runsTimeout = 5 * time.Second
 
-// SavedSearchRuns returns a page of the runs of a search of the caller's account, newest first. It
-// is free. It fails with CodeNotFound if the search is missing or belongs to another account.
+// SavedSearchRuns returns a page of runs for one of the caller's searches, newest first. It is
+// free. It fails with CodeNotFound if the search is missing or belongs to another account.
 func (s *Service) SavedSearchRuns(
 	ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
 ) (PageList[cola.SavedSearchRun], cola.QuotaState, error) {
@@ -36,7 +36,7 @@ func (s *Service) SavedSearchRuns(
 	return list, state, err
 }
 
-// SavedSearchRun returns a run of a search of the caller's account. It is free. It fails with
+// SavedSearchRun returns a run of one of the caller's searches. It is free. It fails with
 // CodeNotFound if the search is missing or belongs to another account, or has no such run.
 func (s *Service) SavedSearchRun(
 	ctx context.Context, c cola.Caller, id, run string,
@@ -67,10 +67,10 @@ func (s *Service) LatestMatches(ctx context.Context, c cola.Caller, limit int) (
 		})
 }
 
-// SavedSearchMatches returns a page of the matches of a search of the caller's account, latest run
-// first, and by TTB ID within a run. It costs one list record per match; if fewer list records are
-// left, the page is truncated and TruncatedByQuota is true. It fails with CodeNotFound if the
-// search is missing or belongs to another account.
+// SavedSearchMatches returns a page of matches for one of the caller's searches, latest run first,
+// and by TTB ID within a run. It costs one list record per match; if fewer list records are left,
+// the page is truncated and TruncatedByQuota is true. It fails with CodeNotFound if the search is
+// missing or belongs to another account.
 func (s *Service) SavedSearchMatches(
 	ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
 ) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
@@ -128,7 +128,7 @@ func (s *Service) matchesOf(
 	return list, state, nil
 }
 
-// listForSearch reads a page of runs or matches of a saved search.
+// listForSearch reads a page of runs or matches for a saved search.
 func listForSearch[T any](ctx context.Context, id string, page cola.SavedSearchPage,
 	read func(ctx context.Context, uuid string, part store.Slice) ([]T, int, error),
 ) (list PageList[T], err error) {
@@ -160,11 +160,11 @@ func runsError(err error, id string) error {
 	return storeError(err, "read runs of a saved search")
 }
 
-// RunSavedSearch requests a run of a search of the caller's account, which starts within about a
+// RunSavedSearch requests a run of one of the caller's searches, which starts within about a
 // minute, and returns the search. The search needs no schedule. The run is manual: messages about
 // it give the count and a link, and feeds don't name its labels.
 //
-// It is free, needs the scope cola.ScopeWriteSavedSearches, and counts toward
+// RunSavedSearch is free, needs the scope cola.ScopeWriteSavedSearches, and counts toward
 // cola.MaxDailyManualRuns unless the search is already due. It fails with CodeNotFound if the
 // search is missing or belongs to another account, with CodeSearchTooBroad if its filters are too
 // broad, with CodeNotActive if the search is on hold because of the account, and with

@@ -46,7 +46,7 @@ func TestRuns(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "runs@example.com", cola.TierFree)
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
-	reader := w.mustReader(t, c) // any credential of the account may read
+	reader := w.mustReader(t, c) // any of the account's credentials may read
 	if none, _, err := w.SavedSearchRuns(t.Context(), reader, id, cola.SavedSearchListParams{}); err != nil || len(none.Rows) != 0 || none.Meta.Total != 0 {
 		t.Errorf("before the first run: SavedSearchRuns = %+v, %v", none, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// savedSearchesPath is the dashboard page of saved searches, below the public URL.
+// savedSearchesPath is the path of the dashboard's page of saved searches, below the public URL.
 const savedSearchesPath = "/saved-searches"
 
 const (
@@ -66,7 +66,7 @@ func idempotencyOf(c cola.Caller, key string, search cola.SavedSearch) store.Onc
 	return once
 }
 
-// saveSearch stores a normalized search of an admitted caller.
+// saveSearch stores a normalized search for an admitted caller.
 func (s *Service) saveSearch(
 	ctx context.Context, c cola.Caller, search cola.SavedSearch, once store.Once, to []store.NewDestination,
 ) (CreatedSavedSearch, error) {
@@ -147,8 +147,7 @@ func searchLimitError(limit int) error {
 	return refusal
 }
 
-// SavedSearches returns a page of the saved searches of the caller's account, oldest first. It is
-// free.
+// SavedSearches returns a page of the caller's saved searches, oldest first. It is free.
 func (s *Service) SavedSearches(
 	ctx context.Context, c cola.Caller, p cola.SavedSearchListParams,
 ) (PageList[cola.SavedSearch], cola.QuotaState, error) {
@@ -181,8 +180,8 @@ func (s *Service) SavedSearches(
 	return list, state, nil
 }
 
-// SavedSearch returns a saved search of the caller's account. It is free. It fails with
-// CodeNotFound if the search is missing or belongs to another account.
+// SavedSearch returns one of the caller's saved searches. It is free. It fails with CodeNotFound if
+// the search is missing or belongs to another account.
 func (s *Service) SavedSearch(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.SavedSearch], cola.QuotaState, error) {
@@ -206,8 +205,8 @@ func (s *Service) SavedSearch(
 	})
 }
 
-// ChangeSavedSearch changes a search of the caller's account, and returns it. It is free and needs
-// the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the search is missing or
+// ChangeSavedSearch changes one of the caller's searches, and returns it. It is free and needs the
+// scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the search is missing or
 // belongs to another account, with the errors of cola.SavedSearchChangeParams.Apply, and with
 // CodeWatchlistLimit if the search would become active and the account has cola.MaxActiveSchedules
 // active ones. After CodeUnavailable the outcome may be unknown; the change can be repeated.
@@ -234,7 +233,7 @@ func (s *Service) ChangeSavedSearch(
 	return changed, state, nil
 }
 
-// DeleteSavedSearch deletes a search of the caller's account. It is free and needs the scope
+// DeleteSavedSearch deletes one of the caller's searches. It is free and needs the scope
 // cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the search is missing or belongs to
 // another account. After CodeUnavailable the outcome may be unknown.
 func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {

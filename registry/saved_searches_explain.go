@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// ExplainSavedSearch explains, filter by filter, whether a label matches a search of the caller's
-// account, and why a run has found it, will find it, or will not. It costs one list record. If the
+// ExplainSavedSearch explains, filter by filter, whether a label matches one of the caller's
+// searches, and why a run has found it, will find it, or will not. It costs one list record. If the
 // search or label does not exist, it is free and fails with CodeNotFound.
 func (s *Service) ExplainSavedSearch(
 	ctx context.Context, c cola.Caller, id, label string,

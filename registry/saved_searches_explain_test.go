@@ -188,7 +188,7 @@ func timedCases() []verdictCase {
 	}
 }
 
-// TestExplanations checks the explanations of labels after a search is created, run and changed.
+// TestExplanations checks the explanations for labels after a search is created, run and changed.
 func TestExplanations(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "explain@example.com", cola.TierPro)
@@ -267,7 +267,7 @@ func TestExplanationCharge(t *testing.T) {
 	c, other := w.mustWriter(t, "charged@example.com", cola.TierFree), w.mustWriter(t, "other@example.com", cola.TierPro)
 	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(testNow)))
 	id := w.mustSave(t, c, alert("oaks")).Search.UUID
-	c = w.mustReader(t, c) // any credential of the account may read
+	c = w.mustReader(t, c) // any of the account's credentials may read
 	for _, tt := range []struct {
 		caller    cola.Caller
 		id, label string

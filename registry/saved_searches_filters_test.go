@@ -92,8 +92,8 @@ func TestFiltersWithoutMatches(t *testing.T) {
 	}
 }
 
-// mustAddBothGeorgias adds a label from the state and one from the country, and waits until the
-// index has them.
+// mustAddBothGeorgias adds a label from the state and one from the country, and waits until both
+// are indexed.
 func (w *world) mustAddBothGeorgias(t *testing.T) {
 	t.Helper()
 	var patches []cola.Patch[cola.Cola]
@@ -107,7 +107,7 @@ func (w *world) mustAddBothGeorgias(t *testing.T) {
 	}
 	for tries := 0; len(w.idsFound(cola.Query{Text: "tbilisi"})) < 2; tries++ {
 		if tries == 1_000 {
-			t.Fatal("timeout waiting for the labels in the index")
+			t.Fatal("timed out waiting for the labels to be indexed")
 		}
 		time.Sleep(10 * time.Millisecond) // polling interval
 	}
@@ -269,8 +269,8 @@ func optionCases() []filterCase {
 }
 
 // TestBothGeorgias checks that terms for the United States never find labels from the country of
-// Georgia, although the origin names are the same. The name finds labels from both; each has its
-// own code.
+// Georgia, although the origin names are the same. A search by name finds labels from both; each
+// origin has its own code.
 func TestBothGeorgias(t *testing.T) {
 	w := mustWorld(t, 50)
 	w.mustAddBothGeorgias(t)

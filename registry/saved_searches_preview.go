@@ -28,9 +28,9 @@ const (
 // cola.MaxPreviewLabels. It is free, and for the dashboard only: it fails with CodeForbidden for
 // callers on other channels.
 //
-// Together, all previews of an account name at most cola.MaxDailyPreviewLabels distinct labels per
-// UTC day. Beyond that, a preview omits labels that were not shown earlier that day and sets
-// Withheld. It doesn't fail, because forms request a preview on every pause in typing.
+// An account's previews together name at most cola.MaxDailyPreviewLabels distinct labels per UTC
+// day. Beyond that, a preview omits labels that were not shown earlier that day and sets Withheld.
+// It doesn't fail, because forms request a preview on every pause in typing.
 func (s *Service) PreviewLabels(
 	ctx context.Context, c cola.Caller, p cola.PreviewParams, maxLabels int,
 ) (PreviewPage, cola.QuotaState, error) {
@@ -83,8 +83,8 @@ func (s *Service) takeAllowance(
 	return named, withheld
 }
 
-// admitDashboard admits a free request from the dashboard, or rejects it with invalid if that is
-// not nil. Other callers get a CodeForbidden error; elsewhere is its message.
+// admitDashboard admits a free request from the dashboard, or rejects it with invalid if invalid is
+// not nil. Other callers get a CodeForbidden error with the message elsewhere.
 func (s *Service) admitDashboard(
 	ctx context.Context, c cola.Caller, elsewhere string, invalid error,
 ) (cola.QuotaState, error) {
@@ -94,7 +94,7 @@ func (s *Service) admitDashboard(
 	return s.admitFree(ctx, c, invalid)
 }
 
-// SavedSearchNames holds the names of all saved searches of an account.
+// SavedSearchNames holds the names of all of an account's saved searches.
 type SavedSearchNames struct {
 	Names  []SearchName // oldest first
 	Active int          // searches with an active schedule, including those on hold
@@ -103,7 +103,7 @@ type SavedSearchNames struct {
 // SearchName is the name of a saved search.
 type SearchName struct{ UUID, Name string }
 
-// SavedSearchNames returns the names of all saved searches of the caller's account, and how many
+// SavedSearchNames returns the names of all saved searches in the caller's account, and how many
 // have an active schedule. It is free.
 func (s *Service) SavedSearchNames(ctx context.Context, c cola.Caller) (SavedSearchNames, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {

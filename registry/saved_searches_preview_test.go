@@ -67,7 +67,7 @@ func TestPreviewLabelsChannel(t *testing.T) {
 }
 
 // mustRecordWithDeleted records a run one week after testNow. Its matches are labels in the
-// registry and one deleted label, which is first by ID.
+// registry and one deleted label, which comes first by ID.
 func (w *world) mustRecordWithDeleted(t *testing.T, c cola.Caller, labels int) {
 	t.Helper()
 	at := testNow.AddDate(0, 0, 7)
@@ -106,7 +106,7 @@ func TestRunLabels(t *testing.T) {
 	}
 	other := onDashboard(w.mustWriter(t, "other@example.com", cola.TierPro))
 	if _, state, err := w.RunLabels(t.Context(), other, id, "1", cola.SavedSearchListParams{}); cola.CodeOf(err) != cola.CodeNotFound || state.Used != (cola.Used{}) {
-		t.Errorf("other account: error = %v, used %+v, want a free 404", err, state.Used)
+		t.Errorf("another account: error = %v, used %+v, want a free 404", err, state.Used)
 	}
 }
 

@@ -46,7 +46,7 @@ func (w *world) mustReader(t testing.TB, writer cola.Caller) cola.Caller {
 	return writer
 }
 
-// requestsOf returns the requests of all keys.
+// requestsOf returns the total number of requests made with all keys.
 func requestsOf(days []store.DayUsage) (sum int) {
 	for _, d := range days {
 		sum += d.Requests
@@ -54,7 +54,7 @@ func requestsOf(days []store.DayUsage) (sum int) {
 	return sum
 }
 
-// unitsOf returns the units charged to all keys.
+// unitsOf returns the total number of units charged to all keys.
 func unitsOf(days []store.DayUsage) (sum int) {
 	for _, d := range days {
 		sum += d.Units
@@ -218,7 +218,7 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 	created, state, err := w.CreateSavedSearch(t.Context(), c, withKey("another", "k"))
 	if code(err) != cola.CodeIdempotencyKeyReused || !cmp.Equal(created, registry.CreatedSavedSearch{}) || !state.Known() {
-		t.Errorf("same key, other search: %+v, %v, want idempotency_key_reused", created, err)
+		t.Errorf("same key, different search: %+v, %v, want idempotency_key_reused", created, err)
 	}
 	if w.mustSave(t, other, withKey("n", "k")).Repeated {
 		t.Error("another account's key is treated as a repeat")

@@ -83,7 +83,7 @@ type Store interface {
 type Options struct {
 	Vault     *vault.Vault // encrypts destination secrets; nil if destinations are neither created nor confirmed
 	Store     Store
-	Images    ImageStore // files of label images; nil if the process doesn't serve them
+	Images    ImageStore // label image files; nil if the process doesn't serve them
 	Index     *search.Index
 	Ledger    *quota.Ledger
 	PublicURL string     // scheme and host of the service, without a trailing slash
@@ -200,8 +200,8 @@ func (s *Service) Standing(ctx context.Context, c cola.Caller) (cola.QuotaState,
 	return grant.State, err
 }
 
-// Overloaded returns an error if new requests must be rejected because too many are waiting, or
-// nil. It costs less than identifying the caller.
+// Overloaded returns an error if new requests must be rejected because too many are waiting, and
+// otherwise nil. It costs less than identifying the caller.
 func (s *Service) Overloaded() error { return s.ledger.Overloaded() }
 
 // Enter waits until a request with a known caller may be processed. It returns the function to call
@@ -224,9 +224,9 @@ func (s *Service) charge(ctx context.Context, c cola.Caller, m cola.Meter, units
 	return grant.State, err
 }
 
-// quotaRequest returns the ledger request of an operation. Free requests from the dashboard are not
-// counted: browsing the pages must not use up the rate limit of the account's API clients, or be
-// blocked by them.
+// quotaRequest returns the ledger request for an operation. Free requests from the dashboard are
+// not counted: browsing the pages must not use up the rate limit of the account's API clients, or
+// be blocked by them.
 func quotaRequest(c cola.Caller, m cola.Meter, units int) quota.Request {
 	return quota.Request{
 		Caller: c,
@@ -284,8 +284,8 @@ const (
 func (s *Service) Drain() { s.draining.Store(true) }
 
 // Ready returns nil if requests should be sent here: the index is built, the database responds and
-// commits, and the process is not shutting down. It pings the database at most ten times a second,
-// regardless of the number of callers.
+// commits, and the process is not shutting down. Ready pings the database at most ten times a
+// second, regardless of the number of callers.
 func (s *Service) Ready(ctx context.Context) error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
@@ -302,7 +302,7 @@ func (s *Service) Ready(ctx context.Context) error {
 	return nil
 }
 
-// pingCache shares the result of one ping of the database among callers.
+// pingCache shares the result of one database ping among callers.
 type pingCache struct {
 	store Store
 	now   cola.Clock

@@ -17,7 +17,7 @@ type ColaCounts struct {
 	Truncated bool                  // groups are left out because the monthly list records are used up
 	Defaults  *cola.DefaultsApplied // nil unless the default date window is active
 	Notes     []string              // as in SearchColas, plus a note on ties
-	Advice    []Note                // the notes of SearchColas, with the searches that they suggest
+	Advice    []Note                // SearchColas's notes, with the searches that they suggest
 	DataAsOf  cola.Date             // latest change in TTB's registry that the data includes
 }
 
@@ -105,5 +105,5 @@ func countGroups(view *search.View, q cola.CountSearch) (found search.GroupCount
 	return found, tied
 }
 
-// recordsOf returns the number of list records that groups cost.
+// recordsOf returns the cost of a number of groups in list records.
 func recordsOf(groups int) int { return (groups + cola.GroupsPerRecord - 1) / cola.GroupsPerRecord }

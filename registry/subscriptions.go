@@ -43,7 +43,7 @@ func (s *Service) Subscription(ctx context.Context, token string) (Subscription,
 }
 
 // Unsubscribe ends the subscription for a token: no messages are sent until the recipient agrees
-// again. It fails with CodeNotFound if the email destination no longer exists.
+// again. Unsubscribe fails with CodeNotFound if the email destination no longer exists.
 func (s *Service) Unsubscribe(ctx context.Context, token string) (Subscription, error) {
 	return s.changeSubscription(ctx, token, cola.Destination.Unsubscribed)
 }
@@ -77,7 +77,7 @@ func (s *Service) changeSubscription(
 
 // subscribedDestination returns the email destination for a token. It fails with CodeNotFound for
 // an unknown token, and with CodeQuotaExceeded if the token is used too often or the client's IP
-// address sent too many wrong ones.
+// address sent too many wrong tokens.
 func (s *Service) subscribedDestination(ctx context.Context, token string) (d store.Destination, err error) {
 	if !looksLikeToken(token) {
 		return d, s.events.Failed(ctx, security.Subscription, subscriptionNotFound())

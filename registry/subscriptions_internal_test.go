@@ -22,7 +22,7 @@ func TestTokenLimit(t *testing.T) {
 		t.Errorf("beyond the limit: error = %+v", refusal)
 	}
 	if err := l.take("b"); err != nil {
-		t.Errorf("other token: error = %v", err)
+		t.Errorf("another token: error = %v", err)
 	}
 	now = now.Add(time.Second)
 	if err := l.take("a"); err != nil {

@@ -43,9 +43,9 @@ type Suggestions struct {
 	Notes  []string // if no value completes the text: the text that was completed instead, if any
 }
 
-// Suggest completes a value of a field. If no value completes the text, it completes the most
-// similar text that has values, and adds a note. It is free and exempt from the rate limit, but
-// each account has a separate limit on suggestions.
+// Suggest completes a field's value. If no value completes the text, it completes the most similar
+// text that has values, and adds a note. It is free and exempt from the rate limit, but each
+// account has a separate limit on suggestions.
 func (s *Service) Suggest(
 	ctx context.Context, c cola.Caller, p cola.SuggestParams,
 ) (Suggestions, cola.QuotaState, error) {
@@ -117,7 +117,7 @@ func (s *Service) suggest(q cola.SuggestSearch) Suggestions {
 	return found
 }
 
-// completions returns the functions that complete and correct a value of a field.
+// completions returns the functions that complete and correct a field's value.
 func (s *Service) completions(
 	field string,
 ) (suggest func(cola.SuggestSearch) []cola.Suggestion, correct func(q string) string) {

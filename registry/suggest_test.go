@@ -70,8 +70,8 @@ func TestSuggestionsAreFilters(t *testing.T) {
 	}
 }
 
-// TestSuggestCorrections checks that text without completions gets those of a correction, if there
-// is one, and a note.
+// TestSuggestCorrections checks that text without completions gets the completions of a correction,
+// if there is one, and a note.
 func TestSuggestCorrections(t *testing.T) {
 	w := mustWorld(t, 500)
 	c := w.mustCaller(t, "corrections@example.com", cola.TierFree)
@@ -128,7 +128,7 @@ func TestSuggestLimit(t *testing.T) {
 	}
 	w.stuck.Store(false)
 	if _, err := ask(other); err != nil {
-		t.Errorf("other account: error = %v", err)
+		t.Errorf("another account: error = %v", err)
 	}
 	w.advance(50 * time.Millisecond)
 	if _, err := ask(c); err != nil {

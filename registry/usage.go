@@ -17,7 +17,7 @@ const (
 	maxUseRows = 12
 	// monthsRead is how many months before the current one are checked for earlier use.
 	monthsRead = 11
-	// refusalsReported limits the refusals of a report.
+	// refusalsReported is the maximum number of refusals in a report.
 	refusalsReported = 50
 	// otherUses names the row that combines a channel's other sources.
 	otherUses = "others"
@@ -37,8 +37,8 @@ const (
 // UsageSpans returns all spans, shortest first.
 func UsageSpans() []UsageSpan { return []UsageSpan{Last7Days, Last30Days, Last90Days, Last12Months} }
 
-// steps returns the days of the span that ends on a day or, for Last12Months, its calendar months.
-// The current month includes its remaining days.
+// steps returns the days of the span that ends today or, for Last12Months, its calendar months. The
+// current month includes its remaining days.
 func (p UsageSpan) steps(today cola.Date) (steps []UsageStep) {
 	if p == Last12Months {
 		current := cola.PeriodOf(today.Time())
@@ -58,12 +58,12 @@ func (p UsageSpan) steps(today cola.Date) (steps []UsageStep) {
 	return steps
 }
 
-// UsageReport is the usage of an account in the current month and in a time span. Days, Steps, Rows
-// and State.Used come from one read of the ledger, so Steps and Rows have the same totals, and so
-// do Days and State.Used. Earlier usage, which affects Since and Projected, and Refusals are read
+// UsageReport is an account's usage in the current month and in a time span. Days, Steps, Rows and
+// State.Used come from one read of the ledger, so Steps and Rows have the same totals, and so do
+// Days and State.Used. Earlier usage, which affects Since and Projected, and Refusals are read
 // separately.
 type UsageReport struct {
-	State cola.QuotaState // quota state of this month
+	State cola.QuotaState // this month's quota state
 	Now   time.Time       // when the report was made
 	// Since is the first day that Projected is based on: the first day of use this month, or the
 	// 1st if there was usage in an earlier month. It is 0 if there was no usage at all.
@@ -75,12 +75,12 @@ type UsageReport struct {
 	Refusals  []Refusal   // latest first, at most 50; new ones appear after a few seconds
 }
 
-// Usage counts units of every meter, and requests.
+// Usage counts requests and the units of every meter.
 type Usage struct {
 	DetailViews, ListRecords, Requests int
 }
 
-// add adds a row of the ledger.
+// add adds a ledger row.
 func (u *Usage) add(d store.DayUsage) {
 	u.Requests += d.Requests
 	switch d.Meter {
@@ -97,7 +97,7 @@ func (u Usage) Plus(more Usage) Usage {
 }
 
 // UsageStep is the usage of a day or month (UTC). By has an entry for each row of UsageReport.Rows,
-// zero if it was unused.
+// zero if that row was unused.
 type UsageStep struct {
 	First, Last cola.Date // equal for a day
 	Total       Usage
@@ -127,7 +127,7 @@ const (
 // Refusal counts the requests from one source that were rejected within a minute for the same
 // reason.
 type Refusal struct {
-	LastAt     time.Time // time of the latest
+	LastAt     time.Time // time of the latest request
 	Channel    cola.Channel
 	Credential cola.Credential
 	Name       string // name of the key or app; empty for a browser
@@ -135,7 +135,8 @@ type Refusal struct {
 	Count      int
 }
 
-// UsageReport returns the usage of the caller's account this month and in a span. It is free.
+// UsageReport returns the usage of the caller's account in this month and in the given span. It is
+// free.
 func (s *Service) UsageReport(ctx context.Context, c cola.Caller, span UsageSpan) (UsageReport, cola.QuotaState, error) {
 	report, state, err := readManaged(ctx, s, c, "read usage",
 		func(ctx context.Context, state cola.QuotaState) (UsageReport, error) {
@@ -152,7 +153,7 @@ func (s *Service) UsageReport(ctx context.Context, c cola.Caller, span UsageSpan
 	return report, state, err
 }
 
-// usageData is the usage of an account as stored.
+// usageData is an account's usage as stored.
 type usageData struct {
 	days     []store.DayUsage // days of this month and of the steps
 	steps    []UsageStep      // steps of the span, without their usage
@@ -180,7 +181,7 @@ func (s *Service) readUsage(ctx context.Context, account cola.AccountID, month c
 	return r, err
 }
 
-// report builds the report for the month of the state.
+// report builds the report for the state's month.
 func (r usageData) report(state cola.QuotaState, now time.Time) UsageReport {
 	report := UsageReport{State: state, Now: now, Days: r.monthDays(state.Period, now), Steps: r.steps, Refusals: r.refusalRows()}
 	report.State.Used = cola.Used{} // the days include usage since the state was read
@@ -235,7 +236,7 @@ func usageSourceOf(d store.DayUsage) usageSource {
 	return source
 }
 
-// rows returns the rows of a report, and the index of each source's row.
+// rows returns the report's rows, and the index of each source's row.
 func (r usageData) rows() ([]UsageRow, map[usageSource]int) {
 	totals := map[usageSource]*Usage{}
 	var rows []UsageRow
@@ -332,8 +333,8 @@ func (r usageData) monthDays(month cola.Period, now time.Time) []Usage {
 	return days
 }
 
-// projectUsage extrapolates the usage since a day to the end of the month. It never returns less
-// than was used, and does not extrapolate during the first day.
+// projectUsage extrapolates the usage since the given day to the end of the month. It never returns
+// less than was used, and does not extrapolate during the first day.
 func projectUsage(used cola.Used, since cola.Date, end, now time.Time) cola.Used {
 	elapsed, left := now.Sub(since.Time()), end.Sub(now)
 	if elapsed < 24*time.Hour || left <= 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // TestProjected checks the linear projection of usage, from the first of the month or a later first
-// day of use. It is never below current usage, and equals it during the first day.
+// day of use. The projection is never below current usage, and equals it during the first day.
 func TestProjected(t *testing.T) {
 	end := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 	at := func(day, hour int) time.Time { return time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC) }

@@ -25,8 +25,7 @@ func (w *world) mustReport(t *testing.T, holder cola.Caller, span registry.Usage
 	return r
 }
 
-// checkSums checks that the totals of the steps and the rows are equal, as are those of the days
-// and the state.
+// checkSums checks that the steps and the rows have equal totals, and so do the days and the state.
 func checkSums(t *testing.T, r registry.UsageReport) {
 	t.Helper()
 	var days, steps, rows registry.Usage
@@ -134,7 +133,7 @@ func TestUsageReport(t *testing.T) {
 	}
 }
 
-// usedSteps describes the steps of a report that have usage.
+// usedSteps describes the steps with usage in a report.
 func usedSteps(r registry.UsageReport) (used []string) {
 	for _, s := range r.Steps {
 		if s.Total != (registry.Usage{}) {
@@ -158,7 +157,7 @@ func TestFirstUse(t *testing.T) {
 	w.clock.Store(time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC).UnixMicro())
 	r := w.mustReport(t, holder, registry.Last7Days)
 	if want := (cola.Used{DetailViews: 2, ListRecords: 60}); r.Since.String() != "2026-11-26" || r.Projected != want {
-		t.Errorf("projected %+v from %s, want %+v from the 26th: twice the use of 2.5 days", r.Projected, r.Since, want)
+		t.Errorf("projected %+v from %s, want %+v from the 26th: twice 2.5 days' usage", r.Projected, r.Since, want)
 	}
 	w.clock.Store(time.Date(2026, 12, 20, 0, 0, 0, 0, time.UTC).UnixMicro())
 	holder = w.mustSignIn(t, holder.Account, "Chromium")
@@ -270,8 +269,8 @@ func TestManyRowsByChannel(t *testing.T) {
 	}
 }
 
-// TestUsageReportWhileSpending checks that the figures of a report come from one read, even while
-// usage grows.
+// TestUsageReportWhileSpending checks that a report's figures come from one read, even while usage
+// grows.
 func TestUsageReportWhileSpending(t *testing.T) {
 	w := mustWorld(t, 100)
 	holder := w.mustHolder(t, "meanwhile@example.com", cola.TierPro)

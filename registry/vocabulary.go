@@ -87,7 +87,7 @@ func collectWords[T any](rows []T, each func(row *T, add func(filter, word strin
 	return words
 }
 
-// Origins returns the names of the places, each once, upper case.
+// Origins returns the distinct names of the places, in upper case.
 func (w Vocabulary) Origins() []string {
 	var names []string
 	for _, place := range w.Places {

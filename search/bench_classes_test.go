@@ -65,7 +65,7 @@ func hyphenated(words []string) []string {
 type samples struct {
 	g      *synthetic
 	sample []cola.IndexRecord // existing labels
-	coded  []cola.IndexRecord // those with a barcode
+	coded  []cola.IndexRecord // labels with a barcode
 	today  cola.Date
 	common []string
 	pairs  []string // pairs of common words

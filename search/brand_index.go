@@ -45,7 +45,7 @@ type brandIndex struct {
 	labels []uint32 // number of labels of each brand, including those with tombstones
 
 	// cola.SortBrand orders documents by the rank of their brand.
-	rank  []uint32 // rank of the brand of each value
+	rank  []uint32 // rank of each value's brand
 	order []uint32 // documents in order of rank
 }
 

@@ -86,7 +86,7 @@ func TestBrandQuality(t *testing.T) {
 		cases.Check(t, p.name+" | "+p.brand, score)
 	}
 	if verdicts[verdictSimilar] != pairsPerVerdict || verdicts[verdictDissimilar] != pairsPerVerdict {
-		t.Errorf("%v pairs, want %d similar and %[2]d dissimilar ones", verdicts, pairsPerVerdict)
+		t.Errorf("%v pairs, want %d similar and %[2]d dissimilar", verdicts, pairsPerVerdict)
 	}
 }
 

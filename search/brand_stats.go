@@ -109,7 +109,7 @@ func (c *brandCounter) labels(segment uint16, spelling uint32) []uint32 {
 	return c.docs
 }
 
-// row returns the list record of a brand.
+// row returns the list record for a brand.
 func (c *brandCounter) row(g *brandGroup) cola.BrandMatch {
 	s := brandStats{spellings: spellings{}, types: map[string]int{}, statuses: map[string]int{}}
 	for _, b := range g.all {
@@ -139,7 +139,7 @@ type brandStats struct {
 	newest cola.Position
 }
 
-// addTo adds the labels of a brand in its segment.
+// addTo adds a brand's labels in its segment.
 func (c *brandCounter) addTo(s *brandStats, b similarBrand) {
 	seg := &c.view.segments[b.segment]
 	t := seg.t
@@ -226,7 +226,7 @@ type holderTally struct {
 	counted []uint32 // permittees with labels
 }
 
-// add counts a label of a permittee.
+// add counts a label for a permittee.
 func (t *holderTally) add(permittee uint32) {
 	if t.counts[permittee] == 0 {
 		t.counted = append(t.counted, permittee)

@@ -159,7 +159,7 @@ func (s *segment) nameKey(name uint32) string {
 	return s.brands.keys.At(name)
 }
 
-// nameSpellings returns the values of the brand column that have a name.
+// nameSpellings returns the values of the brand column with the given name.
 func (s *segment) nameSpellings(name uint32) []uint32 {
 	if brands := uint32(s.brands.keys.Len()); name >= brands {
 		return s.brandWords.elided[name-brands:][:1]

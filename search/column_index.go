@@ -155,7 +155,7 @@ func buildRangeIndex(t *table, column int) rangeIndex {
 }
 
 // newRangeIndex indexes n documents by their numbers. The number of a document is values[at(doc)];
-// values[0] stands for an unknown number. The others are distinct.
+// values[0] stands for an unknown number. The other values are distinct.
 func newRangeIndex(n uint32, values []float64, at func(doc uint32) uint32, cost int) (r rangeIndex) {
 	order := make([]uint32, 0, len(values)) // known values, ascending
 	for i := 1; i < len(values); i++ {

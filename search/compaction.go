@@ -15,7 +15,7 @@ import (
 // The compaction policy merges segments of similar size, which keeps their number small and
 // rewrites each label only about once each time the registry doubles in size.
 const (
-	minTierLabels = 1000 // smaller segments count as this large
+	minTierLabels = 1000 // smaller segments are treated as this size
 	maxSegments   = 12   // above this, the smallest segments are compacted regardless of size
 )
 
@@ -216,8 +216,8 @@ func compactSegments(ctx context.Context, segments []segmentView, ps *permittees
 	return s, nil
 }
 
-// replaceSegments publishes a segment in place of those it was compacted from. Labels that were
-// replaced since the compaction began get tombstones in it, as do labels that were indexed again
+// replaceSegments publishes s in place of the segments it was compacted from. Labels that were
+// replaced since the compaction began get tombstones in s, as do labels that were indexed again
 // because their permittee was renamed.
 func (x *Index) replaceSegments(old []segmentView, s *segment) {
 	x.publishing.Lock()

@@ -21,7 +21,7 @@ type coverageCache struct {
 type dailyValue[T any] struct {
 	mu       sync.Mutex
 	computed bool
-	today    cola.Date // of value
+	today    cola.Date // date of value
 	value    T
 }
 
@@ -90,8 +90,8 @@ func (seg *segmentView) liveCounts(c *column.Numeric) []uint32 {
 	return counts
 }
 
-// countCoverage counts all labels by year. Documents are ordered by effective date, so the
-// documents of a year form a range.
+// countCoverage counts all labels by year. Documents are ordered by effective date, so a year's
+// documents form a range.
 func (v *View) countCoverage() *cola.Coverage {
 	years, differences, c := map[int]cola.CoverageCounts{}, map[int]int{}, &cola.Coverage{Years: []cola.YearCoverage{}}
 	for i := range v.segments {

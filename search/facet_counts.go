@@ -12,7 +12,7 @@ import (
 // facetCounts contains the number of labels found for each value of the requested facets. The map
 // of a facet that was not requested is nil.
 type facetCounts struct {
-	values [textColumns]map[string]int // by column of the facet and folded value
+	values [textColumns]map[string]int // by facet column and folded value
 	paths  map[string]*pathCount       // by folded path; a path includes its descendants
 	years  map[int]int
 }
@@ -20,7 +20,7 @@ type facetCounts struct {
 // pathCount is the number of labels found in a category.
 type pathCount struct {
 	spelling string
-	labels   int // with the spelling
+	labels   int // with that spelling
 	found    int
 }
 
@@ -88,7 +88,7 @@ func (seg *segmentView) count(sel *selection, sc *postings.Scratch, into *facetC
 	years.addTo(into.years)
 }
 
-// addValues adds the counts of a facet.
+// addValues adds the counts for a facet.
 func (seg *segmentView) addValues(into map[string]int, f int, t *valueCounter) {
 	if t == nil {
 		return
@@ -190,7 +190,7 @@ type valueCounter struct {
 	cursors  []postings.Cursor // of the lists; nil until needed
 	listCost int               // estimated cost of counting a block with the cursors
 
-	byValue []uint32 // counts by number of the value in the column
+	byValue []uint32 // counts by the value's number in the column
 	byList  []uint32
 }
 
@@ -206,7 +206,7 @@ func newValueCounter(column *column.Text, lists *postings.Lists) *valueCounter {
 
 // Costs of counting, in nanoseconds, and the resulting threshold, measured on a 2025 CPU.
 const (
-	lookupCost  = 2   // to look up the value of a document
+	lookupCost  = 2   // to look up a document's value
 	advanceCost = 4   // to advance a list to a block
 	maxLookups  = 512 // up to this many documents in a block are looked up without opening the lists
 )

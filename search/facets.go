@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// The maximum numbers of values that facets show. Values with the fewest labels are omitted.
+// The maximum number of values that each facet shows. Values with the fewest labels are omitted.
 const (
 	maxOrigins    = 12
 	maxCategories = 50

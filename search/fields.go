@@ -7,15 +7,15 @@ import (
 )
 
 // The tables below describe the indexed fields of labels: how a field is read from a record and
-// which condition of a query filters on it. Table builders, compaction, indexes, snapshots and
-// plans loop over them, so adding a filtered field takes one row.
+// which query condition filters on it. Table builders, compaction, indexes, snapshots and plans
+// loop over them, so adding a filtered field takes one row.
 
 // snapshotMagic identifies the columns of a snapshot and the analysis of their text. Change it
 // whenever they change; older snapshots are then rejected and the index is rebuilt.
 const snapshotMagic = "colaidxe"
 
 // snapshotFormat returns the first string in a snapshot, which identifies its format version. It
-// includes the version of the category table, because a column has values derived from it.
+// includes the version of the category table, because the values of one column are derived from it.
 func snapshotFormat() string { return snapshotMagic + "-" + vocabulary.CategoryTableVersion() }
 
 // Text columns. Full-text queries search those up to lastSearched.

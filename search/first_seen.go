@@ -173,7 +173,7 @@ func (p *plan) addSeenFrom(first *segmentFirstSeen, column int, from cola.Date) 
 	p.addBitmap(w, int(p.seg.t.n))
 }
 
-// groupByFirstSeen groups by the year of the first approval of the brand or of the permit.
+// groupByFirstSeen groups by the year in which the brand or permit was first approved.
 func (v *View) groupByFirstSeen(g *grouping, of string) {
 	first := v.firstSeenBy(of)
 	type year struct {

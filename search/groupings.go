@@ -106,8 +106,8 @@ func (v *View) groupByPeriod(g *grouping) {
 	})
 }
 
-// periodOf returns the name of the year, quarter or month of a date, and its position, newest
-// first.
+// periodOf returns the name of the year, quarter or month that contains a date, and the period's
+// position, newest first.
 func periodOf(dimension string, date cola.Date) (name string, position int) {
 	year, month, _ := date.Time().Date()
 	position = -(year*12 + int(month))
@@ -144,7 +144,7 @@ func (v *View) groupByNumber(g *grouping, col int, of func(number float64) (name
 
 // groupInOrder groups the values of each segment by name and orders the groups by position; of
 // returns both for a value. The group without a name comes last. columnOf returns the value of each
-// document of a segment, and the number of values.
+// document in a segment, and the number of values.
 func (v *View) groupInOrder(
 	g *grouping, columnOf func(i int) (docs *column.Packed, values int),
 	of func(i int, value uint32) (name string, position int),
@@ -186,7 +186,7 @@ func (v *View) groupByCategory(g *grouping) {
 	g.name = nil
 }
 
-// levels returns the first levels of the folded path of a node, or the empty string if it has
+// levels returns the first levels of a node's folded path, or the empty string if the path has
 // fewer. Zero levels mean the whole path.
 func (t *categoryTree) levels(node int32, levels int) string {
 	if node == noNode {
@@ -211,7 +211,7 @@ func (seg *segmentView) categoryOf(value uint32) string {
 	return seg.t.text[colCategory].At(value)
 }
 
-// groupByPermit groups by permit number. The groups are the permittees of the view.
+// groupByPermit groups by permit number. The groups are the view's permittees.
 func (v *View) groupByPermit(g *grouping) {
 	ps := v.permittees
 	for i := range v.segments {
@@ -237,7 +237,7 @@ func (v *View) groupByBrand(g *grouping) {
 			base, largest = keys, i
 		}
 	}
-	more := column.NewInterner() // keys that the base lacks; the first is not used
+	more := column.NewInterner() // keys missing from the base; the first is unused
 	n := uint32(base.Len())
 	for i := range v.segments {
 		s := v.segments[i].segment

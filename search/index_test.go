@@ -243,7 +243,8 @@ func (h *harness) checkDays() {
 	}
 }
 
-// TestRowsMissingLabel checks that Rows returns the given summary of a label that no longer exists.
+// TestRowsMissingLabel checks that Rows returns the given summary for a label that no longer
+// exists.
 func TestRowsMissingLabel(t *testing.T) {
 	label := cola.ColaSummary{TTBID: 11054001000049, BrandName: "GONE", PermitNumber: "CA-W-1"}
 	want := []cola.ColaRow{{ColaSummary: label}}

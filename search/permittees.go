@@ -189,7 +189,7 @@ func (x *nameIndex) match(p namePart, sc *postings.Scratch, dst []postings.List)
 	return dst
 }
 
-// docsOf returns the permittee with a value.
+// docsOf returns the permittee with the given value.
 func (x *nameIndex) docsOf(value uint32) postings.List {
 	i := value % uint32(len(x.identity))
 	return postings.Of(x.identity[i : i+1])
@@ -286,9 +286,9 @@ func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 	}
 }
 
-// Permittee returns a permittee by permit number, in any letter case, as of the given day. It
-// includes labels in result order; recent is their maximum number. ok is false if there is no such
-// permittee.
+// Permittee returns a permittee by permit number, in any letter case, as of the given day. The
+// result includes the permittee's newest labels; recent is the maximum number. ok is false if there
+// is no such permittee.
 func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.PermitteeDetail, ok bool) {
 	number = vocabulary.NormalizePermit(number)
 	i, ok := v.permittees.find(number)

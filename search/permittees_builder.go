@@ -13,9 +13,9 @@ import (
 type permitteesBuilder struct {
 	next    *permittees
 	added   map[string]uint32 // by permit number
-	rerank  map[uint32]bool   // permittees with a possibly changed rank
+	rerank  map[uint32]bool   // permittees whose rank may have changed
 	renamed map[uint32]bool
-	stale   map[uint32]bool // permittees with latest dates to recompute
+	stale   map[uint32]bool // permittees whose latest dates must be recomputed
 }
 
 // builder returns a builder that starts with a copy of ps.
@@ -52,7 +52,7 @@ func (b *permitteesBuilder) number(number string) uint32 {
 	return i
 }
 
-// put sets the record of a permittee.
+// put sets a permittee's record.
 func (b *permitteesBuilder) put(p *cola.Permittee) {
 	i := b.number(vocabulary.NormalizePermit(p.PermitNumber))
 	prev := b.next.records[i]
@@ -97,7 +97,7 @@ func valueNumber(values *[]string, v string) uint32 {
 	return uint32(len(*values) - 1)
 }
 
-// companyNames returns a permittee's names in the next view. It implements companyNames.
+// companyNames returns a permittee's names in the next view. It is a companyNames function.
 func (b *permitteesBuilder) companyNames(number string) (company, operating string) {
 	p := b.next.records[b.number(number)]
 	return string(p.CompanyName), string(p.OperatingName)

@@ -105,7 +105,7 @@ func (v *View) findBarcode(value string, found [][]uint32) (total int) {
 	return total
 }
 
-// plan holds the conditions of a query on one segment.
+// plan holds a query's conditions for one segment.
 type plan struct {
 	selection
 	seg     *segmentView
@@ -114,7 +114,7 @@ type plan struct {
 	empty   bool // no document can match
 }
 
-// newPlan returns the plan of a query for segment i.
+// newPlan returns a query's plan for segment i.
 func newPlan(q *query, i int, seg *segmentView, sc *postings.Scratch) *plan {
 	p := &plan{seg: seg, scratch: sc}
 	p.lo, p.hi = seg.t.window(q.From, q.To)
@@ -258,7 +258,7 @@ func (p *plan) addFields(q *query, _ int) {
 	}
 }
 
-// addValues adds the condition that a document has one of the values, unless they are nil.
+// addValues adds the condition that a document has one of the values, unless values is nil.
 func (p *plan) addValues(index *valueIndex, fold func(string) string, values []string) {
 	if values != nil && !p.empty {
 		p.addAny(index.match(fold, values, nil))

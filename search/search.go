@@ -21,7 +21,7 @@ type Page struct {
 // The text is interpreted as the first of these that applies:
 //
 //  1. the ID of a label that exists;
-//  2. a barcode, if a label with it matches the filters;
+//  2. a barcode, if a label with that barcode matches the filters;
 //  3. words, which must all occur in searched fields of the label.
 //
 // Non-empty text without letters or digits matches no labels, nor does a non-empty part of a name
@@ -82,7 +82,7 @@ func (v *View) CountByDay(q cola.Query) []int {
 	return counts
 }
 
-// addDays adds the labels that a query finds to the counts of days, latest first.
+// addDays adds the labels that a query finds to the daily counts, latest first.
 func (v *View) addDays(counts []int, r *query) {
 	sc := v.scratch.Get()
 	defer v.scratch.Put(sc)
@@ -96,7 +96,7 @@ func (v *View) addDays(counts []int, r *query) {
 	}
 }
 
-// addDays adds the labels that a plan finds in the segment to the counts of days, latest first.
+// addDays adds the labels that a plan finds in the segment to the daily counts, latest first.
 // Documents are in the same order, so each cursor of the plan is read only once.
 func (seg *segmentView) addDays(counts []int, latest cola.Date, p *plan, sc *postings.Scratch) {
 	for i := range counts {
@@ -225,7 +225,7 @@ type mergeHead struct {
 	at      cola.Position // of docs[0]
 }
 
-// newResultMerger returns a merger of the documents found in each segment.
+// newResultMerger returns a merger for the documents found in each segment.
 func newResultMerger(segments []segmentView, found [][]uint32, by cola.Sort) *resultMerger {
 	m := &resultMerger{segments: segments, by: by}
 	for i, docs := range found {

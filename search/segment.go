@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// segment is an immutable set of labels in result order with their indexes. The number of a
-// document is its position in that order.
+// segment is an immutable set of labels in result order with their indexes. A document's number is
+// its position in that order.
 type segment struct {
 	t           *table
 	texts       text.Index

@@ -68,7 +68,7 @@ func syncDir(path string) error {
 
 // Restore replaces the content of the index with a snapshot that Save wrote, and returns its
 // revisions. It fails with ErrSnapshot if the file is damaged or from another store or version. On
-// error the index is unchanged.
+// error, the index is unchanged.
 func (x *Index) Restore(path, storeID string) (Marks, error) {
 	x.updating.Lock()
 	defer x.updating.Unlock()

@@ -43,7 +43,7 @@ func (s *segment) position(doc uint32, by cola.Sort) cola.Position {
 }
 
 // runSorted counts the documents that a selection matches and returns the first of them in the
-// order of the search; with a cursor, only those after it.
+// search's sort order; with a cursor, only those after it.
 func (seg *segmentView) runSorted(sel *selection, s *cola.ColaSearch, sc *postings.Scratch) (total int, docs []uint32) {
 	if s.Sort == cola.SortNewest {
 		if s.CursorMode {
@@ -63,7 +63,7 @@ func (seg *segmentView) runSorted(sel *selection, s *cola.ColaSearch, sc *postin
 	return total, seg.byBrand(w, total, s, sel.take)
 }
 
-// oldest returns the first documents of a bitmap in cola.SortOldest order: the dated ones from the
+// oldest returns the first documents in a bitmap, in cola.SortOldest order: the dated ones from the
 // last to the first, then the undated ones.
 func (seg *segmentView) oldest(w []uint64, s *cola.ColaSearch, take int) []uint32 {
 	undated, n := seg.t.undated()
@@ -89,7 +89,7 @@ func (t *table) countBefore(p cola.Position) uint32 {
 	return end
 }
 
-// byBrand returns the first documents of a bitmap in cola.SortBrand order. total is the number of
+// byBrand returns the first documents in a bitmap, in cola.SortBrand order. total is the number of
 // documents in the bitmap.
 //
 // If many documents match, a walk through all documents in brand order soon finds the first of
@@ -127,7 +127,7 @@ func (seg *segmentView) brandsAfter(p cola.Position) int {
 	})
 }
 
-// selectByBrand returns the first documents of a bitmap in cola.SortBrand order, starting at
+// selectByBrand returns the first documents in a bitmap, in cola.SortBrand order, starting at
 // document from.
 func (seg *segmentView) selectByBrand(w []uint64, from uint32, take int) []uint32 {
 	ids, rank := &seg.t.text[colBrand].IDs, seg.brands.rank

@@ -11,7 +11,7 @@ type GroupCounts struct {
 	Others cola.OtherGroups  // the groups beyond the requested number
 	Total  int               // labels in all groups: the total of Search
 
-	// AxisTotals counts the labels of each value of the axis (see cola.CountSearch), in order.
+	// AxisTotals counts the labels with each value of the axis (see cola.CountSearch), in order.
 	AxisTotals []cola.OtherLabels
 }
 

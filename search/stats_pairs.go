@@ -104,7 +104,7 @@ func (c *groupCounter) findLargest(counts []uint32) {
 }
 
 // findLargestValues finds the values with the most labels in the ranked dimension, as many as the
-// limits allow, with all their pairs. It also counts the labels of each value of the axis.
+// limits allow, with all their pairs. It also counts the labels with each value of the axis.
 func (c *groupCounter) findLargestValues(counts []uint32) {
 	values, axis := c.dimensions[0], c.dimensions[1]
 	largest := c.rank(values, counts, c.top)

@@ -36,7 +36,7 @@ func leastCount(counts []uint32, limit int) uint32 {
 }
 
 // largestWithin returns the largest groups that together have at most limit labels (but at least
-// one group), and the rest of the limit.
+// one group), and the remainder of the limit.
 func largestWithin(groups, counts []uint32, limit int) (largest []uint32, left int) {
 	slices.SortFunc(groups, func(a, b uint32) int { return cmp.Compare(counts[b], counts[a]) })
 	for i, g := range groups {

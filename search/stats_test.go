@@ -220,8 +220,8 @@ func (r *registry) countGroups(labels []*cola.IndexRecord, by []string, top, lim
 	return found
 }
 
-// firstValues returns the groups of the first top values of dimension d, or of fewer values if
-// those have more groups than the limit.
+// firstValues returns the groups of the first top values of dimension d, or of fewer values if they
+// have more groups than the limit.
 func firstValues(groups []*linearGroup, d int, values []string, top, limit int) (found []*linearGroup) {
 	of := func(values []string) []*linearGroup {
 		return slices.DeleteFunc(slices.Clone(groups), func(g *linearGroup) bool { return !slices.Contains(values, g.keys[d]) })
@@ -252,7 +252,7 @@ func compareGroups(dimension, a, b string, n, m int) int {
 	return cmp.Or(cmp.Compare(m, n), strings.Compare(a, b))
 }
 
-// groupOf returns the key and the value of a label in a dimension.
+// groupOf returns a label's key and value in a dimension.
 func (r *registry) groupOf(l *cola.IndexRecord, dimension string) (key, value string) {
 	s := &l.Summary
 	same := func(v string) (string, string) { return v, v }

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// spellings counts the labels of each spelling of a value.
+// spellings counts the labels with each spelling of a value.
 type spellings map[string]int
 
 // mostFrequent returns the spelling with the most labels. Ties go to the first alphabetically.
@@ -92,7 +92,7 @@ func (v *View) categoryCounts() (values []cola.Suggestion) {
 	return values
 }
 
-// originCounts counts the labels of each origin, including its parts.
+// originCounts counts the labels from each origin, including its parts.
 func (v *View) originCounts() (values []cola.Suggestion) {
 	counts := map[string]int{}
 	for i := range v.segments {
@@ -115,7 +115,7 @@ func (v *View) originCounts() (values []cola.Suggestion) {
 	return values
 }
 
-// classCounts counts the labels of each class.
+// classCounts counts the labels in each class.
 func (v *View) classCounts() (values []cola.Suggestion) {
 	byKey := spellingsByKey{}
 	for i := range v.segments {
@@ -131,7 +131,7 @@ func (v *View) classCounts() (values []cola.Suggestion) {
 	return values
 }
 
-// appellationCounts counts the labels of each appellation, including the appellations inside it.
+// appellationCounts counts the labels with each appellation, including the appellations inside it.
 func (v *View) appellationCounts() (values []cola.Suggestion) {
 	byKey, labels := spellingsByKey{}, map[string]int{}
 	for i := range v.segments {

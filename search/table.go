@@ -12,7 +12,7 @@ import (
 
 // Flags of a label.
 const (
-	flagHasBarcode  = 1 << iota // has_barcode of the summary
+	flagHasBarcode  = 1 << iota // the summary's has_barcode
 	flagMainBarcode             // the first of its barcodes is the main one
 	flagEstimated               // its date is an estimate
 )
@@ -66,7 +66,7 @@ func (t *table) summary(row uint32) cola.ColaSummary {
 	return s
 }
 
-// isEstimated reports whether the date of a row is an estimate.
+// isEstimated reports whether a row's date is an estimate.
 func (t *table) isEstimated(row uint32) bool { return t.flags[row]&flagEstimated != 0 }
 
 // date returns a row's value in a column of dates, or zero if it is unknown.

@@ -274,7 +274,7 @@ func checkOneCommit(t *testing.T, v *View, labels int) {
 		}
 		for _, r := range p.Rows {
 			if r.ImageCount != c {
-				t.Errorf("commit %d: found a label of commit %d", c, r.ImageCount)
+				t.Errorf("commit %d: found a label from commit %d", c, r.ImageCount)
 				return
 			}
 		}

@@ -36,7 +36,7 @@ type Stats struct {
 	Permittees int // permittees with a record
 	Segments   int
 	Tombstones int   // replaced labels that remain until compaction
-	Bytes      int64 // memory of the segments
+	Bytes      int64 // memory used by the segments
 }
 
 // Stats returns statistics on the view.

@@ -47,8 +47,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestStates checks that a state is listed if a permittee is in it, but not if it appears only in
-// the permit number of a label.
+// TestStates checks that a state is listed if a permittee is in it, but not if it appears only in a
+// label's permit number.
 func TestStates(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

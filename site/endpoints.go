@@ -10,7 +10,7 @@ const endpointBase = "/api/v1/"
 
 // endpoints returns the rows of the operations that a query names by path: "/colas", "GET colas" or
 // "colas/stats". A name without a slash may also be the singular, or several words: "saved search".
-// If no path is the same, those with matching parameters count: "colas/17001001000001".
+// If no path matches exactly, paths with matching parameters count: "colas/17001001000001".
 func (x *index) endpoints(query string) (rows []int) {
 	method, path, ok := strings.Cut(query, " ")
 	if !ok || !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, strings.ToUpper(method)) {

@@ -49,7 +49,7 @@ func suggestedSearches() []string {
 }
 
 // Limits on searches and code samples per IP address (IPv6: per /64) and process. They are high
-// enough for requests while typing.
+// enough for search-as-you-type requests.
 const (
 	typingBurst    = 60
 	typingInterval = 250 * time.Millisecond

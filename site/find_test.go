@@ -49,7 +49,7 @@ func TestQuestions(t *testing.T) {
 	for _, q := range []struct {
 		query string
 		among int
-		want  string // pages, of which one suffices
+		want  string // pages, any of which suffices
 	}{
 		{"how far back does the data go", first, "/docs/coverage#how-far-back"},
 		{"how current is the data?", first, "/docs/coverage#how-current"},
@@ -307,7 +307,7 @@ func TestSearchLimit(t *testing.T) {
 	}
 }
 
-// TestInstantResults checks that the results shown while typing are a short list without a page.
+// TestInstantResults checks that the results shown while typing are a short list, not a whole page.
 func TestInstantResults(t *testing.T) {
 	h := newTestServer().routes()
 	page := mustRead(t, send(h, "GET", findPath+"?instant=1&q=pagin"))
@@ -319,7 +319,7 @@ func TestInstantResults(t *testing.T) {
 	}
 	for _, query := range []string{"xyzzyplugh", "", "%C2%85"} {
 		if page := mustRead(t, send(h, "GET", findPath+"?instant=1&q="+query)); strings.TrimSpace(page) != "" {
-			t.Errorf("%q: response without results is %q, want it empty", query, page)
+			t.Errorf("%q: response without results = %q, want empty", query, page)
 		}
 	}
 }

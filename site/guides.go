@@ -160,7 +160,7 @@ func metaDescription(text string) string {
 			end = i + 1
 		}
 	}
-	if end == 0 && text != "" { // it introduces an example
+	if end == 0 && text != "" { // the text introduces an example
 		return strings.TrimSuffix(text, ":") + "."
 	}
 	return text[:end]

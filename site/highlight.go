@@ -13,8 +13,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// escapeText escapes source code as the text of an element, where quotes need no escaping. Source
-// code has so many that escaped quotes would make up a tenth of a page.
+// escapeText escapes source code for an element's text, where quotes need no escaping. Source code
+// has so many that escaped quotes would make up a tenth of a page.
 var escapeText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\x00", "\uFFFD")
 
 // highlight returns source code with elements for its colored parts. Their tags are as short as
@@ -86,7 +86,7 @@ func highlight(language, source string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// bound is a tag at an offset of source code.
+// bound is a tag at an offset in source code.
 type bound struct {
 	at  int
 	tag string

@@ -52,7 +52,8 @@ func (e *entry) weight() float64 {
 }
 
 // index is a full-text index of the documentation: an FTS5 table of SQLite, in memory. build fills
-// it with the added entries. Its methods panic if SQLite reports an error, which only a bug causes.
+// it with the added entries. Its methods panic if SQLite reports an error, which only a bug can
+// cause.
 type index struct {
 	entries []entry // by row ID
 	db      *sql.DB
@@ -61,8 +62,8 @@ type index struct {
 func (x *index) add(e entry) { x.entries = append(x.entries, e) }
 
 // createTables creates the index. The keywords include the parts of names such as RateLimit, and
-// pairs of words of the title written as one: lookup for "look up". The table words lists all
-// words, which docs contains only as stems.
+// pairs of title words written as one: lookup for "look up". The table words lists all words, which
+// docs contains only as stems.
 const createTables = `CREATE VIRTUAL TABLE docs USING fts5(title, page, keywords, body, weight UNINDEXED,
 	tokenize = 'porter unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE plain USING fts5(text, content = '', tokenize = 'unicode61 remove_diacritics 2');
@@ -101,7 +102,7 @@ var (
 	suffix    = regexp.MustCompile(`['’]\pL+`)                    // as in what's
 )
 
-// joinedPairs joins each pair of adjacent words of a text.
+// joinedPairs joins each pair of adjacent words in a text.
 func joinedPairs(text string) (pairs string) {
 	words := plainWord.FindAllString(text, -1)
 	for i := 1; i < len(words); i++ {
@@ -178,7 +179,7 @@ func (x *index) terms(query string) (terms []term) {
 	return terms
 }
 
-// wordsFrom returns up to 20 words of the documentation that begin with a text.
+// wordsFrom returns up to 20 words in the documentation that begin with the given text.
 func (x *index) wordsFrom(text string) (words []string) {
 	rows, err := x.db.Query("SELECT term FROM words WHERE term >= ?1 AND term < ?1 || char(0x10FFFF) LIMIT 20", text)
 	must(err)
@@ -192,8 +193,8 @@ func (x *index) wordsFrom(text string) (words []string) {
 	return words
 }
 
-// similarWord returns the word of the documentation that a misspelled word most likely stands for.
-// Of words that are equally similar, it returns the most frequent one.
+// similarWord returns the word in the documentation that a misspelled word most likely stands for.
+// If several words are equally similar, it returns the most frequent one.
 func (x *index) similarWord(word string) (similar string, ok bool) {
 	if vocabulary.MaxEdits(word) == 0 {
 		return "", false
@@ -241,7 +242,7 @@ func (x *index) words(query string) (words []string) {
 // quote returns an FTS5 string, which matches consecutive words.
 func quote(words string) string { return `"` + words + `"` }
 
-// anyOf returns an FTS5 query for any of some strings.
+// anyOf returns an FTS5 query that matches any of the given strings.
 func anyOf(alternatives []string) string { return `"` + strings.Join(alternatives, `" OR "`) + `"` }
 
 // rows returns the entries that match an FTS5 query.

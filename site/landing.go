@@ -46,16 +46,16 @@ func newLanding(now cola.Clock) landing {
 	return landing{limit: ratelimit.New[netip.Prefix](sampleBurst, sampleInterval, maxLimitedClients, now)}
 }
 
-// landingPage is the data of the landing page. Samples are nil while the service isn't ready.
-// Without labels, the page shows no numbers, and the documentation's example instead of sample
-// calls.
+// landingPage is the data for the landing page. Samples are nil while the service isn't ready.
+// Without labels, the page shows no numbers, and it shows the documentation's example instead of
+// sample calls.
 type landingPage struct {
 	*registry.Samples
 	Local   bool // whether the server can only be reached from its own machine
 	Tabs    []sampleTab
 	Example *sampleTab            // the documentation's example call, if there are no labels; may be nil
-	Brand   *cola.BrandMatch      // the most similar one in the sample check; may be nil
-	Similar *cola.BrandMatch      // the most similar one whose name isn't identical; may be nil
+	Brand   *cola.BrandMatch      // the most similar brand in the sample check; may be nil
+	Similar *cola.BrandMatch      // the most similar brand whose name isn't identical; may be nil
 	Newest  []newLabel            // the newest labels
 	Bottle  *registry.SampleLabel // a label with an image; may be nil
 	Bars    []bar                 // chart of the sample count
@@ -202,7 +202,7 @@ func (s *server) exampleCall() *sampleTab {
 	}
 }
 
-// operation returns an operation of the REST API, or nil.
+// operation returns a REST API operation, or nil.
 func (s *server) operation(id string) *httpapi.Operation {
 	for i := range s.opts.Reference.Sections {
 		for j := range s.opts.Reference.Sections[i].Operations {
@@ -249,7 +249,7 @@ func (p *landingPage) addNumbers(c *cola.Coverage) {
 	}
 }
 
-// newBars returns the bars of groups by year, oldest first. Labels without a year have none.
+// newBars returns the bars for groups by year, oldest first. Labels without a year have none.
 func newBars(groups []cola.LabelGroup) (bars []bar) {
 	const barWidth, barGap, height = 28, 12, 74
 	most := 1
@@ -273,7 +273,7 @@ func (s *server) takeLimit(r *http.Request) time.Duration {
 	return s.landing.limit.Take(security.Network(cola.ClientFrom(r.Context())), 1)
 }
 
-// serveSample serves the response of a sample call.
+// serveSample serves the response to a sample call.
 func (s *server) serveSample(w http.ResponseWriter, r *http.Request) {
 	if wait := s.takeLimit(r); wait > 0 {
 		web.Fail(w, r, &cola.Error{

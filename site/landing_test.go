@@ -47,7 +47,7 @@ func get(h http.Handler, path, client string) *httptest.ResponseRecorder {
 	return w
 }
 
-// sections returns the IDs of the headings of a page.
+// sections returns the IDs of a page's headings.
 func sections(page string) (ids []string) {
 	for _, m := range regexp.MustCompile(`<h2 id="(\w+)"`).FindAllStringSubmatch(page, -1) {
 		ids = append(ids, m[1])
@@ -135,8 +135,8 @@ func TestLandingQueries(t *testing.T) {
 	}
 }
 
-// TestLandingWithoutLabels checks that, while it has no labels, only a server on the reader's own
-// machine links to the import guide.
+// TestLandingWithoutLabels checks that a server without labels links to the import guide only if it
+// runs on the reader's own machine.
 func TestLandingWithoutLabels(t *testing.T) {
 	for publicURL, link := range map[string]bool{"http://127.0.0.1:8080": true, "https://labels.example": false} {
 		page := get(New(Options{PublicURL: publicURL, Service: samples{m: &registry.Samples{}}}).Landing, "/", "192.0.2.1").Body.String()
@@ -226,7 +226,8 @@ func TestLandingSignUp(t *testing.T) {
 	}
 }
 
-// TestSitemapDates checks that the sitemap has dates only if the date of the program is known.
+// TestSitemapDates checks that the sitemap has dates only if the date of the program's source is
+// known.
 func TestSitemapDates(t *testing.T) {
 	for built, want := range map[time.Time]string{{}: "/docs</loc></url>", time.Date(2026, 5, 4, 23, 0, 0, 0, time.UTC): "/docs</loc><lastmod>2026-05-04</lastmod></url>"} {
 		if got := get(New(Options{Service: samples{}, Built: built}), "/sitemap.xml", "192.0.2.1").Body.String(); !strings.Contains(got, want) {
@@ -235,7 +236,7 @@ func TestSitemapDates(t *testing.T) {
 	}
 }
 
-// TestLandingClosed checks that the page says who creates accounts only if visitors can't.
+// TestLandingClosed checks that the page says who creates accounts if and only if visitors can't.
 func TestLandingClosed(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		page := get(New(Options{Service: samples{}, Closed: closed}).Landing, "/", "192.0.2.1").Body.String()
@@ -297,8 +298,8 @@ func TestLandingPageReuse(t *testing.T) {
 	}
 }
 
-// TestLandingLinks checks that every link of the landing page to the documentation leads to a page
-// and a heading.
+// TestLandingLinks checks that every link from the landing page to the documentation leads to a
+// page and a heading.
 func TestLandingLinks(t *testing.T) {
 	m, err := registrytest.New(t).Samples(t.Context())
 	if err != nil {
@@ -308,7 +309,7 @@ func TestLandingLinks(t *testing.T) {
 	links := regexp.MustCompile(`href="(/docs[^"#]*)(?:#([^"]+))?"`)
 	found := links.FindAllStringSubmatch(get(s.Landing, "/", "192.0.2.1").Body.String(), -1)
 	if len(found) < 10 {
-		t.Fatalf("%d links to the documentation", len(found))
+		t.Fatalf("found %d links to the documentation", len(found))
 	}
 	for _, m := range found {
 		w := get(s, m[1], "192.0.2.1")

@@ -60,7 +60,7 @@ const markdownType = "text/markdown; charset=utf-8"
 var markdownLinks = regexp.MustCompile(`(!?)\[([^\]]*)\]\(([^)\s]+)\)`)
 
 // plainMarkdown returns a guide for programs that read Markdown, such as assistants. Links between
-// guides lead to the Markdown, and links to files that aren't served are removed.
+// guides lead to the Markdown versions, and links to files that aren't served are removed.
 func (s *server) plainMarkdown(file string, source []byte) []byte {
 	return markdownLinks.ReplaceAllFunc(s.withPublicURL(source), func(link []byte) []byte {
 		m := markdownLinks.FindSubmatch(link)

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// addReference adds the pages of the API reference: an overview, one for each section, and the
+// addReference adds the pages of the API reference: an overview, a page for each section, and the
 // objects.
 func (s *server) addReference() {
 	ref := &s.opts.Reference
@@ -177,8 +177,8 @@ func isEmptyAnswer(answer string) bool {
 	return json.Unmarshal([]byte(answer), &body) == nil && string(body.Data) == "[]"
 }
 
-// commonErrors returns the errors of most operations, sorted by status. The overview describes them;
-// other errors are described with their operations.
+// commonErrors returns the errors that most operations share, sorted by status. The overview
+// describes them; other errors are described with their operations.
 func commonErrors(ref *httpapi.Reference) []httpapi.ErrorDoc {
 	const maxUncommon = 12 // operations
 	operations := map[string]int{}

@@ -12,10 +12,10 @@ import (
 	"github.com/colaregistry/colaregistry/httpapi"
 )
 
-// maxSampleQuery is the maximum length of the query of a call, escaped.
+// maxSampleQuery is the maximum length of a call's escaped query.
 const maxSampleQuery = 4000
 
-// serveCodeSamples returns the code samples of a call as HTML. The query has the parameters of an
+// serveCodeSamples returns the code samples for a call as HTML. The query has the parameters of an
 // operation, or the arguments of a tool as JSON. The reference requests them while the visitor
 // fills in a form.
 func (s *server) serveCodeSamples(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +34,7 @@ func (s *server) serveCodeSamples(w http.ResponseWriter, r *http.Request) {
 	s.write(w, http.StatusOK, page{Path: r.URL.Path, Layout: "fragment", Body: "code_samples", Data: samples})
 }
 
-// codeSamples returns the samples of a call. It returns nil unless the call is to a read-only
+// codeSamples returns the samples for a call. It returns nil unless the call is to a read-only
 // operation, or to a read-only tool with a JSON object as arguments.
 func (s *server) codeSamples(id string, values url.Values) []httpapi.Sample {
 	if s.tools[id].ReadOnly {

@@ -1,10 +1,10 @@
 // Package site serves the public pages of the service: the landing page, the guides in docs/, and
-// the reference of the API and the MCP tools.
+// the API and MCP tool reference.
 //
 // Pages are the same for everyone. Browsers and proxies may cache all but the landing page, search
-// results and error pages. Most pages are rendered once, at their first request; those with example
-// calls are rendered again when the records in the examples change. All pages work without
-// JavaScript and read no session.
+// results and error pages. Most pages are rendered once, on first request; those with example calls
+// are rendered again when the records in the examples change. All pages work without JavaScript and
+// read no session.
 package site
 
 import (
@@ -57,8 +57,8 @@ type Options struct {
 	Closed               bool         // whether only the operator creates accounts
 	Billing              bool         // whether account holders can change their plan
 	Demo                 bool         // whether the registry holds demo labels
-	// RequestLogDays is the number of days that requests are kept, as shown on the privacy page; 0
-	// if requests are not kept.
+	// RequestLogDays is how many days requests are kept, as shown on the privacy page; 0 if
+	// requests are not kept.
 	RequestLogDays int
 	Built          time.Time    // date of the program's source, when pages last changed; zero if unknown
 	Logger         *slog.Logger // logs one event per request; default none
@@ -123,8 +123,8 @@ func New(o Options) *Site {
 	return &Site{s.routes(), http.HandlerFunc(s.serveLanding), http.HandlerFunc(s.notFound), s.frame}
 }
 
-// newServer adds all pages. Each is rendered at its first request: rendering all of them takes
-// longer than the rest of a server's start.
+// newServer adds all pages. Each is rendered on first request: rendering all of them takes longer
+// than the rest of a server's startup.
 func newServer(o Options) *server {
 	o.SiteName = cmp.Or(o.SiteName, web.DefaultSiteName)
 	o.PrivacyURL = cmp.Or(o.PrivacyURL, privacyPath)

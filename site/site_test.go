@@ -389,8 +389,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTitles checks that no two pages have the same title, and that those of the API reference
-// contain "API".
+// TestTitles checks that no two pages have the same title, and that API reference titles contain
+// "API".
 func TestTitles(t *testing.T) {
 	s, seen := newTestServer(), map[string]string{}
 	for path, p := range mustParseAll(t, s) {
@@ -404,7 +404,7 @@ func TestTitles(t *testing.T) {
 			}
 		}
 		if other := seen[title]; other != "" || title == "" {
-			t.Errorf("%s has the title %q of %s", path, title, other)
+			t.Errorf("%s has the title %q, like %q", path, title, other)
 		}
 		seen[title] = path
 		if strings.HasPrefix(path, referencePath) && !strings.Contains(title, "API") {
@@ -413,7 +413,7 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// TestDescriptions checks that search engines can show the descriptions of pages in full.
+// TestDescriptions checks that search engines can show page descriptions in full.
 func TestDescriptions(t *testing.T) {
 	s := newTestServer()
 	pages := mustParseAll(t, s)
@@ -431,8 +431,8 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-// TestTry checks that all operations that only read can be tried on the page, with a labeled field
-// for each parameter in the path or query, and that the fields have the values of the example call.
+// TestTry checks that all read-only operations can be tried on the page, with a labeled field for
+// each parameter in the path or query, and that the fields have the values of the example call.
 func TestTry(t *testing.T) {
 	s := newTestServer()
 	pages, tried := mustParseAll(t, s), 0
@@ -476,7 +476,7 @@ func TestTry(t *testing.T) {
 }
 
 // TestCodeSamples checks that a form's initial values produce the printed samples, that other
-// values produce other samples, and that calls that change data and long queries are rejected.
+// values produce other samples, and that long queries and calls that change data are rejected.
 func TestCodeSamples(t *testing.T) {
 	s := newTestServer()
 	h, pages, compared := s.routes(), mustParseAll(t, s), 0
@@ -674,7 +674,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, private := range []string{"getUsage", "listSavedSearches", "createSavedSearch", "get_usage", "create_saved_search", "lookUpBarcode"} {
 		if call, ok := asked[private]; ok {
-			t.Errorf("ran the example call of %s: %s", private, call)
+			t.Errorf("ran the example call for %s: %s", private, call)
 		}
 	}
 }
@@ -840,7 +840,7 @@ func TestETag(t *testing.T) {
 		}
 	}
 	if other := send(h, "GET", "/docs/alerts").Header.Get("Etag"); tag == "" || tag == other {
-		t.Errorf("tags %s, %s of different pages", tag, other)
+		t.Errorf("different pages have the ETags %s and %s", tag, other)
 	}
 }
 
@@ -1001,7 +1001,7 @@ func TestSampleTabs(t *testing.T) {
 }
 
 // TestMarkdown checks that every guide is also served as Markdown, that its links lead to pages or
-// files of the site, and that llms.txt lists the guides about using the service.
+// files on the site, and that llms.txt lists the guides about using the service.
 func TestMarkdown(t *testing.T) {
 	s := newTestServer()
 	h := s.routes()

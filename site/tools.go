@@ -67,8 +67,8 @@ func (s *server) addTools() {
 	s.indexOperations(areaTools, toolsPath, sections)
 }
 
-// toolSections describes the tools like the operations of the REST API. records has the values for
-// the arguments of example calls.
+// toolSections describes the tools in the same way as REST API operations. records has the values
+// for the arguments of example calls.
 func (s *server) toolSections(ctx context.Context, records map[string]string) (sections []httpapi.Section) {
 	for _, group := range mcp.ToolSections() {
 		section := httpapi.Section{Name: group.Name, Anchor: group.Anchor, Description: group.Description}
@@ -123,7 +123,7 @@ func argumentQuery(arguments string) string {
 	return query.Encode()
 }
 
-// toolSamples returns samples of a call. arguments is a JSON object.
+// toolSamples returns samples for a call. arguments is a JSON object.
 func (s *server) toolSamples(name, arguments string) []httpapi.Sample {
 	call := fmt.Sprintf(`{"name": %q, "arguments": %s}`, name, arguments)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + call + `}`
@@ -166,7 +166,7 @@ func (s *server) answerTool(ctx context.Context, op *httpapi.Operation, example 
 // identifiers finds the names of tools, arguments and fields in descriptions, which are plain text.
 var identifiers = regexp.MustCompile(`\b[a-z]+(?:[_.][a-z]+)+\b`)
 
-// toolErrors returns the errors of an operation except those about HTTP bodies and media types.
+// toolErrors returns an operation's errors except those about HTTP bodies and media types.
 func toolErrors(all []httpapi.ErrorDoc) (errors []httpapi.ErrorDoc) {
 	for _, e := range all {
 		switch e.Status {

@@ -51,9 +51,9 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestTryTools checks that tools that only read have a form with the arguments of the example call,
-// that those arguments produce the printed samples, and that tools that write have no samples for
-// other arguments.
+// TestTryTools checks that read-only tools have a form with the arguments of the example call, that
+// those arguments produce the printed samples, and that tools that write have no samples for other
+// arguments.
 func TestTryTools(t *testing.T) {
 	s := newTestServer()
 	h, pages, tried := s.routes(), mustParseAll(t, s), 0
@@ -126,8 +126,7 @@ func formArguments(t *testing.T, form *html.Node) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// TestToolRecords checks the IDs in example calls: those of the records, and otherwise
-// placeholders.
+// TestToolRecords checks that example calls use the records' IDs, and otherwise placeholders.
 func TestToolRecords(t *testing.T) {
 	records := map[string]string{"ttb_id": "26266001000016", "permit_number": `A"1`}
 	for _, tt := range []struct {

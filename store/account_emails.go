@@ -38,7 +38,7 @@ type AccountEmail struct {
 type QuotaUse struct {
 	Meter   cola.Meter
 	Percent int       // percentage reached
-	Tier    cola.Tier // whose quota was used; empty in email that earlier versions queued
+	Tier    cola.Tier // the tier whose quota was used; empty in email that earlier versions queued
 }
 
 // String returns the form that ParseQuotaUse reads. Earlier versions ignore the tier.
@@ -68,9 +68,9 @@ const (
 // get none. Several processes can send: only one claims each email.
 type AccountEmails interface {
 	// QueueQuotaEmails queues email to the accounts whose usage has reached a threshold of a
-	// monthly quota, and returns how many. It queues one email per account, month, tier, meter and
-	// threshold, and none for a threshold below one already reached on that tier. It skips
-	// suspended accounts, and accounts that turned quota emails off.
+	// monthly quota, and returns how many it queued. It queues one email per account, month, tier,
+	// meter and threshold, and none for a threshold below one already reached on that tier. It
+	// skips suspended accounts, and accounts that turned quota emails off.
 	QueueQuotaEmails(ctx context.Context) (queued int, err error)
 	// SetQuotaEmails turns an account's quota email on or off, or fails with ErrNotFound.
 	SetQuotaEmails(ctx context.Context, id cola.AccountID, on bool) error

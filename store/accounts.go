@@ -72,11 +72,11 @@ type Accounts interface {
 	// ErrNotFound.
 	SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) error
 	// Suspend suspends an account: its credentials are rejected and its searches do not run. The
-	// searches keep their marks. Suspending a suspended account changes the reason. It fails with
-	// ErrNotFound, and with ErrMalformed for an invalid reason.
+	// searches keep their marks. Suspending a suspended account changes the reason. Suspend fails
+	// with ErrNotFound, and with ErrMalformed for an invalid reason.
 	Suspend(ctx context.Context, id cola.AccountID, reason string) error
 	// Restore ends a suspension, if there is one. An account whose deletion was requested stays
-	// suspended for that reason. It fails with ErrNotFound if the account does not exist.
+	// suspended for that reason. Restore fails with ErrNotFound if the account does not exist.
 	Restore(ctx context.Context, id cola.AccountID) error
 	// SetActiveLimit changes how many of an account's searches may run on schedule, or fails with
 	// ErrNotFound. The oldest searches within the limit run; the others are paused as downgraded
@@ -88,7 +88,7 @@ type Accounts interface {
 // Until then, the request can be undone.
 const DeletionDelay = 7 * 24 * time.Hour
 
-// DeletionReminder is how long before an account's deletion its holder gets a reminder by email.
+// DeletionReminder is how long before an account's deletion the holder gets a reminder by email.
 const DeletionReminder = 24 * time.Hour
 
 // AccountDeletion deletes accounts in these steps:
@@ -96,19 +96,20 @@ const DeletionReminder = 24 * time.Hour
 //  1. A request suspends the account. It can be undone until a certain time.
 //  2. At that time, the account's email address and identities are removed. The address can then be
 //     used for a new account.
-//  3. All other rows of the account are deleted in batches, except its usage. The account itself
+//  3. The account's other rows are deleted in batches, except its usage. The account itself
 //     remains with its ID and tier, because the usage refers to it.
 //
 // Several processes can work on steps 2 and 3. If they are interrupted, a later call continues.
 type AccountDeletion interface {
 	// RequestDeletion schedules the deletion of an account, and suspends it. Requesting it again
-	// does not change the time. It fails with ErrNotFound if the account does not exist.
+	// does not change the time. RequestDeletion fails with ErrNotFound if the account does not
+	// exist.
 	RequestDeletion(ctx context.Context, id cola.AccountID, after time.Duration) error
 	// CancelDeletion undoes RequestDeletion. It has no effect if no deletion was requested. It
 	// fails with ErrNotFound if the account does not exist or if it is too late.
 	CancelDeletion(ctx context.Context, id cola.AccountID) error
-	// DueDeletions returns up to limit accounts whose deletion is due and not complete, by due
-	// time.
+	// DueDeletions returns up to limit accounts whose deletion is due and not complete, ordered by
+	// due time.
 	DueDeletions(ctx context.Context, limit int) ([]Account, error)
 	// DeleteAccountData deletes a batch of rows of an account whose deletion is due, and reports
 	// whether the deletion is complete. It fails with ErrNotFound for other accounts.
@@ -130,7 +131,7 @@ type Key struct {
 	KeyAccess
 }
 
-// KeyAccess is what a key permits, in addition to reading, and from which networks.
+// KeyAccess is what a key permits in addition to reading, and the networks it may be used from.
 type KeyAccess struct {
 	Scopes   []cola.Scope
 	Networks cola.Networks

@@ -38,12 +38,12 @@ type Identities interface {
 	AccountOf(ctx context.Context, id Identity, verified string) (Account, error)
 	// AddIdentity links an identity to an account. AccountOf returns that account from then on,
 	// regardless of the token's email address. If the identity was linked to another account, that
-	// account keeps everything else. It fails with ErrNotFound if the account does not exist, and
-	// with ErrMalformed if Identity.Check does.
+	// account keeps everything else. AddIdentity fails with ErrNotFound if the account does not
+	// exist, and with ErrMalformed if Identity.Check does.
 	AddIdentity(ctx context.Context, account cola.AccountID, id Identity) error
 	// RemoveIdentity unlinks an identity from an account and ends the account's sign-ins through
-	// its issuer, apart from the one with the ID except, all in one transaction that locks the
-	// account. It fails with ErrNotFound if the account has no such identity, and with
+	// its issuer, apart from the one whose ID is except, all in one transaction that locks the
+	// account. RemoveIdentity fails with ErrNotFound if the account has no such identity, and with
 	// ErrLastIdentity if nobody could sign in afterward.
 	RemoveIdentity(ctx context.Context, account cola.AccountID, id Identity, except int64) error
 	// IdentitiesOf returns the identities of an account, or of all accounts if account is zero,
@@ -75,7 +75,7 @@ type Apps interface {
 	// ID. It returns the stored app.
 	RegisterApp(ctx context.Context, app App) (App, error)
 	// EnsureApp creates an app, unless one with the same issuer and client ID exists; that one
-	// stays unchanged. It returns the stored app.
+	// stays unchanged. EnsureApp returns the stored app.
 	EnsureApp(ctx context.Context, app App) (App, error)
 	// AppByClient returns an app by issuer and client ID, disabled or not, or ErrNotFound.
 	AppByClient(ctx context.Context, issuer, clientID string) (App, error)
@@ -110,7 +110,7 @@ const (
 	LinkScopesChanged LinkChange = "rescoped"
 )
 
-// Effective returns the scopes of the latest token that the app is allowed to have.
+// Effective returns the scopes in the latest token that the app is allowed to have.
 func (l Link) Effective() []cola.Scope {
 	return slices.DeleteFunc(slices.Clone(l.Scopes),
 		func(s cola.Scope) bool { return !slices.Contains(l.App.Scopes, s) })
@@ -118,9 +118,9 @@ func (l Link) Effective() []cola.Scope {
 
 // Links stores the connections between accounts and apps.
 type Links interface {
-	// Connect returns the link of an account to an app. It creates the link if there is none, and
-	// stores the scopes. A revoked link is returned unchanged. It fails with ErrNotFound if the
-	// account or the app does not exist, and with ErrMalformed for an invalid scope.
+	// Connect returns the link between an account and an app. It creates the link if there is none,
+	// and stores the scopes. A revoked link is returned unchanged. Connect fails with ErrNotFound
+	// if the account or the app does not exist, and with ErrMalformed for an invalid scope.
 	Connect(ctx context.Context, account cola.AccountID, app int64, scopes []cola.Scope) (Link, error)
 	// Links returns the links of an account, or of all accounts if account is zero, ordered by ID
 	// and including revoked ones.
@@ -129,8 +129,8 @@ type Links interface {
 	// belong to the account unless account is zero. Revoking it again does not change RevokedAt.
 	// RevokeLink fails with ErrNotFound if there is no such link.
 	RevokeLink(ctx context.Context, account cola.AccountID, id int64) error
-	// RestoreLink undoes RevokeLink. The link must belong to the account unless account is zero. It
-	// has no effect on a link that is not revoked, and fails with ErrNotFound if there is no such
-	// link.
+	// RestoreLink undoes RevokeLink. The link must belong to the account unless account is zero.
+	// RestoreLink has no effect on a link that is not revoked, and fails with ErrNotFound if there
+	// is no such link.
 	RestoreLink(ctx context.Context, account cola.AccountID, id int64) error
 }

@@ -23,10 +23,10 @@ type Copier interface {
 	Dump(ctx context.Context, yield func(*Item) error) error
 	// Fill writes items, in the order of Dump, into an empty store. They keep their IDs and times.
 	// Labels and permittees are written as is, without merging, and do not count as arrivals.
-	// Arrivals and marks of searches keep their revisions, and the store's next revision is above
-	// all of them, so every search sees exactly the arrivals after its mark. Fill fails with
-	// ErrExists if the store is not empty. A failed call writes nothing, unless it returns
-	// ErrHalfFilled; in that case, the database must be deleted.
+	// Arrivals and search marks keep their revisions, and the store's next revision is above all of
+	// them, so every search sees exactly the arrivals after its mark. Fill fails with ErrExists if
+	// the store is not empty. A failed call writes nothing, unless it returns ErrHalfFilled; in
+	// that case, the database must be deleted.
 	Fill(ctx context.Context, items iter.Seq2[*Item, error]) error
 	// Sizes counts the store's records by kind, from one consistent snapshot.
 	Sizes(ctx context.Context) (map[ItemKind]int, error)

@@ -19,14 +19,14 @@ import (
 type Deliveries interface {
 	// ClaimDeliveries claims deliveries of the given kinds that are due at the given time, earliest
 	// due first. No other caller, in any process, gets them until hold has passed by the database's
-	// clock. It skips claimed deliveries, those of suspended accounts, those without a recipient
-	// address, and run and test messages to inactive destinations. If it returns fewer than limit,
-	// no more are due.
+	// clock. ClaimDeliveries skips claimed deliveries, those of suspended accounts, those without a
+	// recipient address, and run and test messages to inactive destinations. If it returns fewer
+	// than limit, no more are due.
 	ClaimDeliveries(ctx context.Context, due time.Time, kinds []string,
 		limit int, hold time.Duration) ([]DueDelivery, error)
 	// RunContent returns the current state of a run, its search and the labels that messages name:
-	// those with the lowest IDs, as many as RecordRuns granted. It reads one consistent snapshot
-	// and fails with ErrNotFound if the run is gone.
+	// those with the lowest IDs, as many as RecordRuns granted. RunContent reads one consistent
+	// snapshot and fails with ErrNotFound if the run is gone.
 	RunContent(ctx context.Context, run int64) (RunContent, error)
 	// RecordAttempt records an attempt at a claimed delivery, the delivery's new state and the
 	// destination's health, and ends the claim, all in one transaction. If the new state is
@@ -64,7 +64,7 @@ type Deliveries interface {
 	// It fails with ErrNotFound, and with ErrNotActive if the destination is not active.
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
 	// ReplayUndelivered replays the failed and skipped deliveries of runs to a destination, oldest
-	// first, up to limit, and returns how many. It fails as Replay does.
+	// first, up to limit, and returns how many it replayed. It fails as Replay does.
 	ReplayUndelivered(ctx context.Context, account cola.AccountID,
 		destination string, due time.Time, limit int) (int, error)
 	// AddTest adds an EventTest message to a destination, due at the given time. It fails with
@@ -142,7 +142,7 @@ const (
 )
 
 // Exchange is what an attempt sent and received, for the account holder to see. It contains no
-// secrets: senders remove signing secrets, challenges and the tokens of links.
+// secrets: senders remove signing secrets, challenges and link tokens.
 type Exchange struct {
 	Subject  string // of an email
 	Sent     string // body of the message; may be empty; see Truncated

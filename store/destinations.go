@@ -28,8 +28,8 @@ type Destinations interface {
 	CreateDestination(ctx context.Context, d NewDestination) (Destination, error)
 	// Destination returns an account's destination, or ErrNotFound.
 	Destination(ctx context.Context, account cola.AccountID, uuid string) (Destination, error)
-	// DestinationByLink returns the destination, in any account, that a link in an email sent by an
-	// earlier version belongs to. hash is the SHA-256 of the link's token. It fails with
+	// DestinationByLink returns the destination, in any account, for a link in an email sent by an
+	// earlier version. hash is the SHA-256 of the link's token. DestinationByLink fails with
 	// ErrNotFound if no destination has that link.
 	DestinationByLink(ctx context.Context, hash []byte) (Destination, error)
 	// Destinations returns a page of an account's destinations, oldest first, and their total
@@ -39,8 +39,8 @@ type Destinations interface {
 	// SendEmpty, FailingSince, VerifiedAt, Secrets and Challenge that change sets. It calls change,
 	// perhaps more than once, in a transaction that locks the destination; change must not block.
 	// Pending deliveries to a destination that is no longer active are skipped; attempts in
-	// progress are still recorded. If change fails, UpdateDestination returns its error as is. It
-	// fails with ErrNotFound if the account has no such destination.
+	// progress are still recorded. If change fails, UpdateDestination returns its error as is.
+	// UpdateDestination fails with ErrNotFound if the account has no such destination.
 	UpdateDestination(ctx context.Context, account cola.AccountID,
 		uuid string, change func(*Destination) error) (Destination, error)
 	// RequestConfirmation changes an account's destination as UpdateDestination does, and adds an
@@ -61,12 +61,12 @@ type Destinations interface {
 	HasFeed(ctx context.Context, account cola.AccountID, uuid string) (bool, error)
 	// Feed returns the search whose feed has the given hash, with its latest runs that have
 	// matches, newest first, from one consistent snapshot. Each run has the labels that messages
-	// about it list. The parameters runs and labels limit the total number of each. It fails with
+	// about it list. The parameters runs and labels limit the total number of each. Feed fails with
 	// ErrNotFound if the feed does not exist or its account is suspended.
 	Feed(ctx context.Context, hash FeedHash, runs, labels int) (Feed, error)
 }
 
-// FeedHash is the SHA-256 of the token of a feed.
+// FeedHash is the SHA-256 of a feed's token.
 type FeedHash [32]byte
 
 // Destination is a recipient of messages, with fields that only the store and the senders use.
@@ -104,7 +104,7 @@ type NewDestination struct {
 	State           string               // active, unconfirmed or pending
 	Secret          string               // sealed; empty for an email address
 	Challenge       string               // sealed; empty if unset
-	MaxDestinations int                  // maximum number of the account's destinations
+	MaxDestinations int                  // the account's maximum number of destinations
 	Confirm         *ConfirmationRequest // nil to request no confirmation
 }
 

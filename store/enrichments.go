@@ -12,11 +12,12 @@ import (
 type Enrichments interface {
 	// LabelsToEnrich calls yield with the ID of every label that has detail and either no result
 	// from the model or one that may not cover the label's latest change. Labels are ordered by
-	// receipt date, latest first. It reads in pages, like Colas.ColasMissing.
+	// receipt date, latest first. LabelsToEnrich reads in pages, like Colas.ColasMissing.
 	LabelsToEnrich(ctx context.Context, model string, yield func(cola.TTBID) error) error
 	// ClaimEnrichment claims a label and returns its latest result, with Revision set to the
-	// label's current revision. If there is no result, only TTBID, Revision and Hold are set. It
-	// fails with ErrNotFound if there is no such label, or if another process has claimed it.
+	// label's current revision. If there is no result, only TTBID, Revision and Hold are set.
+	// ClaimEnrichment fails with ErrNotFound if there is no such label, or if another process has
+	// claimed it.
 	ClaimEnrichment(ctx context.Context, id cola.TTBID, hold time.Duration) (Enrichment, error)
 	// SaveEnrichment records a result without releasing the claim. It fails with ErrNotFound if the
 	// claim has ended.
@@ -40,7 +41,7 @@ type Enrichment struct {
 	Answer    string    // JSON object of the fields that the answer will fill; empty once applied
 	Failure   cola.Text // why there is no usable answer
 	Attempts  int       // number of requests
-	TokensIn  int       // tokens that these requests contained
+	TokensIn  int       // tokens in the requests
 	TokensOut int       // tokens in the responses
 	At        time.Time // of the last request
 

@@ -26,7 +26,7 @@ type Fetches interface {
 	// given time, as in PlanWindows.
 	CountWindows(ctx context.Context, first, last cola.Date, before time.Time) (WindowCounts, error)
 	// ClaimWindow claims a pending window that is due, for a day from first to last: the one with
-	// the latest day, then the first by class. It fails with ErrNotFound if none is due.
+	// the latest day, then the first by class. ClaimWindow fails with ErrNotFound if none is due.
 	ClaimWindow(ctx context.Context, first, last cola.Date, hold time.Duration) (FetchWindow, error)
 	// SplitWindow replaces a claimed window with parts, which are history if the window is. A split
 	// day is complete when its parts are.
@@ -48,12 +48,12 @@ type Fetches interface {
 	RetryFailedLabels(ctx context.Context) error
 	// ClaimLabel claims a pending label that is due: the one with the latest completion date, then
 	// the highest ID. If there is none, and images is set, it claims a label with postponed images
-	// that are due. It fails with ErrNotFound if none is due.
+	// that are due. ClaimLabel fails with ErrNotFound if none is due.
 	ClaimLabel(ctx context.Context, images bool, hold time.Duration) (FetchLabel, error)
 	// FinishLabel removes a claimed label from the queue.
 	FinishLabel(ctx context.Context, l FetchLabel) error
-	// PostponeImages releases a claimed label whose page is stored, but not all its images. It
-	// stays in the queue for collectors that fetch images, and is due after the given wait.
+	// PostponeImages releases a claimed label whose page is stored, but not all of its images. The
+	// label stays in the queue for collectors that fetch images, and is due after the given wait.
 	PostponeImages(ctx context.Context, l FetchLabel, wait time.Duration) error
 	// FailLabel releases a claimed label after a failure. The label is due again after the given
 	// wait, or stays in the queue as failed if wait is negative.
@@ -126,7 +126,7 @@ type FetchStatus struct {
 	FirstRequest      time.Time     // zero if there are none
 	LastRequest       time.Time     // the latest reserved slot
 	Interval          time.Duration // of the latest reservation
-	PausedUntil       time.Time     // may be in the past; zero if there was no pause since UnblockSite
+	PausedUntil       time.Time     // may be in the past; zero if there has been no pause since UnblockSite
 	Blocked           string        // the reason, or empty
 	BlockedAt         time.Time
 	LastFailure       string // of a window or label, or empty

@@ -10,7 +10,7 @@ import (
 // ImageFiles records which file belongs to which label image. Package store/images stores the
 // files.
 type ImageFiles interface {
-	// SaveImageFile records the file of an image. It replaces the previous file of that image.
+	// SaveImageFile records the file of an image, replacing any earlier file of that image.
 	SaveImageFile(ctx context.Context, f ImageFile) error
 	// ImageFile returns the file of the image with the given ttb_image_id, or ErrNotFound.
 	ImageFile(ctx context.Context, id string) (ImageFile, error)
@@ -31,8 +31,8 @@ type ImageFile struct {
 // FetchedImage is a label image that was fetched, according to its URL.
 type FetchedImage struct {
 	TTBID cola.TTBID
-	// Hash is the SHA-256 of its file, or zero if no file is recorded, for example because the label
-	// was copied from another registry.
+	// Hash is the SHA-256 of the image's file, or zero if no file is recorded, for example because
+	// the label was copied from another registry.
 	Hash [32]byte
 }
 

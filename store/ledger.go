@@ -20,7 +20,7 @@ type Ledger interface {
 	//  4. Write the entries that decide returns, with the batch's ID.
 	//  5. Record the last use of the batch's valid credentials, at most once a minute each, even
 	//     if nothing is charged. Credentials that decide removes from Valid count as unused. Void
-	//     does not undo that.
+	//     does not undo this step.
 	//  6. Commit. If Settle returns nil, the entries are durable.
 	//
 	// If an error wraps ErrUnavailable, it is unknown whether the batch was committed; settle it
@@ -119,7 +119,7 @@ type Entry struct {
 type Units struct {
 	Channel    cola.Channel
 	Credential cola.Credential
-	Meter      cola.Meter // MeterNone only counts requests
+	Meter      cola.Meter // MeterNone counts only requests
 	Units      int        // added to the meter's counter for the month, and to the day's row
 	Requests   int        // added to the day's row
 }

@@ -31,16 +31,16 @@ type ReferenceFetch struct {
 	Source string
 	ReferenceContent
 	ClaimedAt  time.Time
-	CheckedAt  time.Time // of the last fetch that succeeded; zero if there is none
+	CheckedAt  time.Time // time of the last successful fetch; zero if there is none
 	ImportedAt time.Time // when its content was imported; zero if it never was
-	Failure    string    // of the latest fetch; empty if it succeeded
+	Failure    string    // failure of the latest fetch; empty if it succeeded
 	FailedAt   time.Time // zero without a failure
 }
 
 // ReferenceContent identifies the content last imported from a source. It is zero if there is none.
 type ReferenceContent struct {
-	URL          string // address that it came from
-	ETag         string // validators from that address (RFC 9110 §8.8); empty if it sent none
+	URL          string // address that it was fetched from
+	ETag         string // validators from the response (RFC 9110 §8.8); empty if there are none
 	LastModified string
 	Hash         []byte // SHA-256, 32 bytes
 }

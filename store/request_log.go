@@ -48,13 +48,13 @@ type RequestFilter struct {
 // RequestLog records requests for account holders to see. It is not part of the ledger, and the
 // latest requests may be lost in a crash.
 type RequestLog interface {
-	// RecordRequests adds requests, without their IDs, and adds to the counts of gaps. It ignores
+	// RecordRequests adds requests under new IDs, and adds to the counts of gaps. It ignores
 	// unknown accounts. It fails with ErrMalformed for text that can't be stored, and does not wait
 	// for the disk.
 	RecordRequests(ctx context.Context, requests []RecordedRequest, gaps []RequestGap) error
-	// Requests returns up to limit requests of an account, latest first. With After, they are the
-	// ones closest to that position. It fails with ErrMalformed for a filter with text that can't be
-	// stored.
+	// Requests returns up to limit requests of an account, latest first. With After, it returns the
+	// requests closest to that position. It fails with ErrMalformed for a filter with text that
+	// can't be stored.
 	Requests(ctx context.Context, account cola.AccountID, which RequestFilter, limit int) ([]cola.LoggedRequest, error)
 	// Request returns a request of an account, or ErrNotFound.
 	Request(ctx context.Context, account cola.AccountID, id int64) (cola.LoggedRequest, error)

@@ -11,7 +11,7 @@ import (
 // effective date (an approval date or an estimate), unless that write is in mode History, because
 // bulk-loaded labels are not new. If that date was an estimate, the label arrives again, at a later
 // revision, when its approval date becomes known: searches may match the detail that came with it.
-// It never arrives if its first date was written in mode History.
+// A label whose first date was written in mode History never arrives.
 type Arrivals interface {
 	// ArrivedSince calls yield with every label that arrived and whose current effective date is on
 	// or after the given day, in no particular order. It returns the revision up to which the list
@@ -29,10 +29,10 @@ type Arrival struct {
 
 // Runs stores the runs of saved searches.
 //
-// A search has a mark, the position in the arrivals up to which it has been evaluated: that of its
-// latest run, or of its creation. A run takes three steps:
+// A search has a mark, the position in the arrivals up to which it has been evaluated. Each run
+// moves the mark; a new search is marked at its creation. A run takes three steps:
 //
-//  1. ClaimDue claims the due search for a limited time.
+//  1. ClaimDue claims a due search for a limited time.
 //  2. The runner applies the search's filters to the labels that arrived after the mark.
 //  3. RecordRuns stores the matches together with the new mark, and releases the claim.
 //
@@ -40,10 +40,10 @@ type Arrival struct {
 // repeated.
 type Runs interface {
 	// ClaimDue claims searches that are due at the given time, most overdue first. No other caller,
-	// in any process, gets them until hold has passed by the database's clock. It skips claimed
-	// searches and those that are paused because of their account. If it returns fewer than limit,
-	// no more are due. A search that this version of the program cannot read completely has a
-	// Fault: it must not run, and must not block the others.
+	// in any process, gets them until hold has passed by the database's clock. ClaimDue skips
+	// claimed searches and those that are paused because of their account. If it returns fewer than
+	// limit searches, no more are due. A search that this version of the program cannot read
+	// completely has a Fault: it must not run, and must not block the others.
 	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]DueSearch, error)
 
 	// HasDue reports whether ClaimDue would claim a search at the given time.
@@ -58,7 +58,7 @@ type Runs interface {
 	// schedule change, when the search is deleted or released, when a run is recorded, or when
 	// another caller claims the search. It does not end merely because its hold has expired.
 	//
-	// Labels that messages may name count against AllowMessageLabels of the account, on the UTC day
+	// Labels that messages may name count against the account's AllowMessageLabels, on the UTC day
 	// of the run.
 	//
 	// The outcomes are in the order of the runs. On an error, they are the known outcomes of the
@@ -92,8 +92,8 @@ type Runs interface {
 	RequestRun(ctx context.Context, account cola.AccountID, uuid string,
 		due time.Time, limit int) (cola.SavedSearch, error)
 
-	// RunsOf returns a page of the runs of an account's search, newest first, and their total
-	// number. It fails with ErrNotFound if the account has no such search.
+	// RunsOf returns a page of runs of an account's search, newest first, and the total number of
+	// runs. It fails with ErrNotFound if the account has no such search.
 	RunsOf(ctx context.Context, account cola.AccountID, uuid string, page Slice) ([]cola.SavedSearchRun, int, error)
 	// RunsAfter returns up to limit runs of an account's search with IDs above after, in order of
 	// ID, or ErrNotFound if the account has no such search.
@@ -102,13 +102,13 @@ type Runs interface {
 	// RunOf returns a run of an account's search, or ErrNotFound if it is missing or belongs to
 	// another search.
 	RunOf(ctx context.Context, account cola.AccountID, uuid string, run int64) (cola.SavedSearchRun, error)
-	// LatestMatches returns the newest run with matches of each of an account's searches, newest
-	// first, for at most limit searches.
+	// LatestMatches returns the newest run with matches for each of an account's searches, newest
+	// first, up to limit runs.
 	LatestMatches(ctx context.Context, account cola.AccountID, limit int) ([]MatchedRun, error)
-	// MatchesOf returns a page of the matches of an account's search, in one run or, if run is
-	// zero, in all runs, and their total number. Matches are ordered by run, latest first, then by
-	// ID. It fails with ErrNotFound if the account has no such search, or if the search has no such
-	// run.
+	// MatchesOf returns a page of matches for an account's search, from one run or, if run is zero,
+	// from all runs, and the total number of matches. Matches are ordered by run, latest first,
+	// then by ID. It fails with ErrNotFound if the account has no such search, or if the search has
+	// no such run.
 	MatchesOf(ctx context.Context, account cola.AccountID, uuid string,
 		run int64, page Slice) ([]cola.SavedSearchMatch, int, error)
 	// Trace returns the state of a label in an account's search, from one consistent snapshot. It
@@ -137,8 +137,8 @@ type Slice struct{ Offset, Limit int }
 
 // Mark is the position up to which a search has been evaluated.
 type Mark struct {
-	At       time.Time     // of the run, or of the search's creation
-	Revision cola.Revision // of the latest arrival that was read
+	At       time.Time     // time of the run or of the search's creation
+	Revision cola.Revision // revision of the latest arrival that was read
 }
 
 // DueSearch is a claimed search.

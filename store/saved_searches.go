@@ -67,13 +67,13 @@ type NewSavedSearch struct {
 
 	MaxSearches int // maximum number of the account's searches, active or not; no limit if 0
 
-	// Destinations are created with the search. Those with its UUID as their SavedSearch belong to
-	// it.
+	// Destinations are created with the search. Those whose SavedSearch is the search's UUID belong
+	// to the search.
 	Destinations []NewDestination
 }
 
-// DestinationError is the error of CreateSavedSearch if a destination can't be created. It wraps an
-// error of CreateDestination.
+// DestinationError is returned by CreateSavedSearch if a destination can't be created. It wraps an
+// error from CreateDestination.
 type DestinationError struct {
 	Destination NewDestination
 	Err         error
@@ -88,7 +88,7 @@ func (e DestinationError) Unwrap() error { return e.Err }
 // Once makes a repeated creation idempotent.
 type Once struct {
 	Key         string   // chosen by the account; if empty, always create
-	Fingerprint [32]byte // of the request
+	Fingerprint [32]byte // fingerprint of the request
 	// Within is the minimum time for which the creation is remembered.
 	Within time.Duration
 }

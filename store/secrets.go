@@ -18,9 +18,9 @@ type SealedSecrets interface {
 	// secrets count under "", as do the link tokens that HashLinks has yet to replace.
 	SecretKeys(ctx context.Context) (map[string]int, error)
 	// RewriteSecrets calls rewrite for every secret that doesn't start with skipPrefix, stores the
-	// result, and returns the number of changes. An empty result deletes the secret. It locks
-	// destinations in short transactions, so it may run at any time; rewrite must not block. After
-	// an error, earlier changes are kept.
+	// result, and returns the number of changes. An empty result deletes the secret. RewriteSecrets
+	// locks destinations in short transactions, so it may run at any time; rewrite must not block.
+	// After an error, earlier changes are kept.
 	RewriteSecrets(ctx context.Context, skipPrefix string, rewrite func(SealedSecret) (string, error)) (int, error)
 	// HashLinks replaces the plaintext link tokens of an earlier version with their SHA-256
 	// hashes, and returns their number. In SQLite, it also rewrites the file once after an upgrade,

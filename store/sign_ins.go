@@ -36,7 +36,7 @@ type SignIns interface {
 	EndOtherSignIns(ctx context.Context, account cola.AccountID, except int64) (int, error)
 }
 
-// SignInLinkHash is the SHA-256 of the token of a sign-in link.
+// SignInLinkHash is the SHA-256 hash of a sign-in link's token.
 type SignInLinkHash [32]byte
 
 // SignInLinks stores single-use sign-in links.
@@ -104,8 +104,7 @@ type Sessions interface {
 	// recent data may be lost if the machine fails, but not if the process does. Expired sessions
 	// are deleted later.
 	SaveSession(ctx context.Context, name string, data []byte, until time.Time) error
-	// DeleteSession deletes the data stored under a name, and reports whether there was any that
-	// had not expired. If called concurrently, even from several processes, exactly one call
-	// reports true.
+	// DeleteSession deletes the data stored under a name, and reports whether there was unexpired
+	// data. If called concurrently, even from several processes, exactly one call reports true.
 	DeleteSession(ctx context.Context, name string) (dropped bool, err error)
 }

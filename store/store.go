@@ -2,8 +2,8 @@
 // implements all of them as a Store. Package storetest is the conformance suite for backends.
 //
 // All methods are safe for concurrent use, by many goroutines and by many processes on the same
-// data. A method that writes does so in one transaction, unless it says otherwise. Errors wrap one
-// of the errors below if it applies.
+// data. A method that writes does so in one transaction, unless it says otherwise. If one of the
+// errors below applies, the returned error wraps it.
 package store
 
 import (
@@ -30,8 +30,8 @@ var (
 	// ErrConfirmationLimit means that there were too many recent confirmation requests. Methods
 	// return it as a ConfirmationLimitError.
 	ErrConfirmationLimit = errors.New("too many confirmation requests")
-	// ErrLastIdentity means that the identity is the only way to sign in to an account, which has no
-	// email address.
+	// ErrLastIdentity means that the identity is the account's only way to sign in, since the
+	// account has no email address.
 	ErrLastIdentity = errors.New("the account's only way to sign in")
 	// ErrMalformed means that a value is invalid or cannot be stored, such as text with a NUL.
 	ErrMalformed = errors.New("malformed")
@@ -140,7 +140,7 @@ const (
 // Writes reports whether the mode writes.
 func (m Mode) Writes() bool { return m != DryRun }
 
-// MaxResubmissions is the maximum length of the result of Colas.Resubmissions. Few labels are
+// MaxResubmissions is the maximum number of labels that Colas.Resubmissions returns. Few labels are
 // resubmitted at all, and hardly any more than once.
 const MaxResubmissions = 100
 
@@ -220,7 +220,7 @@ type References interface {
 
 // ReferenceSets contains all reference data, in the order of the API.
 type ReferenceSets struct {
-	Revision cola.Revision    // of the latest change to any set
+	Revision cola.Revision    // revision of the latest change to any set
 	AVAs     []cola.AVADetail // by name, then validity, then ID
 	// Newest report first, then by commodity, type and order of import.
 	ProductionReports []cola.ProductionReport
@@ -238,7 +238,7 @@ type ReferenceSets struct {
 //     otherwise start over from 0.
 //  2. Read the changes since that revision with ColasSince and PermitteesSince, and reference
 //     data if ReferenceRevision has changed.
-//  3. Continue from the revision that these return, after a wake-up or a poll of Revision.
+//  3. Continue from the revision that these calls return, after a wake-up or a poll of Revision.
 //
 // A revision is assigned under a lock that is held until the commit, so a follower that has read up
 // to a revision has missed no change at or below it.
@@ -246,9 +246,9 @@ type Changes interface {
 	// Revision returns the latest committed revision. It is cheap enough for polling.
 	Revision(ctx context.Context) (cola.Revision, error)
 	// HasRevision reports whether a revision is in this database's history. It returns false for a
-	// revision of a different database, or one that was lost when a backup was restored. A revision
-	// stays in the history for 30 days after a newer one replaces it. Revision 0, before any write,
-	// is in every history.
+	// revision from a different database, or one that was lost when a backup was restored. A
+	// revision stays in the history for 30 days after a newer one replaces it. Revision 0, before
+	// any write, is in every history.
 	HasRevision(ctx context.Context, rev cola.Revision) (bool, error)
 	// ColasSince calls yield with every label that changed after a revision, in no particular
 	// order, and returns the revision up to which the list is complete. It reads one consistent

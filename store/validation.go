@@ -25,7 +25,7 @@ func FoldEmail(email string) string {
 	return vocabulary.FoldASCII(email)
 }
 
-// CheckEmail fails with ErrMalformed for an email address that new accounts may not have. Accounts
+// CheckEmail fails with ErrMalformed for an email address that new accounts can't have. Accounts
 // that an earlier version created with such an address keep it.
 func CheckEmail(email string) error {
 	if err := cola.CheckEmail(email); err != nil {

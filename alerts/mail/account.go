@@ -29,7 +29,7 @@ func (s *Sender) SendAccountEmail(ctx context.Context, e store.AccountEmail) ale
 	return s.pass(ctx, msg, strings.NewReplacer(e.To, "RECIPIENT"), "event", e.Event, "account", e.Account)
 }
 
-// accountPage returns the page of an email about an account.
+// accountPage returns the page for an email about an account.
 func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 	p := page{Site: s.siteName, Home: s.public, Operator: s.operator}
 	p.Reason = fmt.Sprintf("Sent to %s because of a change to your %s account.", e.To, p.Site)
@@ -86,7 +86,7 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 	return p, nil
 }
 
-// quota fills the page of an email about a quota.
+// quota fills the page for an email about a quota.
 func (s *Sender) quota(p *page, body *notice, e store.AccountEmail) error {
 	use, err := store.ParseQuotaUse(e.About)
 	if err != nil {

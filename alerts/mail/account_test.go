@@ -12,8 +12,8 @@ func accountEmail(event store.AccountEvent, about string) store.AccountEmail {
 	return store.AccountEmail{ID: 7, Account: 3, To: "alex@example.org", Event: event, About: about, CreatedAt: sentAt}
 }
 
-// TestAccountEmails checks the email of each event. None has an unsubscribe link; only email about
-// quotas can be turned off.
+// TestAccountEmails checks the email for each event. None has an unsubscribe link; only quota
+// emails can be turned off.
 func TestAccountEmails(t *testing.T) {
 	var all strings.Builder
 	for _, e := range []store.AccountEmail{

@@ -106,7 +106,7 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-// step runs the configured behavior of a step.
+// step applies the configured behavior for a step.
 func (s *fakeServer) step(name string) error {
 	s.mu.Lock()
 	err, hang := s.fail[name], s.hang == name

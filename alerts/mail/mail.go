@@ -166,8 +166,8 @@ func resultOf(err error) alerts.Result {
 			Fault: fmt.Sprintf("The mail server temporarily rejected the %s (%s).", rejected, reply), Status: code,
 		}
 	}
-	// For an address, 5.7 is a policy error. Relays also return it for senders that they don't know,
-	// so it is not final.
+	// For an address, 5.7 is a policy error. Relays also return it for unknown senders, so it is
+	// not final.
 	final := e.Reason != gomail.ErrSMTPRcptTo || !strings.HasPrefix(enhanced, "5.7.")
 	return alerts.Result{Fault: fmt.Sprintf("The mail server rejected the %s (%s).", rejected, reply), Status: code,
 		Final: final}

@@ -31,7 +31,7 @@ type search struct {
 	ManageURL string `json:"manage_url"`
 }
 
-// label is a label as in search results, with its match.
+// label is a label as it appears in search results, with its match.
 type label struct {
 	cola.ColaSummary
 	Late bool           `json:"late"`

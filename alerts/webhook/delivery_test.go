@@ -119,7 +119,7 @@ func TestRetries(t *testing.T) {
 		}
 		id := got.header.Get("webhook-id")
 		if s := searches[message.Data.SavedSearch.UUID]; s != "" && s != id {
-			t.Errorf("search %s: message IDs %s and %s, want one", message.Data.SavedSearch.UUID, s, id)
+			t.Errorf("search %s: message IDs %s and %s, want the same ID", message.Data.SavedSearch.UUID, s, id)
 		}
 		searches[message.Data.SavedSearch.UUID] = id
 	}

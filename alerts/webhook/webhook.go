@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// responseTimeout is the time limit for a request, from resolving the name to the response.
+	// responseTimeout is the time limit for a request, from name resolution to the response.
 	responseTimeout = 15 * time.Second
 	// readTimeout is the time limit for recording and discarding the body of a response.
 	readTimeout = time.Second
@@ -113,7 +113,7 @@ func (s *Sender) read(
 	m alerts.Message, response *http.Response, cancel func(), res *alerts.Result, exchange *store.Exchange,
 ) {
 	if m.Event == cola.EventConfirm && res.Fault == "" {
-		// The timeout of the request also covers the body; a truncated token doesn't match.
+		// The request's timeout also covers the body; a truncated token doesn't match.
 		echo, _ := io.ReadAll(io.LimitReader(response.Body, maxEcho))
 		res.Verified = s.verified(m, echo)
 	}

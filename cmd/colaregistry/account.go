@@ -201,7 +201,7 @@ type accountAddIdentity struct {
 	Subject string `required:"" placeholder:"SUBJECT" help:"Subject of the identity, exactly as in the sub claim of its tokens."`
 }
 
-// Run moves the identity to the account, prints it and explains the consequences.
+// Run moves the identity to the account, prints the identity and explains the consequences.
 func (c *accountAddIdentity) Run(env *environment) error {
 	if err := checkIssuer(c.Issuer); err != nil {
 		return err
@@ -240,7 +240,7 @@ func linkedIdentity(
 	return found, err
 }
 
-// consequences explains the consequences of linking an identity to an account.
+// consequences describes the effects of linking an identity to an account.
 func consequences(before, after store.LinkedIdentity) string {
 	switch before.Account {
 	case after.Account:

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustWriteLabels writes a file of new labels of one brand, all approved on one day and numbered
+// mustWriteLabels writes a file of new labels for one brand, all approved on one day and numbered
 // from first.
 func mustWriteLabels(t *testing.T, brand string, first, labels int, approved cola.Date) string {
 	t.Helper()

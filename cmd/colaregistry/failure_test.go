@@ -141,7 +141,7 @@ func moreLabels(t *testing.T) (file string, ids []string) {
 // TestPrimaryLostUnderLoad loses a primary with synchronous commits at a bad moment. The standby is
 // down, so some unacknowledged commits exist only on the primary, and connections are cut, so the
 // servers look up those commits. Then the standby takes over without them. Two server processes
-// that know both hosts must fail over automatically.
+// configured with both hosts must fail over automatically.
 func TestPrimaryLostUnderLoad(t *testing.T) {
 	t.Parallel()
 	primary := startPostgres(t)
@@ -300,7 +300,7 @@ func TestSharedRateLimit(t *testing.T) {
 			c.requests, 3*limit, c.rejected, c.errs, limit, 2*limit)
 	}
 	if rows, requests := charged(t, st, account); rows != limit || requests != limit {
-		t.Errorf("charged %d records in %d requests, want %d each", rows, requests, limit)
+		t.Errorf("charged %d records in %d requests, want %d of each", rows, requests, limit)
 	}
 
 	_, secret, key := mustAccount(t, st, "revoked@example.com", cola.TierPro)

@@ -201,7 +201,7 @@ func printFetchReport(w io.Writer, r *collect.Report) {
 		r.Windows, r.IncompleteDays, r.Labels, len(r.Failed), r.Images, r.MissingImages, r.Requests)
 }
 
-// printFetchFailures prints the incomplete days and failed labels and how to retry them.
+// printFetchFailures prints the incomplete days, the failed labels, and how to retry them.
 func printFetchFailures(w io.Writer, r *collect.Report) error {
 	if r.IncompleteDays == 0 && len(r.Failed) == 0 {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-var wholeSite = flag.Bool("whole-site", false, "let TestFetchKilled fetch 5,000 labels and the real ones (make collect-test)")
+var wholeSite = flag.Bool("whole-site", false, "let TestFetchKilled fetch 5,000 generated labels and all real ones (make collect-test)")
 
 // TestFetchKilled fetches a site with two collectors, which are killed repeatedly. Requests fail,
 // sessions expire, one day has more labels than an export can list, and the site blocks the

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// fetchStatusWait is how long a scrape waits for the database, because waiting delays all
-	// other metrics.
+	// fetchStatusWait is how long a scrape waits for the database. It is short because waiting
+	// delays all other metrics.
 	fetchStatusWait = time.Second
 	// A status is read again once it is older than both fetchStatusAge and fetchStatusShare times
 	// the duration of the latest read, because counting a queue of millions of labels is slow.

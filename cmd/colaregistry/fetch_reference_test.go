@@ -75,8 +75,8 @@ func mustFetchReference(t *testing.T, args []string) (code int, out, errs string
 	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// TestFetchReference fetches a permit list and a file of processing times, and fetches them again
-// after the second file was removed.
+// TestFetchReference fetches a permit list and a file of processing times, and then fetches them
+// again after the second file is removed.
 func TestFetchReference(t *testing.T) {
 	t.Parallel()
 	for kind, empty := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {

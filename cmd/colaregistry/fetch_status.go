@@ -59,7 +59,7 @@ type fetchStatusJSON struct {
 	RateLimit      float64             `json:"rate_limit"`   // requests per second
 	PausedUntil    *time.Time          `json:"paused_until"` // null if not paused
 	SecondsLeft    int64               `json:"seconds_left"` // estimate
-	Blocked        *string             `json:"blocked"`      // the reason
+	Blocked        *string             `json:"blocked"`      // the reason; null if not blocked
 	BlockedAt      *time.Time          `json:"blocked_at"`
 	LastFailure    *string             `json:"last_failure"`
 	LastFailureAt  *time.Time          `json:"last_failure_at"`

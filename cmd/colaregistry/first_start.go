@@ -67,7 +67,7 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 		_, err = c.addFreshLabels(env, st, utcToday(), 0)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("load demo data (will resume at the next start): %w", err)
+		return nil, fmt.Errorf("load demo data (will resume on the next start): %w", err)
 	}
 	account, err := demoAccount(env, st)
 	if err == nil && private {

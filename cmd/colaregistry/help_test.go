@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// TestHelpExamples checks that the help of every command has examples and that they parse.
+// TestHelpExamples checks that the help for every command has examples, and that they parse.
 func TestHelpExamples(t *testing.T) {
 	t.Setenv("COLAREGISTRY_SECRET", "whsec_x") // required by alerts receive
 	parse := func(args []string) (*kong.Kong, error) {
@@ -62,7 +62,7 @@ func TestHelpCommand(t *testing.T) {
 	var errs bytes.Buffer
 	code := program{args: []string{"help", "nothing"}, stdout: &errs, stderr: &errs}.run(t.Context())
 	if code != exitUsage || !strings.Contains(errs.String(), `unexpected argument nothing`) {
-		t.Errorf("help of an unknown command: exit code %d, %s", code, errs.String())
+		t.Errorf("help for an unknown command: exit code %d, %s", code, errs.String())
 	}
 }
 

@@ -145,7 +145,8 @@ func TestAddIdentityPreviousAccount(t *testing.T) {
 	})
 }
 
-// TestLinkScopes checks that a link lists only the scopes in its token that the app may have.
+// TestLinkScopes checks that a link lists only the scopes in its token that the app is allowed to
+// have.
 func TestLinkScopes(t *testing.T) {
 	t.Parallel()
 	p := mustTwoAccounts(t, seeded(t))

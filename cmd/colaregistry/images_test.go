@@ -84,7 +84,7 @@ func (h testRegistry) copyTo(t *testing.T, to testRegistry) {
 	}
 }
 
-// checkStoredImage follows the address in a label to its image, and requests a smaller one.
+// checkStoredImage requests the image at the address in a label, and then a smaller version.
 func checkStoredImage(t *testing.T, s *serverProcess, id cola.TTBID, content []byte) {
 	t.Helper()
 	label := s.get(t, "/colas/"+id.String(), s.key)

@@ -70,7 +70,7 @@ func (c *importCommand) Run(env *environment) (err error) {
 	return err
 }
 
-// printFailures prints the errors from an import other than ErrRejected, because the report already
+// printFailures prints the errors from an import, except ErrRejected, because the report already
 // covers rejected rows. The returned error is not printed again.
 func printFailures(env *environment, err error) error {
 	list := []error{err}

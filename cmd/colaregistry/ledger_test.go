@@ -85,8 +85,8 @@ func charged(t *testing.T, st store.Ledger, a store.Account) (rows, requests int
 	return rows, requests
 }
 
-// TestKillUnderLoad checks that after kill -9 under load the ledger contains every answered request
-// and, beyond those, at most the in-flight ones.
+// TestKillUnderLoad checks that after kill -9 under load, the ledger contains every answered
+// request and, beyond those, at most the in-flight ones.
 func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
 	onBoth(t, testKillUnderLoad)

@@ -101,7 +101,7 @@ func startLoad(t *testing.T, h testRegistry, servers ...*serverProcess) *loadRun
 // root returns the scheme and host of a server.
 func (s *serverProcess) root() string { return strings.TrimSuffix(s.base, "/api/v1") }
 
-// count returns the number of responses with a status so far.
+// count returns the number of responses with the given status so far.
 func (s *loadRun) count(status int) (n int) {
 	for _, e := range s.log.Exchanges() {
 		if e.Status == status {
@@ -111,7 +111,7 @@ func (s *loadRun) count(status int) (n int) {
 	return n
 }
 
-// awaitMore waits for a number of further responses with a status.
+// awaitMore waits for the given number of further responses with the given status.
 func (s *loadRun) awaitMore(t *testing.T, status, more int) {
 	t.Helper()
 	before := s.count(status)

@@ -41,7 +41,7 @@ const programName = "colaregistry"
 // folder.
 var goRunFolder = regexp.MustCompile(`/go-build\d*/`)
 
-// invocation returns the command line that runs the program, for help and for the hints at the
+// invocation returns the command line that runs the program, for help and for the hints on the
 // first start. Errors and logs, which are read later and elsewhere, name the program instead.
 func invocation(executable string) string {
 	dir, file := filepath.Split(filepath.ToSlash(executable))
@@ -59,8 +59,8 @@ type program struct {
 	stdout, stderr io.Writer
 }
 
-// cli is the command line. Every flag can also be set by an environment variable, by default
-// COLAREGISTRY_ followed by its name.
+// cli is the command line. Every flag can also be set by an environment variable, whose default
+// name is COLAREGISTRY_ followed by the flag's name.
 type cli struct {
 	Serve   serveCommand   `cmd:"" help:"Run the server: REST API, MCP endpoint and dashboard."`
 	Mcp     mcpCommand     `cmd:"" name:"mcp" help:"Run a local MCP server on standard input and output."`
@@ -193,7 +193,7 @@ func (p program) failedCommand(err error) string {
 	return p.name
 }
 
-// closing closes c and joins its error to *err.
+// closing closes c and joins its error with *err.
 func closing(c io.Closer, err *error) { *err = errors.Join(*err, c.Close()) }
 
 // interactive reports whether w is a terminal of known width. On CI servers, the width is often

@@ -139,8 +139,8 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// TestStepUp checks that REST and MCP reject a token that lacks the write scope with a challenge
-// that names the scope, and accept a token with the scope.
+// TestStepUp checks that REST and MCP reject a token without the write scope, with a challenge that
+// names the scope, and accept a token that has the scope.
 func TestStepUp(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

@@ -19,7 +19,7 @@ import (
 
 // sdkModels lists the fields that the official Python and JavaScript SDKs expect in each of our
 // schemas: one field per line, with its Python type and its JavaScript type. "-" marks a field that
-// an SDK does not read; a question mark, a nullable value. The Python models validate each
+// an SDK does not read; a question mark marks a nullable value. The Python models validate each
 // response: one wrong value fails the whole page.
 //
 // The list was taken from cola-cloud-us/colacloud-python and colacloud-js. The command-line client

@@ -129,8 +129,8 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// TestProgressLines checks the rate and the time left without a terminal, and that lines become
-// less frequent.
+// TestProgressLines checks that, without a terminal, lines show the rate and the time left and
+// become less frequent.
 func TestProgressLines(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)

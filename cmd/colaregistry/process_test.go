@@ -139,7 +139,7 @@ func mustRun(t *testing.T, args ...string) string {
 type serverProcess struct {
 	cmd      *exec.Cmd
 	base     string // URL including /api/v1
-	key      string // printed at the first start, or the registry's
+	key      string // printed on the first start, or the registry's
 	out, err output
 	done     chan error
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestConcurrent runs tests in which a process does several things at once. make race runs only
-// this test of the package, because starting a process takes seconds with the race detector.
+// this test in the package, because starting a process takes seconds with the race detector.
 func TestConcurrent(t *testing.T) {
 	for _, test := range []func(*testing.T){
 		TestAdminCloseDuringProfile, TestConcurrentTicks, TestGracefulShutdown, TestServeEnrich, TestServeFetchStops,

@@ -579,7 +579,9 @@ func TestSignatureSamples(t *testing.T) {
 	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			cases := newSignatureCases(t) // after waiting for other parallel tests: the cases are valid for five minutes
+			// Create the cases only after waiting for other parallel tests, because they are valid for
+			// five minutes.
+			cases := newSignatureCases(t)
 			input, err := json.Marshal(cases)
 			if err != nil {
 				t.Fatal(err)

@@ -23,9 +23,9 @@ func (s *serverProcess) mustAnswer(t *testing.T, status int, method, path, key, 
 	return got
 }
 
-// TestSavedSearchLifecycle creates a saved search, reads it from its Location, lists, changes,
-// pauses, resumes and deletes it. None of this uses quota, and another account never sees the
-// search.
+// TestSavedSearchLifecycle creates a saved search and reads it from its Location, then lists,
+// changes, pauses, resumes and deletes it. None of this uses quota, and another account never sees
+// the search.
 func TestSavedSearchLifecycle(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

@@ -165,7 +165,7 @@ func TestSchemaPolicy(t *testing.T) {
 		existing = append(existing, strings.TrimPrefix(leaf.Path(), "colaregistry "))
 	}
 	migrating, refusing := withSchema("", "")
-	// Commands without a database are also known.
+	// The expected list also includes commands that don't use a database.
 	known := append(slices.Collect(maps.Keys(migrating)), "alerts receive",
 		"demo", "secret create", "secret rotate", "version")
 	for command := range refusing {

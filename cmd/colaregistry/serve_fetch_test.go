@@ -69,7 +69,7 @@ func TestServeFetch(t *testing.T) {
 			s.stop(t)
 
 			s = startServer(t, h, args...)
-			await(t, "the server knows that it is blocked", func() bool { return strings.Contains(s.err.String(), "fetch resume") })
+			await(t, "the server reports that it is blocked", func() bool { return strings.Contains(s.err.String(), "fetch resume") })
 			if samples := scrape(t, s.admin(t)); samples["colaregistry_fetch_blocked"] != 1 || samples["colaregistry_fetch_requests"] != 51 {
 				t.Errorf("blocked = %v after %v requests, want 1 after 51",
 					samples["colaregistry_fetch_blocked"], samples["colaregistry_fetch_requests"])

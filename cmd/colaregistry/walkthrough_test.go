@@ -98,7 +98,7 @@ func TestWalkthroughs(t *testing.T) {
 
 const statisticColumns = "Year,Statistical_Group,Statistical_Category,Statistical_Detail,Count_IMs,Value,commodity,Stat_Redaction\n"
 
-// connectApp connects an app to Ada's account, as the first app and link.
+// connectApp connects an app to Ada's account, as the first app and connection.
 func connectApp(t *testing.T, s store.Store) {
 	t.Helper()
 	account, err := s.CreateAccount(t.Context(), "ada@example.com", cola.TierFree)

@@ -10,8 +10,8 @@ import (
 // class:
 //
 //   - TTB's "dessert wine" is wine above 14% alcohol, which includes dry red wine. So class 88
-//     implies just Wine, and the other dessert classes, except cider, imply the same as the
-//     matching table wines.
+//     implies just Wine, and the other dessert classes, except cider, imply the same
+//     categories as the matching table wines.
 //   - Class 901, BEER, includes lagers and other beers.
 //   - Hard seltzer is not a class: its labels are among flavored malt beverages, beers and
 //     specialties.

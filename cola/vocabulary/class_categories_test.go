@@ -69,7 +69,7 @@ func TestClassCategories(t *testing.T) {
 			t.Errorf("CategoryOfClass(%q) = %q, want %q", c.ID, got, c.Category)
 		}
 		if got := CategoryOfClass("", c.Name); got != c.Category {
-			t.Errorf("CategoryOfClass of name %q = %q, want %q as for code %s", c.Name, got, c.Category, c.ID)
+			t.Errorf("CategoryOfClass for name %q = %q, want %q as for code %s", c.Name, got, c.Category, c.ID)
 		}
 		if (c.Category == "") != (c.ID == "990") {
 			t.Errorf("class %s %s has category %q", c.ID, c.Name, c.Category)
@@ -89,7 +89,7 @@ func TestClassCategories(t *testing.T) {
 	for n := range 1000 {
 		_, typed := ProductTypeOfClass(fmt.Sprint(n))
 		if path := rangeOf(n); (path != "") != typed || path != NormalizeCategory(path) {
-			t.Errorf("code %d: category %q, but has a product type = %t", n, path, typed)
+			t.Errorf("code %d: category = %q, has a product type: %t", n, path, typed)
 		}
 	}
 }

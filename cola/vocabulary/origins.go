@@ -49,7 +49,7 @@ func OriginNames(word string) []string {
 	return []string{strings.ToUpper(word)}
 }
 
-// IsOrigin reports whether OriginNames knows a word.
+// IsOrigin reports whether OriginNames recognizes a word.
 func IsOrigin(word string) bool { return originsByWord()[foldPlace(word)] != nil }
 
 // Two places share the name GEORGIA. Searches distinguish them by a suffix: the unit separator,

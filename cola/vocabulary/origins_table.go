@@ -262,7 +262,7 @@ var places = [...]place{
 	{name: "UNITED ARAB EMIRATES", words: "uae, emirati"},
 }
 
-// countries lists the words for all places of a country.
+// countries lists the words that stand for all places in a country.
 var countries = [...]struct{ code, words string }{
 	{"US", "united states, united states of america, usa, us, america, american"},
 	{"GB", "united kingdom, united kingdom of great britain and northern ireland, uk, great britain, britain, british"},

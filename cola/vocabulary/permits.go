@@ -8,7 +8,7 @@ func NormalizePermit(s string) string { return strings.ToUpper(strings.TrimSpace
 // PermitteeTypeOf returns TTB's name for the type of a permittee, or "" if the permit number
 // doesn't imply one.
 //
-// Permit numbers have two to four parts. Those of plants start with the type (DSP-KY-113,
+// Permit numbers have two to four parts. Those for plants start with the type (DSP-KY-113,
 // BWN-CA-5412, BR-ME-MAI-7); others start with the state, followed by one or two letters for the
 // type (CA-I-881, CA-WS-2956).
 func PermitteeTypeOf(permit string) string {

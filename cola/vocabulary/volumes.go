@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// VolumeUnits lists every unit of volume. Ounces, pints, quarts and gallons are US liquid measure;
+// VolumeUnits lists every unit of volume. Ounces, pints, quarts and gallons are US liquid measures;
 // a beer barrel is 31 gallons.
 func VolumeUnits() []string {
 	return []string{"beer barrels", "fluid ounces", "gallons", "liters", "milliliters", "pints", "quarts"}

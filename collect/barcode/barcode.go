@@ -52,7 +52,7 @@ type Code struct {
 }
 
 // Read returns the codes in an image: barcodes before QR codes, then from top to bottom. Images of
-// more than 8 megapixels are scaled down first. It returns nil for images of more than a billion
+// more than 8 megapixels are scaled down first. Read returns nil for images of more than a billion
 // pixels, or with a side shorter than 16 pixels before or after scaling.
 func Read(img image.Image) []Code {
 	p := newPlane(img)

@@ -162,7 +162,7 @@ func TestReadDisagreeing(t *testing.T) {
 			return float64(first.GrayAt(x, y).Y)
 		})
 		if got := Read(mixed); got != nil {
-			t.Errorf("one of %d lines differs: Read = %v, want none", share, got)
+			t.Errorf("one in %d lines differs: Read = %v, want none", share, got)
 		}
 	}
 }

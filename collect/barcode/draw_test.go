@@ -123,7 +123,7 @@ func inverted(img *image.Gray) *image.Gray {
 	return changed(img, func(x, y int) float64 { return 255 - float64(img.GrayAt(x, y).Y) })
 }
 
-// covered draws a light box over a part of an image, given as fractions of its size.
+// covered draws a light box over part of an image, given as fractions of its size.
 func covered(img *image.Gray, x0, y0, x1, y1 float64) *image.Gray {
 	w, h := float64(img.Rect.Dx()), float64(img.Rect.Dy())
 	return changed(img, func(x, y int) float64 {

@@ -114,7 +114,7 @@ func decodeUPCE(runs []float64, i int) (symbol, bool) {
 
 // decode returns the digits of a symbol that starts with run i, and the sets of the digits as bits:
 // 1 for B, 0 for A on the left and C on the right. The cheap checks come first, because very few
-// runs of an image start a symbol.
+// runs in an image start a symbol.
 func (l *layout) decode(runs []float64, i int) (digits string, sets int, s symbol, ok bool) {
 	if i+l.runs >= len(runs) {
 		return "", 0, s, false

@@ -53,8 +53,8 @@ func (s *searcher) findFinders(from, along vec) {
 	}
 }
 
-// corners merges the finder patterns of several lines. A pattern needs horizontal and vertical
-// lines that cross at its center.
+// corners merges the finder patterns found on different lines. A pattern needs horizontal and
+// vertical lines that cross at its center.
 func corners(found []finder) []finder {
 	across, down := newFinderGrid(), newFinderGrid()
 	for _, f := range found {
@@ -175,7 +175,7 @@ func (sq *square) bounds() []vec {
 	return []vec{c.add(u).add(v), c.add(u).sub(v), c.sub(u).add(v), c.sub(u).sub(v)}
 }
 
-// half returns half of the side of the enclosing upright square, with a margin.
+// half returns half the side of the enclosing upright square, with a margin.
 func (sq *square) half() (half float64) {
 	for _, corner := range sq.bounds() {
 		d := corner.sub(sq.center())

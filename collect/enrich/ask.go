@@ -49,8 +49,8 @@ func (e *enricher) ask(
 	return answer, e.save(ctx, saved)
 }
 
-// fail records that a label got no usable answer. After too many in a row, it ends the run and
-// forgets their failures, so that a later run asks about the labels again.
+// fail records that a label got no usable answer. After too many failed labels in a row, it ends
+// the run and forgets their failures, so that a later run asks about them again.
 func (e *enricher) fail(ctx context.Context, r *store.Enrichment, reason *RejectedError) error {
 	r.Failure = cola.Text(reason.Reason)
 	e.report.Failed++

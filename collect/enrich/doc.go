@@ -4,7 +4,7 @@
 // # Flow
 //
 // Run visits the labels with detail that have no result from the model yet or have changed since
-// their result, most recently received first:
+// their latest result, most recently received first:
 //
 //  1. It claims the label and hashes the input: the label's fields and its main image, if images
 //     are used. If the model has answered for the same input, steps 2 to 4 are skipped.

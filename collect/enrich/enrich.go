@@ -91,9 +91,9 @@ const (
 	// claim has expired.
 	hold         = time.Hour
 	longestClaim = hold - 10*time.Minute
-	// idle is how long Follow waits before it looks for labels again. limitWait limits the wait at
-	// the daily limit, because the limit follows the database's clock, which may differ from this
-	// process's.
+	// idle is how long Follow waits before it looks for labels again. limitWait caps the wait after
+	// the daily limit is reached, because the limit follows the database's clock, which may differ
+	// from this process's.
 	idle      = 5 * time.Minute
 	limitWait = time.Hour
 	// refresh is how long Follow works on a list of labels. A new list starts with the newest
@@ -200,7 +200,7 @@ func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	}
 }
 
-// pass visits the labels to enrich. It returns the revision of the registry before it listed them.
+// pass visits the labels to enrich. It returns the registry's revision from before it listed them.
 func (e *enricher) pass(ctx context.Context) (cola.Revision, error) {
 	started := e.o.Now()
 	listed, err := e.st.Revision(ctx)

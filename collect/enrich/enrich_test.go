@@ -68,7 +68,7 @@ func TestRun(t *testing.T) {
 }
 
 // TestChanges checks that a changed input or model causes a new request, whose answer replaces only
-// values of the earlier one, and that other changes cause no request.
+// values from the earlier one, and that other changes cause no request.
 func TestChanges(t *testing.T) {
 	answer := `{"llm_container_type":"can","llm_beer_ibu":"60","llm_tasting_note_flavors":["pine"]}`
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, answer) })
@@ -309,7 +309,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestBadRequest checks that a label that the API rejects fails after one request, and that a run
+// TestBadRequest checks that a label rejected by the API fails after one request, and that a run
 // with only such failures ends and leaves the labels for a later run.
 func TestBadRequest(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
@@ -469,7 +469,7 @@ func (e panickyEnricher) Enrich(ctx context.Context, in Input) ([]byte, Usage, e
 	return e.Enricher.Enrich(ctx, in)
 }
 
-// TestPanic checks that a label that makes the enricher panic fails, and that the others don't.
+// TestPanic checks that if the enricher panics about one label, only that label fails.
 func TestPanic(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, can) })
 	w.mustStore(t, newLabel(1), newLabel(2))

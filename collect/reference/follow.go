@@ -10,7 +10,7 @@ import (
 
 const (
 	// followAge is the age at which Follow fetches a source again: a little less than a day, so
-	// that the time of day doesn't shift by one check every day.
+	// that the time of day doesn't drift by one check every day.
 	followAge = 23 * time.Hour
 	// checkEvery is the average time between checks for sources that are due.
 	checkEvery = time.Hour

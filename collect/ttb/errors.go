@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/ingest/ttbpage"
 )
 
-// Errors of single requests. Any other error is a permanent problem with the request, or comes from
-// the context or Options.Wait.
+// Errors from single requests. Any other error is a permanent problem with the request, or comes
+// from the context or Options.Wait.
 var (
 	// ErrSessionExpired reports that the session no longer has the state that the request needs:
 	// search or open the form again.

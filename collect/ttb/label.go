@@ -90,7 +90,7 @@ func (c *Client) Image(ctx context.Context, fileName string) ([]byte, error) {
 	return nil, ErrSessionExpired
 }
 
-// imageQuery returns the query of an image. It escapes the file name; the image URLs on forms
+// imageQuery returns the query for an image. It escapes the file name; the image URLs on forms
 // don't.
 func imageQuery(fileName string) string {
 	return "filename=" + strings.ReplaceAll(url.QueryEscape(fileName), "+", "%20") + "&filetype=l"

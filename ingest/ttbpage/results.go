@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// noMatches is the sentence, in lower case, on the page of a search without results.
+// noMatches is the sentence, in lower case, on the page for a search without results.
 const noMatches = "no results were found that match the search criteria"
 
 // total matches the sentence above and below the rows of a result page:

@@ -133,8 +133,8 @@ type Label struct {
 	ProductType     string // printable form: Wine, Distilled Spirits or Malt Beverage
 	Source          string // printable form: Domestic or Imported
 	ApplicationType string // LABEL APPROVAL or empty on a printable form; see applicationType
-	ForSaleIn       string // state of an exemption
-	BottleCapacity  string // of a distinctive bottle
+	ForSaleIn       string // state named in an exemption
+	BottleCapacity  string // capacity of a distinctive bottle
 	ResubmissionOf  string // TTB ID of the rejected application
 	Applicant       string // business name
 	TradeName       string // printable form: the name used on the label, if it differs
@@ -158,7 +158,7 @@ type Label struct {
 // Image is a label image on a printable form.
 type Image struct {
 	Position      string  // such as "Brand (front) or keg collar"
-	FileName      string  // the applicant's
+	FileName      string  // as named by the applicant
 	Width, Height float64 // in inches; 0 if unknown
 }
 

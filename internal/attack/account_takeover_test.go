@@ -46,7 +46,7 @@ func TestLookalikeAddresses(t *testing.T) {
 				case "token":
 					got := s.bearer(i.accessToken(person(subject, email)), "/usage")
 					if got.Status != http.StatusOK || !strings.Contains(string(got.Body), `"tier":"free"`) {
-						t.Errorf("%s: token: status %d, want 200 in the free tier: %s", name, got.Status, got.Body)
+						t.Errorf("%s: token: status %d, want 200 on the free tier: %s", name, got.Status, got.Body)
 					}
 				case "dashboard":
 					page := s.signInAt(newBrowser(t), i, person(subject, email))
@@ -63,7 +63,7 @@ func TestLookalikeAddresses(t *testing.T) {
 			subject := fmt.Sprint("mike ", n)
 			got := s.bearer(i.accessToken(person(subject, email)), "/usage")
 			if got.Status != http.StatusOK || s.accountOf(i, subject) != victim.ID {
-				t.Errorf("%s: want 200 in the victim's account: status %d: %s", email, got.Status, got.Body)
+				t.Errorf("%s: status %d, want 200 in the victim's account: %s", email, got.Status, got.Body)
 			}
 		}
 	})

@@ -81,7 +81,7 @@ func (s *site) pages(key string) (pages []string) {
 	return append(pages, "/explore?q=red", "/explore/permittees?q=a", "/explore/barcodes?barcode_value=1")
 }
 
-// freeExplorePage matches the forms and the lists of reference data.
+// freeExplorePage matches the free pages: forms and lists of reference data.
 var freeExplorePage = regexp.MustCompile(
 	`^/explore(/suggestions|/permittees|/barcodes|/avas|/production-reports|/processing-times(/formula|/registration)?)?$`)
 

@@ -47,7 +47,7 @@ func TestFirstStartSecrets(t *testing.T) {
 	}
 }
 
-// TestFirstStartOnLoopback checks that a server on a loopback address prints a key and a link at
+// TestFirstStartOnLoopback checks that a server on a loopback address prints a key and a link on
 // its first start, and only a link later.
 func TestFirstStartOnLoopback(t *testing.T) {
 	dir := t.TempDir()

@@ -65,7 +65,7 @@ func TestManualRunLabels(t *testing.T) {
 		}
 		for _, search := range searches {
 			if feed := s.feed(a, search); ttbID.MatchString(feed) || !strings.Contains(feed, "20 new labels") {
-				t.Errorf("feed of a manual run names labels or has no count: %s", feed)
+				t.Errorf("manual run's feed names labels or has no count: %s", feed)
 			}
 		}
 		if used := s.used(a); used != (cola.Used{}) {
@@ -131,7 +131,7 @@ func TestScheduledMessageLabels(t *testing.T) {
 	})
 }
 
-// TestMatchCharges checks that each way to read the labels of a run charges for the labels it shows.
+// TestMatchCharges checks that each way to read a run's labels charges for the labels it shows.
 func TestMatchCharges(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a := s.account("matches@example.com", cola.TierStarter)
@@ -186,8 +186,8 @@ func TestMatchCharges(t *testing.T) {
 	})
 }
 
-// checkTruncatedMatches checks that an account with three list records left gets only three matches,
-// and none of the matches of another account's search.
+// checkTruncatedMatches checks that an account with three list records left gets only three
+// matches, and none from another account's search.
 func (s *site) checkTruncatedMatches(othersSearch string) {
 	s.t.Helper()
 	spent := cola.Used{ListRecords: cola.TierFree.Limits().ListRecords - 3}
@@ -212,7 +212,7 @@ func (s *site) checkTruncatedMatches(othersSearch string) {
 		s.t.Errorf("without quota: status %d, want 429 without labels: %s", rejected.Status, rejected.Body)
 	}
 	if other := s.rest(poor.Key.Reveal(), http.MethodGet, "/saved-searches/"+othersSearch+"/matches", nil); other.Status != http.StatusNotFound {
-		s.t.Errorf("matches of another account: status %d, want 404", other.Status)
+		s.t.Errorf("another account's matches: status %d, want 404", other.Status)
 	}
 }
 
@@ -320,7 +320,7 @@ func (s *site) feed(a *loadtest.Account, search string) string {
 	return string(s.send(http.DefaultClient, http.MethodGet, "/feeds/"+token, nil, nil).Body)
 }
 
-// addLabels adds labels of a brand, approved today. each is the number per product type.
+// addLabels adds labels for a brand, approved today. each is the number per product type.
 func (s *site) addLabels(brand string, each int, types ...vocabulary.ProductType) {
 	s.t.Helper()
 	for _, kind := range types {
@@ -328,8 +328,8 @@ func (s *site) addLabels(brand string, each int, types ...vocabulary.ProductType
 	}
 }
 
-// addLabelsAt adds labels of a brand and a type, approved today. Their IDs end in consecutive
-// numbers starting with first.
+// addLabelsAt adds labels for a brand and product type, approved today. Their IDs end in
+// consecutive numbers starting with first.
 func (s *site) addLabelsAt(first int, brand string, labels int, kind vocabulary.ProductType) {
 	s.t.Helper()
 	patches := make([]cola.Patch[cola.Cola], labels)

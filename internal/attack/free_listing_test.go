@@ -50,7 +50,7 @@ func TestPreviewLabels(t *testing.T) {
 // previewed matches the count in a preview.
 var previewed = regexp.MustCompile(`([0-9,]+) labels? in the last 30 days`)
 
-// awaitPreview returns the preview of a brand, once the index has its labels.
+// awaitPreview returns a brand's preview once the index has its labels.
 func (s *site) awaitPreview(browser *http.Client, brand string, labels int) string {
 	s.t.Helper()
 	form := url.Values{"filters.brand_name": {brand}}.Encode()

@@ -49,8 +49,8 @@ func TestStrictTransport(t *testing.T) {
 }
 
 // TestPlainCookieWarnings checks that a server without an https public URL warns about cookies
-// without Secure: at startup if it listens on every address, and once when a proxy reports an https
-// request.
+// without the Secure attribute: at startup if it listens on every address, and once when a proxy
+// reports an https request.
 func TestPlainCookieWarnings(t *testing.T) {
 	forwarded := http.Header{"X-Forwarded-Proto": {"https"}}
 	for name, tt := range map[string]struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// TestIdleConnections opens more silent connections than the limit. Other clients and the admin
-// listener's probe must still be served.
+// TestIdleConnections opens more silent connections than the limit allows. Other clients and the
+// admin listener's probe must still be served.
 func TestIdleConnections(t *testing.T) {
 	admin := program.Address(t)
 	flags := []string{"--max-connections", "20", "--admin-listen", admin}
@@ -44,9 +44,9 @@ func TestIdleConnections(t *testing.T) {
 	})
 }
 
-// TestSlowBodies opens more connections than the limit and sends a request body over each of them
-// byte by byte. Other clients must still be served, and clients without credentials must get little
-// time to send a form.
+// TestSlowBodies opens more connections than the limit allows and sends a request body over each of
+// them byte by byte. Other clients must still be served, and clients without credentials must get
+// little time to send a form.
 func TestSlowBodies(t *testing.T) {
 	const fast = 25 * time.Second // below the general limit of 30 s for a body
 	admin := program.Address(t)

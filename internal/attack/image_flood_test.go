@@ -15,8 +15,8 @@ import (
 )
 
 // TestImageFlood requests hundreds of distinct label images at once, without credentials. The
-// server must reject those that it can't render soon, and keep answering metered requests. Canceled
-// requests must free their slots.
+// server must reject those that it can't render promptly, and keep answering metered requests.
+// Canceled requests must free their slots.
 func TestImageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		a := s.account("holder@example.com", cola.TierPro)

@@ -113,7 +113,7 @@ func (i *testIssuer) sign(claims map[string]any) string {
 	return token
 }
 
-// person returns the claims of a subject with a verified email address.
+// person returns the claims for a subject with a verified email address.
 func person(subject, email string) map[string]any {
 	return map[string]any{"sub": subject, "email": email, "email_verified": true}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// restrictedKey creates another key of an account.
+// restrictedKey creates another key for an account.
 func (s *site) restrictedKey(a *loadtest.Account, access store.KeyAccess) (key string, id int64) {
 	s.t.Helper()
 	secret := auth.NewSecret()
@@ -32,8 +32,8 @@ func (s *site) restrictedKey(a *loadtest.Account, access store.KeyAccess) (key s
 // operation is an operation in the OpenAPI document, with an existing resource if possible.
 type operation struct{ method, path string }
 
-// operations lists the operations of the REST API. ids contains path parameters by the first
-// segment of the path; the default is 1.
+// operations lists the operations of the REST API. ids maps the first segment of a path to the ID
+// for its path parameter; the default is 1.
 func (s *site) operations(key string, ids map[string]string) (list []operation) {
 	s.t.Helper()
 	for path, methods := range s.rest(key, http.MethodGet, "/openapi.json", nil).JSON(s.t)["paths"].(map[string]any) {
@@ -162,7 +162,7 @@ func TestReadOnlyKey(t *testing.T) {
 			requireHidden(t, o.method+" "+o.path, got)
 			if o.method == http.MethodGet || strings.HasSuffix(o.path, "/preview") {
 				if got.Status == http.StatusForbidden || got.Status == http.StatusUnauthorized {
-					t.Errorf("%s %s: status %d, want it readable: %s", o.method, o.path, got.Status, got.Body)
+					t.Errorf("%s %s: status %d, want neither 401 nor 403: %s", o.method, o.path, got.Status, got.Body)
 				}
 				continue
 			}

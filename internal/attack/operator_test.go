@@ -41,8 +41,8 @@ func TestOperatorPages(t *testing.T) {
 			status int
 		}{
 			"visitor": {newBrowser(t), http.StatusSeeOther}, "account": {s.signIn("ann@example.com"), http.StatusNotFound},
-			// Linked to the operator's account by a command: without an address, then with another
-			// address.
+			// Linked to the operator's account by a command: first without an address, then with a
+			// different one.
 			"linked identity":                  {as(map[string]any{"sub": "helper"}), http.StatusNotFound},
 			"linked identity, another address": {as(person("helper", "owner@example.com")), http.StatusNotFound},
 			"lookalike":                        {as(person("eve", "op\u017f@example.com")), http.StatusNotFound},
@@ -66,11 +66,11 @@ func TestOperatorPages(t *testing.T) {
 		operators := map[string]*http.Client{"link": s.signIn(operator), "issuer": as(person("ops", operator))}
 		for name, browser := range operators {
 			if page := s.send(browser, http.MethodGet, "/collection", nil, nil); !strings.Contains(string(page.Body), "Blocked") {
-				t.Errorf("operator signed in by %s: status %d, want 200 with the block: %s", name, page.Status, page.Body)
+				t.Errorf("operator signed in via %s: status %d, want 200 with the block: %s", name, page.Status, page.Body)
 			}
 			for _, header := range []http.Header{{"Origin": {"https://evil.example"}}, {"Sec-Fetch-Site": {"cross-site"}}} {
 				if got := s.send(browser, http.MethodPost, "/collection/resume", header, nil); got.Status != http.StatusForbidden {
-					t.Errorf("operator signed in by %s, POST with %v: status %d, want 403", name, header, got.Status)
+					t.Errorf("operator signed in via %s, POST with %v: status %d, want 403", name, header, got.Status)
 				}
 			}
 		}

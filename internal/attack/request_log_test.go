@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestRequestLogSecrets sends keys wherever a client may put them by mistake. The requests must
+// TestRequestLogSecrets sends keys wherever a client might put them by mistake. The requests must
 // appear in the request log, but the keys must not appear anywhere in the database. A request with
 // a revoked key is rejected and recorded; a request with an unknown key is not recorded.
 func TestRequestLogSecrets(t *testing.T) {

@@ -74,7 +74,7 @@ func (w *world) shown(request string, a response) (ids []string) {
 	return slices.Compact(ids)
 }
 
-// spent returns the usage of the account from the ledger.
+// spent returns the account's usage from the ledger.
 func (w *world) spent() cola.Used {
 	w.t.Helper()
 	state, err := w.Store.AccountUsage(w.t.Context(), w.account.ID)
@@ -259,7 +259,7 @@ func (w *world) listed(method, list, field string) (names []string) {
 	return names
 }
 
-// messages lists every MCP request that may show labels.
+// messages lists every MCP request that can show labels.
 func (w *world) messages() (messages [][2]string) {
 	w.t.Helper()
 	for _, tool := range w.listed("tools/list", "tools", "name") {

@@ -71,7 +71,7 @@ func (s *site) requireNoneOf(secrets map[string]string) {
 	}
 }
 
-// stolen returns the whole content of the database: the bytes of its files, or every text, binary,
+// stolen returns the database's entire contents: the bytes of its files, or every text, binary,
 // JSON and array column.
 func (s *site) stolen() (content []byte) {
 	s.t.Helper()

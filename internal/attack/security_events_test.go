@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// post submits the form of a page, including its hidden fields.
+// post submits a page's form, including its hidden fields.
 func (s *site) post(browser *http.Client, page string, fields url.Values) response {
 	s.t.Helper()
 	form := s.send(browser, http.MethodGet, page, nil, nil)

@@ -95,7 +95,7 @@ func start(t *testing.T, o program.Options, driver, dsn string, open func() (sto
 	return &site{program.Start(t, o), st, db, t}
 }
 
-// count returns the number of rows of a table.
+// count returns the number of rows in a table.
 func (s *site) count(table string) (n int) {
 	s.t.Helper()
 	if err := s.db.QueryRowContext(s.t.Context(), `SELECT count(*) FROM `+table).Scan(&n); err != nil {
@@ -185,7 +185,7 @@ func (a response) JSON(t *testing.T) (body map[string]any) {
 	return body
 }
 
-// rest calls the REST API with an API key. A body that is not nil is sent as application/json.
+// rest calls the REST API with an API key. A non-nil body is sent as application/json.
 func (s *site) rest(key, method, path string, body any) response {
 	s.t.Helper()
 	header := http.Header{"X-Api-Key": {key}}
@@ -195,7 +195,7 @@ func (s *site) rest(key, method, path string, body any) response {
 	return s.send(http.DefaultClient, method, "/api/v1"+path, header, body)
 }
 
-// send makes a request to any path of the server. It sends a string or []byte body unchanged and
+// send makes a request to any path on the server. It sends a string or []byte body unchanged and
 // any other body as JSON.
 func (s *site) send(client *http.Client, method, path string, header http.Header, body any) response {
 	s.t.Helper()
@@ -228,7 +228,7 @@ func (s *site) send(client *http.Client, method, path string, header http.Header
 	return read(s.t, resp)
 }
 
-// read reads the body of a response.
+// read reads a response body.
 func read(t *testing.T, resp *http.Response) response {
 	t.Helper()
 	defer resp.Body.Close()
@@ -251,7 +251,7 @@ func (s *site) signIn(email string) *http.Client {
 	return browser
 }
 
-// used returns the usage of the account this month.
+// used returns the account's usage this month.
 func (s *site) used(a *loadtest.Account) cola.Used {
 	s.t.Helper()
 	stats := s.rest(a.Key.Reveal(), http.MethodGet, "/usage", nil).JSON(s.t)["data"].(map[string]any)

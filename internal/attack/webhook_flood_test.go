@@ -49,7 +49,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(e.status)
 }
 
-// of returns the received messages of a type.
+// of returns the received messages of the given type.
 func (e *endpoint) of(kind string) (messages []map[string]any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -68,7 +68,7 @@ func (e *endpoint) all() int {
 	return len(e.got)
 }
 
-// await waits for a message of a type and returns the latest.
+// await waits for a message of the given type and returns the latest one.
 func (e *endpoint) await(t *testing.T, kind string) map[string]any {
 	t.Helper()
 	awaitTrue(t, kind, func() bool { return len(e.of(kind)) > 0 })

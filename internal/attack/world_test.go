@@ -105,7 +105,7 @@ func (w *world) create(path string, body map[string]any) map[string]any {
 	return w.data(http.MethodPost, path, body, http.StatusCreated).(map[string]any)
 }
 
-// data calls the REST API, requires a status, and returns the data of the response.
+// data calls the REST API, requires the given status, and returns the response data.
 func (w *world) data(method, path string, body any, status int) any {
 	w.t.Helper()
 	a := w.rest(w.account.Key.Reveal(), method, path, body)
@@ -190,7 +190,7 @@ func (w *world) path(pattern string) string {
 	})
 }
 
-// metrics returns the metrics of the admin listener.
+// metrics returns the metrics from the admin listener.
 func (w *world) metrics() string {
 	w.t.Helper()
 	return string(get(w.t, w.admin+"/metrics").Body)

@@ -153,7 +153,7 @@ func (b *tab) listen(event any) {
 	var message string
 	switch e := event.(type) {
 	case *log.EventEntryAdded:
-		// Some tests request pages and API calls that fail on purpose.
+		// Some tests make requests that fail on purpose.
 		onPurpose := strings.Contains(e.Entry.Text, "the server responded with a status of") && !partOfPage.MatchString(e.Entry.URL)
 		if e.Entry.Level == log.EntryLevelError && !onPurpose {
 			message = e.Entry.Text + " " + e.Entry.URL

@@ -90,7 +90,7 @@ func (b *tab) tryCall(shown string, fields ...string) {
 	b.do(chromedp.KeyEvent(kb.Enter), until(fmt.Sprintf("%s.includes(%q)", tried, shown)))
 }
 
-// newKey creates a key on the dashboard, which then shows it.
+// newKey creates a key on the dashboard and returns it.
 func (b *tab) newKey() string {
 	b.t.Helper()
 	b.open(registrytest.PublicURL + "/keys/new")
@@ -195,7 +195,7 @@ func TestKeyInDocs(t *testing.T) {
 	b.checkErrors("a key in the documentation")
 }
 
-// used returns the usage of an account.
+// used returns an account's usage.
 func (s *site) used(holder cola.Caller) cola.Used {
 	s.t.Helper()
 	_, state, err := s.registry.Account(s.t.Context(), holder)
@@ -205,8 +205,8 @@ func (s *site) used(holder cola.Caller) cola.Used {
 	return state.Used
 }
 
-// charge returns what the page must say about the usage between two points, and adds the charged
-// unit.
+// charge returns what the page must say about the usage between two points in time, and adds the
+// charged unit to charged.
 func charge(before, after cola.Used, charged map[string]bool) string {
 	want := "No charge."
 	for unit, n := range map[string]int{
@@ -247,7 +247,7 @@ func TestTryCharge(t *testing.T) {
 }
 
 // TestTryTools sends the example call of every read-only tool with a key. The page must say what
-// the ledger charged, and name a tool's error.
+// the ledger charged, and show a tool's error.
 func TestTryTools(t *testing.T) {
 	s := newSite(t)
 	holder := s.registry.Holder(t, ann, cola.TierPro)
@@ -368,12 +368,12 @@ func TestGuideLayout(t *testing.T) {
 	}
 	b.open(registrytest.PublicURL + "/docs/alerts")
 	if hidden := ask(b, chromedp.Evaluate[int](`(e => e.scrollWidth - e.clientWidth)(document.querySelector(".prose img").parentElement)`)); hidden > 0 {
-		t.Errorf("a phone shows the drawing of alerts without its last %d pixels", hidden)
+		t.Errorf("a phone cuts off the last %d pixels of the drawing in the alerts guide", hidden)
 	}
 }
 
-// TestSampleLanguage checks that choosing a language applies to all samples of a page and of the next
-// one, and that the open tab stays open, also without scripts.
+// TestSampleLanguage checks that choosing a language applies to all samples on a page and on the
+// next one, and that the open tab stays open, even without scripts.
 func TestSampleLanguage(t *testing.T) {
 	s := newSite(t)
 	b := newTab(t, s.browser, true)
@@ -410,7 +410,7 @@ func TestSampleLanguage(t *testing.T) {
 	}
 }
 
-// TestMenuPosition checks that the menus of a page scroll to the current page and section.
+// TestMenuPosition checks that a page's menus scroll to the current page and section.
 func TestMenuPosition(t *testing.T) {
 	b := newTab(t, newSite(t).browser, true)
 	b.setSize(wide, "light")

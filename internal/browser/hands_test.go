@@ -16,11 +16,11 @@ type hand interface {
 	press(control string)
 	choose(control string) // selects a radio button or a checkbox
 	fill(control, text string)
-	openMenu() // makes the entries of the dashboard's menu visible
+	openMenu() // makes the dashboard's menu entries visible
 }
 
 // named returns an expression for the first visible element that matches a selector and has the
-// given name, which is the text that users read: its label's or, without a label, its own. The
+// given name, which is the text that users read: its label or, without a label, its own text. The
 // expression is null while there is no such element. Controls in the main part of a page come
 // first.
 func named(selector, name string) string {

@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// TestLandingCalls runs a sample call on the landing page, and selects another one with the keyboard
-// and without JavaScript.
+// TestLandingCalls runs a sample call on the landing page. With JavaScript disabled, it selects
+// another one with the keyboard.
 func TestLandingCalls(t *testing.T) {
 	s := newSite(t)
 	b := newTab(t, s.browser, true)
@@ -51,8 +51,8 @@ func TestLandingCalls(t *testing.T) {
 	}
 }
 
-// TestShelf checks that captions follow the pictures of labels without a gap on a phone, also if the
-// labels aren't links because accounts need an invitation.
+// TestShelf checks that captions follow label pictures without a gap on a phone, even if the labels
+// aren't links because accounts need an invitation.
 func TestShelf(t *testing.T) {
 	b := newTab(t, newSite(t).browser, true)
 	b.setSize(phone, "light")

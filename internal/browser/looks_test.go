@@ -54,7 +54,8 @@ func newLooks(t *testing.T) *looks {
 	return &looks{t: t, into: os.Getenv("COLAREGISTRY_SCREENSHOTS")}
 }
 
-// compare takes a screenshot of the whole page and compares it with the committed one of that name.
+// compare takes a screenshot of the whole page and compares it with the committed screenshot of the
+// same name.
 func (l *looks) compare(b *tab, name string) {
 	b.t.Helper()
 	ask(b, chromedp.Evaluate[bool](loadPictures, chromedp.EvalAwaitPromise))

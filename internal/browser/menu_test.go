@@ -11,8 +11,7 @@ import (
 )
 
 // TestPhoneMenu checks that opening the menu on a phone doesn't move its button or the page, that
-// the last entry of the menu can be reached, and that the button stays in view when the page
-// scrolls.
+// its last entry can be reached, and that the button stays in view when the page scrolls.
 func TestPhoneMenu(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -36,7 +35,7 @@ func TestPhoneMenu(t *testing.T) {
 		return document.elementFromPoint(r.x + 5, r.y + r.height / 2) === entry;
 	})()`))
 	if !last {
-		t.Error("the last entry of the menu is out of reach")
+		t.Error("the last menu entry is out of reach")
 	}
 	ask(b, chromedp.Evaluate[bool](toggle))
 	ask(b, chromedp.Evaluate[bool](`(scrollTo(0, document.body.scrollHeight), true)`))

@@ -88,8 +88,8 @@ const (
 	wide   = 1280
 	narrow = 360
 	phone  = 390
-	// maxPage is the maximum size of a page of the dashboard in bytes, before compression; maxDocsPage is
-	// that of a public page with its style sheets, scripts and fonts.
+	// maxPage is the maximum size of a dashboard page in bytes, before compression. maxDocsPage is
+	// the maximum for a public page with its style sheets, scripts and fonts.
 	maxPage     = 60_000
 	maxDocsPage = 150 << 10
 )

@@ -52,8 +52,8 @@ func (b *tab) accept() (value string, option int) {
 	return b.state()
 }
 
-// choose presses Enter. Unlike KeyEvent, it sends the key and its character as one event, so that a page
-// that handles the key can reliably prevent the submission of the form.
+// choose presses Enter. Unlike KeyEvent, it sends the key and its character as one event, so that a
+// page that handles the key can reliably prevent form submission.
 func (b *tab) choose() {
 	b.t.Helper()
 	down := input.DispatchKeyEventParams{

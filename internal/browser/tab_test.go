@@ -175,7 +175,7 @@ func (b *tab) setSize(width int64, scheme string) {
 	)
 }
 
-// cookie returns the value of a cookie of the page, or "".
+// cookie returns the value of one of the page's cookies, or "".
 func (b *tab) cookie(name string) (value string) {
 	b.t.Helper()
 	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {

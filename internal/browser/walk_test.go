@@ -193,7 +193,7 @@ func (w *walker) callAPI() {
 	w.stepsDone(true, true, false)
 }
 
-// checkLimits checks that a call succeeded with the limits of a tier.
+// checkLimits checks that a call succeeded with a tier's limits.
 func (w *walker) checkLimits(resp *http.Response, tier cola.Tier) {
 	w.t.Helper()
 	want := tier.Limits()

@@ -42,7 +42,7 @@ type bench struct {
 	codes chan string
 	known map[string]string
 	kit   *nodetest.Kit
-	goDir string // module of the Go clients
+	goDir string // the Go clients' module
 	table table
 
 	imported int    // number of labels imported by importNewLabel

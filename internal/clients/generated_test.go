@@ -62,7 +62,7 @@ func (b *bench) generateTypeScript(t *testing.T, document string) {
 	}
 }
 
-// generateGo creates the module of the Go clients.
+// generateGo creates the Go clients' module.
 func (b *bench) generateGo(t *testing.T, document string) {
 	b.goDir = filepath.Join(filepath.Dir(b.kit.Dir), "go")
 	if err := writeModule(b.goDir); err != nil {
@@ -89,7 +89,7 @@ func (b *bench) generateGo(t *testing.T, document string) {
 	}
 }
 
-// inModule returns a command that runs in the module of the Go clients.
+// inModule returns a command that runs in the Go clients' module.
 func (b *bench) inModule(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := nodetest.Command(ctx, name, args...)
 	cmd.Dir = b.goDir

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// operation is an operation of the OpenAPI document with its example call.
+// operation is an operation in the OpenAPI document with its example call.
 type operation struct {
 	id, method, path string
 	types            map[string]string // types of its query parameters, by name
@@ -19,7 +19,7 @@ type operation struct {
 	sample           sample
 }
 
-// sample is the example call of an operation.
+// sample is an operation's example call.
 type sample struct {
 	path  map[string]string // path parameters
 	query url.Values
@@ -32,7 +32,7 @@ var (
 	variable   = regexp.MustCompile(`\{([a-z_]+)\}`)
 )
 
-// readOperations reads the operations of the committed document.
+// readOperations reads the operations from the committed document.
 func readOperations(t *testing.T) map[string]operation {
 	t.Helper()
 	content, err := os.ReadFile(documentPath)

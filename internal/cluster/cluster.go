@@ -162,7 +162,7 @@ func (c *cluster) close() error {
 	return errors.Join(errs...)
 }
 
-// logs returns the ends of the logs, for error messages.
+// logs returns the end of each log, for error messages.
 func (c *cluster) logs() error {
 	var all error
 	for _, p := range c.processes {

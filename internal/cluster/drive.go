@@ -166,7 +166,7 @@ func (d *drive) crashBoth(ctx context.Context) error {
 	if err := d.processes[0].end(ctx, os.Kill); err != nil {
 		return err
 	}
-	d.processes[0].start() // exits and is restarted until the database is back
+	d.processes[0].start() // keeps exiting and being restarted until the database is back
 	sleep(ctx, time.Second)
 	return d.primary.Restart(ctx)
 }

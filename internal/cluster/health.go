@@ -49,7 +49,7 @@ func (p *process) health(ctx context.Context) (h health, err error) {
 	return h, nil
 }
 
-// scrape returns the unlabeled samples of a metrics page.
+// scrape returns the unlabeled samples from a metrics page.
 func scrape(ctx context.Context, address string) (map[string]float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

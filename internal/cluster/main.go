@@ -9,8 +9,8 @@
 //  5. crashes the primary, first alone and then together with a process, and
 //  6. loses the primary, so that the standby takes over.
 //
-// Then it compares the ledger with the responses that each account received. It exits with 1 if a
-// charge is missing or too high, or if a response or process failed in an unexpected way.
+// Then it compares the ledger with the responses that each account received. It exits with status 1
+// if a charge is missing or too high, or if a response or process failed in an unexpected way.
 package main
 
 import (

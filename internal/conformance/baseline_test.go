@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestExpectedFailures checks that the list contains only checks that require fixtures of the suite.
+// TestExpectedFailures checks that the list contains only checks that require the suite's fixtures.
 func TestExpectedFailures(t *testing.T) {
 	failures, err := readBaseline("expected-failures.yml")
 	if err != nil {
@@ -20,7 +20,7 @@ func TestExpectedFailures(t *testing.T) {
 	for _, e := range failures {
 		if !strings.HasPrefix(e.reason, "test_") && !strings.HasPrefix(e.reason, "test://") ||
 			strings.ContainsAny(e.reason, " \t") {
-			t.Errorf("%s: reason %q is not a fixture of the suite", e, e.reason)
+			t.Errorf("%s: reason %q is not one of the suite's fixtures", e, e.reason)
 		}
 		for _, w := range warnings {
 			if e.same(w) {

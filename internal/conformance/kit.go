@@ -13,7 +13,7 @@ import (
 //go:embed kit
 var committed embed.FS
 
-// kitFiles returns the files of the kit.
+// kitFiles returns the kit's files.
 func kitFiles() fs.FS {
 	files, err := fs.Sub(committed, "kit")
 	if err != nil {

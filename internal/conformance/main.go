@@ -5,7 +5,8 @@
 //   - the MCP inspector's command line, which lists, calls and reads everything the server offers
 //   - the official clients, which connect using OAuth with tokens from a real issuer
 //
-// It exits with 1 on any unexpected result, including an expected failure that does not occur.
+// It exits with status 1 on any unexpected result, including an expected failure that does not
+// occur.
 package main
 
 import (

@@ -98,7 +98,7 @@ func registeredOnce(exchanges []exchange) error {
 	return nil
 }
 
-// clientResults contains the results of each step of a client.
+// clientResults contains a client's results for each step.
 type clientResults struct{ signedIn, read, created stepResults }
 
 // parseResults parses the lines that a client printed.

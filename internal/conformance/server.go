@@ -100,7 +100,7 @@ func (s *server) makeKeys(ctx context.Context) (keys []string, err error) {
 	return keys, nil
 }
 
-// stop stops the server if it is running and waits for it. report includes the exit error.
+// stop stops the server if it is running and waits for it to exit. report includes the exit error.
 func (s *server) stop() error {
 	if s.process == nil {
 		return nil

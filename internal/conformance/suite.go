@@ -16,7 +16,7 @@ import (
 // revisions are the protocol revisions that both the suite and the server support.
 var revisions = []string{"2025-11-25", "2026-07-28"}
 
-// suitePackage is the npm package of the suite.
+// suitePackage is the suite's npm package.
 const suitePackage = "@modelcontextprotocol/conformance"
 
 // baseline lists the checks that are expected to fail or to warn.
@@ -91,7 +91,7 @@ func (b *bench) runRevision(
 	return results, nil
 }
 
-// result is the suite's result of one check.
+// result is the suite's result for one check.
 type result struct {
 	scenario string
 	scored   bool // required by the revision
@@ -116,7 +116,7 @@ func readResults(dir string, required []string) (all []result, err error) {
 	for _, folder := range folders {
 		named := resultFolder.FindStringSubmatch(folder.Name())
 		if named == nil {
-			return nil, fmt.Errorf("unexpected folder %s in the output of the suite", folder.Name())
+			return nil, fmt.Errorf("unexpected folder %s in the suite's output", folder.Name())
 		}
 		content, err := os.ReadFile(filepath.Join(dir, folder.Name(), "checks.json"))
 		if err != nil {

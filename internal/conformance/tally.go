@@ -41,8 +41,8 @@ func (t tally) optional() string {
 	return fmt.Sprintf("; %d optional, pending or newer scenarios, %d of them passed", t.extra, t.extra-t.extraFailed)
 }
 
-// check checks that each entry of the baseline is justified by the results of all revisions. The
-// suite itself reports unlisted failures and listed checks that passed.
+// check checks that each baseline entry is justified by the results of all revisions. The suite
+// itself reports unlisted failures and listed checks that passed.
 func (b baseline) check(r *report, results []result, requests []exchange) {
 	for _, e := range b.failures {
 		r.check(e.String(), e.checkFailure(results, requests))
@@ -88,7 +88,7 @@ func (e entry) found(results []result) (found []result) {
 	return found
 }
 
-// wasRequested reports whether a message requested a fixture of the suite.
+// wasRequested reports whether a message requested one of the suite's fixtures.
 func wasRequested(fixture string, requests []exchange) bool {
 	for _, x := range requests {
 		if x.target == fixture {

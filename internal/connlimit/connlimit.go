@@ -35,9 +35,9 @@ type Listener struct {
 	wake            *time.Timer // signals changed when a slow connection may be closed
 	closed          bool
 	open            int                        // admitted connections
-	awaitingRequest *list.List                 // of waiting: no request yet, oldest first
-	awaitingBody    *list.List                 // of waiting: body incomplete, longest first
-	idle            *list.List                 // of waiting: between requests, longest idle first
+	awaitingRequest *list.List                 // of type waiting: no request yet, oldest first
+	awaitingBody    *list.List                 // of type waiting: body incomplete, longest first
+	idle            *list.List                 // of type waiting: between requests, longest idle first
 	elements        map[net.Conn]*list.Element // in awaitingRequest, awaitingBody or idle
 	closing         map[net.Conn]struct{}      // closed to make room; not yet reported by the server
 }

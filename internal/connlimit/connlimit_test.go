@@ -121,8 +121,8 @@ func (s *site) await(t *testing.T, open int) {
 	}
 }
 
-// TestEvictIdle checks that the connection that has been idle the longest is closed for a new
-// one.
+// TestEvictIdle checks that the connection that has been idle the longest is closed to make room
+// for a new one.
 func TestEvictIdle(t *testing.T) {
 	s := serve(t, 3)
 	first, second, third := s.dial(t), s.dial(t), s.dial(t)
@@ -177,7 +177,7 @@ func TestEvictSilent(t *testing.T) {
 	silent := []*client{s.dial(t), s.dial(t)}
 	s.await(t, 2)
 	if err := s.dial(t).get(); err != nil {
-		t.Fatalf("new connection next to silent ones: %v", err)
+		t.Fatalf("new connection while others are silent: %v", err)
 	}
 	if silent[0].response() == nil {
 		t.Error("longest silent connection is still open")
@@ -215,10 +215,10 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 	}()
 	started := time.Now()
 	if err := s.dial(t).get(); err != nil {
-		t.Fatalf("new connection next to slow ones: %v", err)
+		t.Fatalf("new connection while others are slow: %v", err)
 	}
 	if took := time.Since(started); took > 3*slowAfter {
-		t.Errorf("new connection next to slow ones waited %v, want at most %v", took, 3*slowAfter)
+		t.Errorf("new connection waited %v while others were slow, want at most %v", took, 3*slowAfter)
 	}
 	close(stop)
 	<-stopped

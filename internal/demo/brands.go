@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// brand is a brand name of a permittee.
+// brand is a permittee's brand name.
 type brand struct {
 	name        string
 	holder      int32  // index of the permittee
@@ -52,8 +52,8 @@ func lineShare(kind vocabulary.ProductType) float64 {
 	return 0.60
 }
 
-// labelKind picks the product type of a label received on a day. The share of wine declines slowly
-// and that of beer grows.
+// labelKind picks the product type of a label received on the given day. The share of wine declines
+// slowly and that of beer grows.
 func labelKind(d *rng, day cola.Date) vocabulary.ProductType {
 	years := float64(day-firstReceipt) / 365.25
 	wine := 0.645 - 0.004*years

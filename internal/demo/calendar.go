@@ -45,7 +45,7 @@ var yearlyReceipts = [...]int{
 // monthlyReceipts is the seasonal variation, in percent.
 var monthlyReceipts = [12]int{104, 102, 110, 105, 103, 102, 99, 104, 101, 100, 91, 79}
 
-// dayWeight returns the relative number of applications on a day. Weekends have few.
+// dayWeight returns the relative number of applications on the given day. Weekends have few.
 func dayWeight(day cola.Date) int {
 	t := day.Time()
 	year := yearlyReceipts[min(t.Year()-2005, len(yearlyReceipts)-1)]
@@ -67,7 +67,8 @@ var processingDays = [...]int{
 	9, 11, 13, 14, 12, 11, 14, 22, 28, 24, 19, 16, 12, 21, 14, 7, 6, 8, 6, 5,
 }
 
-// medianDays returns the median processing time of a commodity's applications received on a day.
+// medianDays returns the median processing time for a commodity's applications received on the
+// given day.
 func medianDays(kind vocabulary.ProductType, day cola.Date) int {
 	median := processingDays[min(max(day.Time().Year()-2005, 0), len(processingDays)-1)]
 	switch kind {

@@ -111,7 +111,7 @@ func newWorld(o Options) *world {
 
 func (w *world) line(kind vocabulary.ProductType) *brandLine { return w.lines.of(kind) }
 
-// brandFor picks the index of a brand that is active on a day.
+// brandFor picks the index of a brand that is active on the given day.
 func (w *world) brandFor(d *rng, kind vocabulary.ProductType, day cola.Date) int {
 	l := w.line(kind)
 	for range 16 {

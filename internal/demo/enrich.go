@@ -9,9 +9,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// describeContents sets the fields about the contents. Wine applicants state grapes, appellation
-// and vintage themselves. The other fields are read from the label, and are missing if the label is
-// illegible.
+// describeContents sets the fields that describe the contents. Wine applicants state grapes,
+// appellation and vintage themselves. The other fields are read from the label, and are missing if
+// the label is illegible.
 func describeContents(d *rng, c *cola.Cola, p *product) {
 	if p.kind == vocabulary.Wine {
 		c.GrapeVarietals = slices.Clone(p.varietals)

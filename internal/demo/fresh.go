@@ -14,16 +14,16 @@ import (
 const FreshPerDay = 24
 
 const (
-	// freshIndex separates the random numbers of fresh labels from those of Labels.
+	// freshIndex separates the random numbers for fresh labels from those used by Labels.
 	freshIndex = 1 << 40
-	// freshSequence separates their IDs: the applications of a day are numbered from 1.
+	// freshSequence separates their IDs: each day's applications are numbered from 1.
 	freshSequence = 900_000
 	// reserved is a word that fresh labels don't contain: a guide imports labels with this word and
 	// expects alerts to find only those labels.
 	reserved = "HERON"
 )
 
-// Fresh returns new labels of the registry that Labels generates, all approved on the given day.
+// Fresh returns new labels for the registry that Labels generates, all approved on the given day.
 func Fresh(o Options, day cola.Date) (labels []*cola.Cola) {
 	m := labelMaker{world: newWorld(o)}
 	m.o.AsOf = max(o.AsOf, day)
@@ -43,8 +43,8 @@ func Fresh(o Options, day cola.Date) (labels []*cola.Cola) {
 	return labels
 }
 
-// LoadFresh writes the fresh labels of a day to a registry with demo data. Unlike labels from Load,
-// they trigger alerts. It can be called again for the same day.
+// LoadFresh writes a day's fresh labels to a registry with demo data. Unlike labels from Load, they
+// trigger alerts. It can be called again for the same day.
 func LoadFresh(ctx context.Context, st store.Colas, o Options, day cola.Date) error {
 	var batch []cola.Patch[cola.Cola]
 	for _, c := range Fresh(o, day) {

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// TestFresh checks that the fresh labels of a day are deterministic, approved on that day and
-// distinct from all other labels, and that they include every product type.
+// TestFresh checks that a day's fresh labels are deterministic, approved on that day and distinct
+// from all other labels, and that they include every product type.
 func TestFresh(t *testing.T) {
 	o := Options{Colas: 2_000, Seed: 1, AsOf: cola.NewDate(2026, time.November, 20)}
 	seen := map[cola.TTBID]bool{}

@@ -182,7 +182,7 @@ func (c code) modules() int {
 }
 
 // barcodeFor returns the barcode of a product, if it has one. The company part identifies the
-// permittee and the item part the product. Most barcodes of imports start with the producing
+// permittee and the item part the product. Most barcodes on imports start with the producing
 // country's GS1 prefix; all other barcodes are UPC numbers.
 func barcodeFor(d *rng, p *product, key productKey) code {
 	if d.chance(0.16) || p.contents.Kind == "keg" || p.contents.Kind == "cask" {

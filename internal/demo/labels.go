@@ -78,7 +78,7 @@ func (m *labelMaker) label(index int, received cola.Date, id cola.TTBID) *cola.C
 	return c
 }
 
-// newFiling picks the product of a label received on a day.
+// newFiling picks the product for a label received on the given day.
 func (m *labelMaker) newFiling(d *rng, received cola.Date) productKey {
 	kind := labelKind(d, received)
 	brand := m.brandFor(d, kind, received)

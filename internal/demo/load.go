@@ -105,7 +105,7 @@ func loadReferences(ctx context.Context, st store.References, o Options) error {
 	return loadReports(ctx, st, o)
 }
 
-// loadReports writes each production report in a single call. The rows of a report are adjacent.
+// loadReports writes each production report in a single call. A report's rows are adjacent.
 func loadReports(ctx context.Context, st store.References, o Options) error {
 	rows := ProductionReports(o)
 	for len(rows) > 0 {

@@ -74,7 +74,7 @@ func (p *permittee) affinity(kind vocabulary.ProductType) float64 {
 // because the most active permittees file more.
 func permitteeCount(colas int) int { return max(24, int(2.2*math.Pow(float64(colas), 0.65))) }
 
-// newPermittees generates the permittees of a world, most active first.
+// newPermittees generates a world's permittees, most active first.
 func newPermittees(o Options) []permittee {
 	holders := make([]permittee, permitteeCount(o.Colas))
 	used := make(map[string]bool, len(holders))

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// commodities maps the names in processing times to product types.
+// commodities maps the commodity names in processing times to product types.
 var commodities = []struct {
 	name string
 	kind vocabulary.ProductType
@@ -138,7 +138,7 @@ func monthsBetween(first, last cola.Date) []cola.Date {
 	return months
 }
 
-// monthEnd returns the last day of the month that starts on a day.
+// monthEnd returns the last day of the month that starts on the given day.
 func monthEnd(month cola.Date) cola.Date {
 	t := month.Time()
 	return firstOfMonth(t.Year(), t.Month()+1) - 1

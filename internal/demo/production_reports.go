@@ -103,7 +103,7 @@ func appendYearly(rows []cola.ProductionReport, o Options, commodity string, yea
 	return rows
 }
 
-// members returns the approximate number of a state's producers of a commodity.
+// members returns the approximate number of producers of a commodity in the state.
 func (s *state) members(commodity string) float64 {
 	switch commodity {
 	case "Beer":

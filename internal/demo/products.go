@@ -55,7 +55,7 @@ func (w *world) product(key productKey) product {
 	return p
 }
 
-// grow sets the appellation and the grapes of a wine.
+// grow sets a wine's appellation and grapes.
 func (w *world) grow(d *rng, p *product) {
 	if p.style.Grapes == noGrapes {
 		return

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// rng is a pseudo-random number generator (splitmix64). This package guarantees its sequence, so it
-// does not use a library that may change.
+// rng is a pseudo-random number generator (splitmix64). This package guarantees the sequence, so it
+// implements the generator instead of using a library that may change.
 type rng uint64
 
 // Streams of random numbers. Draws from one stream do not affect another.

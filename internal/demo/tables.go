@@ -96,7 +96,7 @@ func (p *perKind[T]) of(kind vocabulary.ProductType) *T {
 	return &p.Wine
 }
 
-// container is the container of a product.
+// container is a product's container.
 type container struct {
 	Kind   cola.Text // one of ContainerTypes
 	Volume float64
@@ -179,7 +179,7 @@ type style struct {
 	Aged   [2]int   // spirits: years, 0 if not aged
 }
 
-// grapes selects the varieties of a wine.
+// grapes selects a wine's grape varieties.
 type grapes string
 
 const (

@@ -130,8 +130,8 @@ func (c *chat) post(ctx context.Context, body []byte) ([]byte, error) {
 	return text, nil
 }
 
-// messageOf returns the message of an error response without the key. Some APIs echo an invalid key,
-// which must not appear in reports.
+// messageOf returns the message from an error response, without the key. Some APIs echo an invalid
+// key, which must not appear in reports.
 func (c *chat) messageOf(body []byte) string {
 	var r struct {
 		Error struct {

@@ -7,8 +7,8 @@
 //   - If COLAREGISTRY_EVAL_URL and COLAREGISTRY_EVAL_MODEL are set, a model behind an
 //     OpenAI-compatible API answers the same requests. Its answers must contain the same facts.
 //
-// It prints one table for the plans and one for the model's answers. It exits with 1 if a request
-// fails. docs/CONFORMANCE.md describes the limits and how tokens are counted.
+// It prints one table for the plans and one for the model's answers. It exits with status 1 if a
+// request fails. docs/CONFORMANCE.md describes the limits and how tokens are counted.
 package main
 
 import (

@@ -27,7 +27,7 @@ type outcome struct {
 	Tokens int      `json:"tokens"` // tokens in the results of the calls
 	Fault  string   `json:"fault,omitempty"`
 
-	AsPlanned bool `json:"as_planned"` // all tools of the plan were called
+	AsPlanned bool `json:"as_planned"` // all tools in the plan were called
 
 	// Set only if a model answered.
 	Missing []string `json:"missing,omitempty"`
@@ -57,7 +57,7 @@ func (a assistant) callTool(ctx context.Context, name string, arguments args) (t
 // tokensOf estimates the number of tokens in a string.
 func tokensOf(text string) int { return (len(text) + bytesPerToken - 1) / bytesPerToken }
 
-// runPlan makes the calls of a request's plan, using a new account, and checks the facts and the
+// runPlan makes the calls in a request's plan, using a new account, and checks the facts and the
 // limits. It returns an error if the evaluation itself fails.
 func (s *server) runPlan(ctx context.Context, r request) (o outcome, err error) {
 	o = outcome{ID: r.id, Ask: r.ask, Tools: r.tools(), AsPlanned: true}

@@ -20,7 +20,7 @@ type report struct {
 	Answers []outcome `json:"answers,omitempty"` // outcomes of the model's answers
 }
 
-// totals sums up outcomes.
+// totals sums outcomes.
 type totals struct{ requests, passed, failed, calls, tokens, short, planned int }
 
 func totalsOf(outcomes []outcome) (t totals) {

@@ -2,7 +2,7 @@ package main
 
 import "github.com/colaregistry/colaregistry/cola"
 
-// Limits on each plan, and on the average of all plans.
+// Limits on each plan, and on the average over all plans.
 const (
 	maxPlanCalls     = 3
 	maxPlanTokens    = 6_000
@@ -25,17 +25,17 @@ type request struct {
 	effect func([]cola.SavedSearch) error
 }
 
-// call is one tool call of a plan. A string argument such as $1/data/0/ttb_id stands for the value at
-// the path data/0/ttb_id in the result of the first call.
+// call is one tool call in a plan. A string argument such as $1/data/0/ttb_id stands for the value
+// at the path data/0/ttb_id in the result of the first call.
 type call struct {
 	tool string
 	args args
 }
 
-// args contains the arguments of a call, by name.
+// args contains a call's arguments, by name.
 type args = map[string]any
 
-// fact is a value that the results of a plan and the answer of a model must contain.
+// fact is a value that a plan's results and a model's answer must contain.
 type fact struct {
 	at   string // number of the call and path in its result, such as 1/data/0/count; see lookUp
 	want any
@@ -88,7 +88,7 @@ func texts(v any) []string {
 	return []string{text}
 }
 
-// requests returns all requests of the evaluation, with facts computed from the records.
+// requests returns all of the evaluation's requests, with facts computed from the records.
 func requests(w *world) (all []request) {
 	for _, part := range []func(*world) []request{
 		countRequests, labelRequests, brandRequests, companyRequests, referenceRequests, alertRequests,

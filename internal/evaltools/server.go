@@ -27,8 +27,8 @@ import (
 // today is the fixed time of the registry's clock.
 var today = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// records determines the labels, permittees and reference data of the registry. The expected facts
-// are computed from the same records.
+// records determines the registry's labels, permittees and reference data. The expected facts are
+// computed from the same records.
 var records = demo.Options{Colas: demo.DefaultColas, Seed: 1, AsOf: cola.DateOf(today)}
 
 // server is a registry with demo data and its MCP endpoint, in this process.

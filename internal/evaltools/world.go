@@ -54,7 +54,7 @@ func newWorld(ctx context.Context, s *server) (*world, error) {
 	return w, nil
 }
 
-// company returns the name of the company that holds a permit.
+// company returns the name of the company that holds the given permit.
 func (w *world) company(permit string) string { return string(w.permittees[permit].CompanyName) }
 
 // area returns the current American Viticultural Area with the given name, ignoring case.
@@ -67,7 +67,8 @@ func (w *world) area(name string) cola.AVADetail {
 	return cola.AVADetail{}
 }
 
-// firstSeenSince returns the labels of brands whose first label was approved on or after a day.
+// firstSeenSince returns the labels of brands whose first label was approved on or after the given
+// day.
 func (w *world) firstSeenSince(day string) labels {
 	known := map[string]bool{}
 	for _, c := range w.labels.where(between("2005-01-01", day)) {
@@ -144,7 +145,7 @@ func byContainer(c *cola.Cola) string {
 
 // Conditions.
 
-// between holds for labels with an approval date, known or estimated, in a range.
+// between holds for labels with an approval date, known or estimated, in the given range.
 func between(from, to string) func(*cola.Cola) bool {
 	first, err1 := cola.ParseDate(from)
 	last, err2 := cola.ParseDate(to)
@@ -154,7 +155,7 @@ func between(from, to string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return first <= c.EffectiveDate() && c.EffectiveDate() <= last }
 }
 
-// inYear holds for labels whose date is in a year.
+// inYear holds for labels whose date is in the given year.
 func inYear(year string) func(*cola.Cola) bool { return between(year+"-01-01", year+"-12-31") }
 
 func ofKind(kind vocabulary.ProductType) func(*cola.Cola) bool {
@@ -166,7 +167,7 @@ func ofClass(text string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return strings.Contains(string(c.ClassName), text) }
 }
 
-// inCategory holds for labels with a category at or below a path.
+// inCategory holds for labels with a category at or below the given path.
 func inCategory(path string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool {
 		category := c.EffectiveCategory()
@@ -188,7 +189,8 @@ func withStatus(status cola.Text) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return c.ApplicationStatus == status }
 }
 
-// branded holds for labels whose brand name contains the words of a name next to each other.
+// branded holds for labels whose brand name contains the words of the given name, next to each
+// other.
 func branded(name string) func(*cola.Cola) bool {
 	words := " " + fold(name) + " "
 	return func(c *cola.Cola) bool { return strings.Contains(" "+fold(c.BrandName)+" ", words) }
@@ -221,24 +223,24 @@ func ofLiters(liters float64) func(*cola.Cola) bool {
 // dated holds for labels whose approval date is known.
 func dated(c *cola.Cola) bool { return c.ApprovalDate != 0 }
 
-// inContainer holds for labels with one of the container types.
+// inContainer holds for labels with one of the given container types.
 func inContainer(types ...cola.Text) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return slices.Contains(types, c.LLMContainerType) }
 }
 
-// ofGrape holds for labels that list a grape variety.
+// ofGrape holds for labels that list the given grape variety.
 func ofGrape(name string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool {
 		return slices.ContainsFunc(c.GrapeVarietals, func(grape string) bool { return strings.EqualFold(grape, name) })
 	}
 }
 
-// fromArea holds for labels with an appellation.
+// fromArea holds for labels with the given appellation.
 func fromArea(name string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return strings.EqualFold(string(c.WineAppellation), name) }
 }
 
-// withBarcode holds for labels with a barcode on any image.
+// withBarcode holds for labels with the given barcode on any image.
 func withBarcode(value string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool {
 		return string(c.BarcodeValue) == value ||
@@ -246,7 +248,7 @@ func withBarcode(value string) func(*cola.Cola) bool {
 	}
 }
 
-// withID holds for the label with a TTB ID.
+// withID holds for the label with the given TTB ID.
 func withID(id string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return c.TTBID.String() == id }
 }
@@ -267,7 +269,7 @@ func fold(name string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// heldIn holds for labels of permittees of a type in a state.
+// heldIn holds for labels from permittees of the given type in the given state.
 func heldIn(state, permitteeType string, w *world) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool {
 		p := w.permittees[c.PermitNumber]

@@ -45,7 +45,7 @@ func Load(t *testing.T, name string) *Cases {
 	return c
 }
 
-// Check compares the value of a case. Cases must have distinct names.
+// Check compares a case's value with the golden file. Cases must have distinct names.
 func (c *Cases) Check(t testing.TB, name string, value any) {
 	t.Helper()
 	name = strings.ToValidUTF8(name, "\uFFFD")

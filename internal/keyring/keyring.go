@@ -43,7 +43,7 @@ type ID [idSize]byte
 // String returns the ID in hexadecimal.
 func (id ID) String() string { return fmt.Sprintf("%x", id[:]) }
 
-// Keyring holds the keys of a file. It is immutable.
+// Keyring holds the keys from a key file. It is immutable.
 type Keyring struct{ keys []key }
 
 type key struct {
@@ -51,14 +51,14 @@ type key struct {
 	secret []byte
 }
 
-// NewKey returns a random key as a line of a key file, without the line break.
+// NewKey returns a random key as a line for a key file, without the line break.
 func NewKey() string {
 	secret := make([]byte, keySize)
 	rand.Read(secret) // never fails: crypto/rand crashes the program instead
 	return base64.StdEncoding.EncodeToString(secret)
 }
 
-// Parse reads the content of a key file. It fails if the file has no key, a malformed key or a
+// Parse reads a key file's content. It fails if the file has no key, a malformed key or a
 // duplicate.
 func Parse(content []byte) (*Keyring, error) {
 	k := &Keyring{}

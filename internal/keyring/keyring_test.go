@@ -177,7 +177,7 @@ func TestAddFirstKeepsComments(t *testing.T) {
 	}
 	if !strings.HasSuffix(string(got), older) || !strings.HasPrefix(string(got), fileComment) ||
 		strings.Count(string(got), fileComment) != 1 {
-		t.Errorf("key file after adding keys:\n%s\nwant the comments of\n%s", got, older)
+		t.Errorf("key file after adding keys:\n%s\nwant the comments from\n%s", got, older)
 	}
 	if k, err := Load(path); err != nil || len(k.IDs()) != 4 {
 		t.Errorf("Load: error = %v, want 4 keys", err)

@@ -156,8 +156,8 @@ func star(c point, n int, outer, inner, turn float64) outline {
 	return polygon(points...)
 }
 
-// polar returns the point at a distance and angle from c. An angle of zero points up, and angles
-// increase clockwise.
+// polar returns the point at the given distance and angle from c. An angle of zero points up, and
+// angles increase clockwise.
 func polar(c point, r, angle float64) point {
 	return point{c.x + r*math.Sin(angle), c.y - r*math.Cos(angle)}
 }

@@ -37,8 +37,8 @@ func newPage(c *cola.Cola, img *cola.Image, w, h int) *page {
 	return p
 }
 
-// findBarcode selects the barcode of the image: the one read from it or, for the back of a label
-// without a list of barcodes, the record's main one.
+// findBarcode selects the image's barcode: the one read from it or, for the back of a label without
+// a list of barcodes, the record's main one.
 func (p *page) findBarcode(c *cola.Cola, img *cola.Image) {
 	for i := range c.Barcodes {
 		b := &c.Barcodes[i]
@@ -156,7 +156,7 @@ type theme struct {
 	motif       motif
 }
 
-// palette contains the colors of a theme.
+// palette contains a theme's colors.
 type palette struct{ paper, ink, accent, panel, shine uint32 }
 
 var winePalettes = []palette{

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// clean returns text that a label can show. It collapses white space, removes invalid
-// UTF-8, noncharacters, and characters of Unicode category C (control, formatting and private-use
-// characters), and truncates the text to a number of characters, with an ellipsis.
+// clean returns text that a label can show. It collapses white space, removes invalid UTF-8,
+// noncharacters, and characters of Unicode category C (control, formatting and private-use
+// characters), and truncates the text to the given number of characters, with an ellipsis.
 func clean(s string, maxRunes int) string {
 	var b strings.Builder
 	count, space := 0, false
@@ -307,7 +307,7 @@ func (f face) measure(s string, track float64) float64 {
 	return max(0, width-track)
 }
 
-// glyph returns the outline of a glyph at a font size, with its origin at a point.
+// glyph returns the outline of a glyph at the given font size, with its origin at the given point.
 func (t *typeface) glyph(buffer *sfnt.Buffer, r rune, size float64, at point) outline {
 	index, err := t.font.GlyphIndex(buffer, r)
 	if err != nil {

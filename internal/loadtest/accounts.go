@@ -47,7 +47,7 @@ func NewAccount(ctx context.Context, st Registry, email string, tier cola.Tier, 
 	}
 	a.KeyID = key.ID
 	if err := a.spend(ctx, st); err != nil {
-		return nil, fmt.Errorf("spend quota of %s: %w", email, err)
+		return nil, fmt.Errorf("spend quota for %s: %w", email, err)
 	}
 	return a, nil
 }

@@ -48,7 +48,7 @@ type Exchange struct {
 // original may have been charged.
 func newTransport() http.RoundTripper { return &http.Transport{DisableKeepAlives: true} }
 
-// exchange sends the request to the process at a base URL and records the response.
+// exchange sends the request to the process at the given base URL and records the response.
 func exchange(client *http.Client, address string, e Exchange) Exchange {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()

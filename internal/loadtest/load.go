@@ -42,7 +42,7 @@ type Load struct {
 	Accounts []*Account
 	Material Material
 	Balancer *Balancer
-	// Rate is the request rate of an account, as a multiple of its tier's rate limit. Every
+	// Rate is each account's request rate, as a multiple of its tier's rate limit. Every
 	// heavyEvery-th account sends more.
 	Rate float64
 }

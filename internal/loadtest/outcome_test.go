@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// at returns the time a number of seconds after the start of the test clock.
+// at returns the time the given number of seconds after the start of the test clock.
 func at(seconds float64) time.Time {
 	return time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
 }

@@ -34,7 +34,7 @@ type Options struct {
 	Files fs.FS  // package.json, package-lock.json, and files to place next to the packages
 	Name  string // name of the package folder in the user's cache
 	Cache string // package folder to use instead, if set
-	Dir   string // folder of the kit, which Install replaces
+	Dir   string // the kit's folder, which Install replaces
 }
 
 // Install creates a kit. It installs the packages into the cache unless they are already there.
@@ -173,7 +173,7 @@ func majorOf(version string) (int, error) {
 	return strconv.Atoi(first)
 }
 
-// Command returns a command that runs a script of the kit or of a package.
+// Command returns a command that runs a script from the kit or from a package.
 func (k *Kit) Command(ctx context.Context, script string, args ...string) *exec.Cmd {
 	cmd := Command(ctx, k.node, slices.Concat([]string{script}, args)...)
 	cmd.Dir = k.Dir

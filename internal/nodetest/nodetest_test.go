@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 )
 
-// mustOptions returns the options of a kit with one script.
+// mustOptions returns the options for a kit with one script.
 func mustOptions(t *testing.T) Options {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -37,7 +37,7 @@ func mustFakeNPM(t *testing.T, lines string) (ran string) {
 	return ran
 }
 
-// TestInstallOnce checks that a second run reuses the packages of the first if the lock file is the
+// TestInstallOnce checks that a second run reuses the first run's packages if the lock file is the
 // same.
 func TestInstallOnce(t *testing.T) {
 	ran := mustFakeNPM(t, "test -f package-lock.json && mkdir node_modules")
@@ -88,8 +88,8 @@ func TestMajorOf(t *testing.T) {
 	}
 }
 
-// TestKit checks that an installed kit has its scripts and packages, and that Program finds the
-// commands of packages.
+// TestKit checks that an installed kit has its scripts and packages, and that Program finds package
+// commands.
 func TestKit(t *testing.T) {
 	mustFakeNPM(t, `mkdir -p node_modules/a/dist && echo '{"bin":{"run":"dist/index.js"}}' >node_modules/a/package.json &&
 		mkdir -p node_modules/`+nodePackages[0]+`/bin && cd node_modules/`+nodePackages[0]+`/bin && echo '#!/bin/sh' >node && chmod +x node`)

@@ -27,7 +27,7 @@ type Spec struct {
 	base   string // path of the document's server
 }
 
-// errorSchema is the name of the schema of all errors.
+// errorSchema is the name of the schema for all errors.
 const errorSchema = "ErrorResponse"
 
 // Load reads and validates a document such as httpapi/openapi.json. It closes the objects: the

@@ -103,7 +103,7 @@ func exampleObject(t reflect.Type) string {
 	return "{" + strings.Join(members, ", ") + "}"
 }
 
-// exampleOf returns the example of a field in JSON, or "".
+// exampleOf returns a field's example in JSON, or "".
 func exampleOf(f reflect.StructField) string {
 	example := f.Tag.Get("example")
 	switch {

@@ -92,7 +92,7 @@ func TestProblemLimit(t *testing.T) {
 		t.Errorf("%d problems, filters = %+v", len(got.Problems), got.Filters)
 	}
 	if more := got.Problems["…"]; len(more) != 1 || !strings.Contains(more[0], "9980") {
-		t.Errorf("problems of … = %q, want one that counts 9980", more)
+		t.Errorf("problems for … = %q, want one that counts 9980", more)
 	}
 	if got := readJSON(savedSearch, `{`+strings.Repeat(`"name":"x",`, 1000)+`"name":"x"}`).Problems["name"]; len(got) != 1 {
 		t.Errorf("1001 duplicate names: %d problems, want 1", len(got))
@@ -124,7 +124,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// drawObject draws an object of a parameter struct as a client may write it, and the expected
+// drawObject draws an object of a parameter struct as a client might write it, and the expected
 // struct.
 func drawObject(t *rapid.T, of reflect.Type) (object map[string]any, want reflect.Value) {
 	object, want = map[string]any{}, reflect.New(of).Elem()

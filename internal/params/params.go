@@ -109,13 +109,13 @@ func (r *Reader[P]) ReadInto(params *P, values []Value, problems cola.Problems) 
 	into.FieldByIndex(r.problems).Set(reflect.ValueOf(problems))
 }
 
-// field returns the parameter of a value.
+// field returns the parameter for a value.
 func (r *Reader[P]) field(v Value) (parameter, bool) {
 	field, known := r.objects[v.within].fields[v.Name[len(v.within):]]
 	return field, known
 }
 
-// fieldAt returns the field at an index, allocating objects on the way.
+// fieldAt returns the field at an index, allocating objects along the way.
 func fieldAt(v reflect.Value, index []int) reflect.Value {
 	for _, i := range index {
 		if v.Kind() == reflect.Pointer {
@@ -134,7 +134,7 @@ func allocate(field reflect.Value) reflect.Value {
 	return field.Elem()
 }
 
-// Problems returns the problems of a struct returned by Read.
+// Problems returns the problems in a struct returned by Read.
 func (r *Reader[P]) Problems(read P) cola.Problems {
 	return reflect.ValueOf(read).FieldByIndex(r.problems).Interface().(cola.Problems)
 }

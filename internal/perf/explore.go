@@ -17,7 +17,7 @@ import (
 // minute.
 const pagesPerQuery = 10
 
-// exploring measures the dashboard's Explore page, which shows the counts of all filters.
+// exploring measures the dashboard's Explore page, which shows the counts for all filters.
 func (b *bench) exploring(ctx context.Context) error {
 	s, err := b.serve(ctx)
 	if err != nil {

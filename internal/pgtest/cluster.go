@@ -72,8 +72,8 @@ func (s *Server) configure() error {
 	return errors.Join(err, f.Close())
 }
 
-// settings returns the settings of this package. It picks an unusual time zone and date style, to
-// expose code that depends on the defaults.
+// settings returns this package's settings. It picks an unusual time zone and date style, to expose
+// code that depends on the defaults.
 func (s *Server) settings() map[string]string {
 	settings := map[string]string{
 		"cluster_name":                s.name,

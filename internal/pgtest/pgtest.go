@@ -39,7 +39,7 @@ type Options struct {
 	// Durable turns on fsync, synchronous_commit and full_page_writes. Without it, a server is
 	// faster, but a crash may lose committed data.
 	Durable bool
-	// Settings are additional postgresql.conf settings. They override those of this package.
+	// Settings are additional postgresql.conf settings. They override this package's own.
 	// cluster_name sets the server's name (see Name). The port cannot be set.
 	Settings map[string]string
 	// Dir is the folder for the data and the log. Start creates it if necessary; it must not

@@ -137,7 +137,7 @@ func TestRestart(t *testing.T) {
 	address := s.Addr()
 	for name, mode := range map[string]Mode{"fast": Fast, "immediate": Immediate, "kill": Kill} {
 		if err := s.Restart(t.Context()); err == nil {
-			t.Errorf("%s: Restart of a running server succeeded", name)
+			t.Errorf("%s: Restart on a running server succeeded", name)
 		}
 		mustExecute(t, s, `INSERT INTO kept VALUES ('`+name+`')`)
 		memory := mustSharedMemory(t, s)
@@ -252,7 +252,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("log after Close = %q, want the server's output", s.Log())
 	}
 	if err := s.Restart(t.Context()); err == nil {
-		t.Error("Restart of a closed server succeeded")
+		t.Error("Restart on a closed server succeeded")
 	}
 }
 

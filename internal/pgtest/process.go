@@ -173,7 +173,7 @@ func (s *Server) waitReady(ctx context.Context, p *process, logged int64) error 
 	return nil
 }
 
-// exitError returns why a server failed to start.
+// exitError returns the reason that a server failed to start.
 func (s *Server) exitError(p *process, logged int64) error {
 	if strings.Contains(s.log.since(logged, maxLogTail), "could not create any TCP/IP sockets") {
 		return fmt.Errorf("%w: %s", errPortTaken, s.Addr())
@@ -181,7 +181,7 @@ func (s *Server) exitError(p *process, logged int64) error {
 	return fmt.Errorf("%w: %s", errEnded, p.cmd.ProcessState)
 }
 
-// final is an error that retries cannot fix.
+// final is an error that retrying cannot fix.
 type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }

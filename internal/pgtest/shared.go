@@ -38,7 +38,7 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Shared returns the server that all tests of a binary share. The first call starts it. Tests must
+// Shared returns the server that all tests in a binary share. The first call starts it. Tests must
 // leave it running. If PostgreSQL is missing, the test fails with install instructions.
 func Shared(t testing.TB) *Server {
 	t.Helper()

@@ -133,8 +133,8 @@ func (s *Server) setSynchronous(ctx context.Context, names string) error {
 		return err
 	}
 	// Once a new connection shows the setting, every process has been signaled. Commits wait only
-	// after the checkpointer has processed the signal. It does so between checkpoints, so at the
-	// latest before the second one here.
+	// after the checkpointer has processed the signal. It does so between checkpoints, so it has
+	// processed the signal before the second one here.
 	if err := s.Execute(ctx, "postgres", "CHECKPOINT; CHECKPOINT"); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func TestPromote(t *testing.T) {
 		t.Errorf("after the promotion the table has %s rows, want 2", got)
 	}
 	if err := standby.Promote(t.Context()); err == nil {
-		t.Error("Promote of a primary succeeded")
+		t.Error("Promote on a primary succeeded")
 	}
 }
 
@@ -105,7 +105,7 @@ func insertInBackground(t *testing.T, s *Server) <-chan error {
 	return committed
 }
 
-// requireWaiting waits until a commit waits for a standby.
+// requireWaiting waits until a commit is waiting for a standby.
 func requireWaiting(t *testing.T, s *Server, committed <-chan error) {
 	t.Helper()
 	err := poll(t.Context(), func() error {

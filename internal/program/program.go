@@ -22,7 +22,7 @@ import (
 // stopTimeout is the time limit for a server's shutdown.
 const stopTimeout = time.Minute
 
-// build is the compiled program, shared by all tests of a binary.
+// build is the compiled program, shared by all tests in a binary.
 var build struct {
 	once sync.Once
 	dir  string
@@ -59,7 +59,7 @@ type Options struct {
 	Dir         string   // data directory; default: a temporary one, deleted after the test
 	DatabaseURL string   // empty uses the embedded database in Dir
 	NoKeyFile   bool     // with DatabaseURL, start without the key file that is otherwise created in Dir
-	Flags       []string // additional flags of serve
+	Flags       []string // additional flags for serve
 	Env         []string // NAME=value, added to the environment of this process
 }
 
@@ -142,7 +142,8 @@ func (s *Server) keyFile() string {
 	return filepath.Join(s.options.Dir, "secret.key")
 }
 
-// Stop shuts the server down. The test fails if it exits with an error. Stopping twice is harmless.
+// Stop shuts the server down. The test fails if the server exits with an error. Stopping twice is
+// harmless.
 func (s *Server) Stop() {
 	if s.daemon == nil {
 		return
@@ -154,7 +155,7 @@ func (s *Server) Stop() {
 }
 
 // ExitError waits until a launched server exits on its own, and returns its error. The test fails
-// if it keeps running.
+// if the server keeps running.
 func (s *Server) ExitError() error {
 	s.t.Helper()
 	select {
@@ -170,10 +171,10 @@ func (s *Server) ExitError() error {
 	return errors.New(err.Error() + "\n" + s.Log())
 }
 
-// Output returns the standard output of the server so far.
+// Output returns the server's standard output so far.
 func (s *Server) Output() string { return s.out.String() }
 
-// Log returns the standard error of the server so far.
+// Log returns the server's standard error so far.
 func (s *Server) Log() string { return s.log.String() }
 
 // AwaitOutput waits until the server has written text to standard output.

@@ -23,8 +23,8 @@ type Limiter[K comparable] struct {
 }
 
 // New returns a Limiter with buckets that hold burst tokens and regain one per interval. It stores
-// the buckets of at most the given number of keys. An evicted key, the least recently used one,
-// starts over with a full bucket. All arguments must be positive.
+// buckets for at most the given number of keys. An evicted key, the least recently used one, starts
+// over with a full bucket. All arguments must be positive.
 func New[K comparable](burst int, every time.Duration, keys int, now cola.Clock) *Limiter[K] {
 	buckets, err := lru.New[K, *rate.Limiter](keys)
 	if err != nil {

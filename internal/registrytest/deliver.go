@@ -31,8 +31,8 @@ func (r *Registry) Endpoint(t testing.TB, account cola.AccountID, address string
 	return r.Destination(t, account, cola.KindWebhook, address, "")
 }
 
-// Destination creates a confirmed destination for a saved search, or for all if savedSearch is
-// empty, and returns its UUID.
+// Destination creates a confirmed destination for a saved search, or for all saved searches if
+// savedSearch is empty, and returns its UUID.
 func (r *Registry) Destination(t testing.TB, account cola.AccountID, kind, address, savedSearch string) string {
 	t.Helper()
 	destination, err := r.Store.CreateDestination(t.Context(), store.NewDestination{

@@ -28,7 +28,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// PublicURL is the public URL of the registry.
+// PublicURL is the registry's public URL.
 const PublicURL = "https://registry.example"
 
 // Operator is the email address of the registry's operator. New creates no account for it.

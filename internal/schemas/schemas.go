@@ -22,7 +22,7 @@ type Set struct {
 	closed   map[string]bool               // names of schemas that reject unknown fields
 }
 
-// New returns an empty Set. name returns the schema name of a struct.
+// New returns an empty Set. name returns the schema name for a struct.
 func New(name func(t reflect.Type, hint string) string) *Set {
 	s := &Set{
 		registry: huma.NewMapRegistry(Prefix, name),
@@ -49,7 +49,7 @@ func New(name func(t reflect.Type, hint string) string) *Set {
 // Registry returns the referenced schemas.
 func (s *Set) Registry() huma.Registry { return s.registry }
 
-// Of returns the schema of a type. A struct's schema is a reference.
+// Of returns the schema for a type. A struct's schema is a reference.
 func (s *Set) Of(t reflect.Type) *huma.Schema { return s.registry.Schema(t, true, "") }
 
 // Close makes the schemas of structs reject unknown fields, as the API does in requests.
@@ -63,7 +63,7 @@ func (s *Set) Close(types ...reflect.Type) {
 // null only for scalars.
 func OrNull(tag reflect.StructTag) bool { return tag.Get("ornull") == "true" }
 
-// Field returns the schema of one field of a parameter struct. It replaces the field's type with
+// Field returns the schema for one field of a parameter struct. It replaces the field's type with
 // its alias, because huma parses tags such as default as values of the Go type.
 func (s *Set) Field(f reflect.StructField) *huma.Schema {
 	if form, ok := s.aliases[f.Type]; ok {

@@ -31,7 +31,7 @@ const (
 	NewSignIn        Kind = "new_sign_in"       // a browser signed in
 	NewConnection    Kind = "new_connection"    // an app connected to an account for the first time
 	ChangedScope     Kind = "changed_scope"     // an app connected with different scopes
-	// An account holder requested the deletion of the account, or undid the request.
+	// An account holder requested deletion of the account or canceled the request.
 	DeletionRequested Kind = "deletion_requested"
 	DeletionCanceled  Kind = "deletion_canceled"
 )

@@ -21,7 +21,7 @@ import (
 
 var errWrong = cola.Errorf(cola.CodeUnauthorized, "Wrong.")
 
-// from returns the context of a request from an address.
+// from returns the context for a request from the given address.
 func from(t *testing.T, address string) context.Context {
 	return cola.WithClient(t.Context(), netip.MustParseAddr(address))
 }

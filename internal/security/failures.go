@@ -33,11 +33,11 @@ type Secret string
 // Kinds of secrets.
 const (
 	Key          Secret = "key"
-	Token        Secret = "token" // access token of an app
+	Token        Secret = "token" // an app's access token
 	Session      Secret = "session"
 	SignInLink   Secret = "sign_in_link"
 	Feed         Secret = "feed"
-	Subscription Secret = "subscription" // token of a link in an email
+	Subscription Secret = "subscription" // token from a link in an email
 )
 
 // failures counts failed credentials.

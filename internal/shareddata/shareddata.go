@@ -15,7 +15,7 @@ func File(t testing.TB, name string) string {
 	return paths[0]
 }
 
-// Files returns the paths in the data folder that match a pattern of [filepath.Glob]. It skips the
+// Files returns the paths in the data folder that match a [filepath.Glob] pattern. It skips the
 // test if there are none.
 func Files(t testing.TB, pattern string) []string {
 	t.Helper()

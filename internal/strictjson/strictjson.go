@@ -64,7 +64,7 @@ func endOfString(b []byte, i int) int {
 // Member is one member of a JSON object.
 type Member struct {
 	Name  string
-	Value json.RawMessage // without white space around it
+	Value json.RawMessage // without surrounding white space
 }
 
 // Valid reports whether b is a single JSON value in UTF-8.

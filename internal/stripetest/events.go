@@ -19,7 +19,7 @@ type Event struct {
 	Body     []byte
 }
 
-// Sink sends a request to a webhook and returns the status of the response.
+// Sink sends a request to a webhook and returns the response status.
 type Sink func(r *http.Request) int
 
 // webhookPath is the path in requests that deliver events.
@@ -99,7 +99,7 @@ func (e Event) Request(secret string, at time.Time) *http.Request {
 	return r
 }
 
-// Sign returns the Stripe-Signature header of a body.
+// Sign returns the Stripe-Signature header for a body.
 func Sign(body []byte, secret string, at time.Time) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	fmt.Fprintf(mac, "%d.%s", at.Unix(), body)

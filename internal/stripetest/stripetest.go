@@ -3,8 +3,8 @@
 // click through, and signs events. It sends events immediately, or tests send them in any order and
 // any number of times.
 //
-// It rejects parameters that it doesn't know. A test in package billing checks the requests against
-// Stripe's own specification.
+// It rejects unknown parameters. A test in package billing checks the requests against Stripe's own
+// specification.
 package stripetest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Secrets of the fake server.
+// The fake server's secrets.
 const (
 	SecretKey     = "sk_test_fake"
 	WebhookSecret = "whsec_fake"
@@ -150,7 +150,7 @@ func (s *Server) SetFault(fault func(r *http.Request) int) {
 	s.Fault = fault
 }
 
-// AddCustomer adds a customer with an ID.
+// AddCustomer adds a customer with the given ID.
 func (s *Server) AddCustomer(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +191,8 @@ func (s *Server) Subscriptions(customer string) (all []Subscription) {
 	return all
 }
 
-// Subscribe creates an active subscription to the price with a lookup key, and emits its events.
+// Subscribe creates an active subscription to the price with the given lookup key, and emits its
+// events.
 func (s *Server) Subscribe(customer, lookupKey string) Subscription {
 	s.mu.Lock()
 	sub := &Subscription{
@@ -232,12 +233,12 @@ func End(at time.Time) func(*Subscription) {
 	return func(s *Subscription) { s.Status, s.EndedAt = "canceled", at }
 }
 
-// To returns a change that switches to the price with a lookup key.
+// To returns a change that switches to the price with the given lookup key.
 func (s *Server) To(lookupKey string) func(*Subscription) {
 	return func(sub *Subscription) { sub.Price = s.priceOf(lookupKey).ID }
 }
 
-// priceOf returns the price with a lookup key. The caller holds the lock.
+// priceOf returns the price with the given lookup key. The caller holds the lock.
 func (s *Server) priceOf(lookupKey string) price {
 	i := slices.IndexFunc(s.prices, func(p price) bool { return p.LookupKey == lookupKey })
 	return s.prices[i]

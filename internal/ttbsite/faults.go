@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Fault is a failure of a request.
+// Fault is a way in which a request can fail.
 type Fault string
 
 // Kinds of faults.
@@ -30,7 +30,7 @@ const (
 // randomFaults lists the faults that Faults.Rate applies to.
 var randomFaults = []Fault{ServerError, Unavailable, Truncated}
 
-// fault returns the fault of the request with the given number, or None.
+// fault returns the fault for the request with the given number, or None.
 func (s *Site) fault(number int) Fault {
 	switch {
 	case s.blockAt > 0 && number >= s.blockAt:

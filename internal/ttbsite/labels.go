@@ -28,7 +28,7 @@ type Label struct {
 	Vintage, NetContents, Alcohol string // only on older versions of the form
 	Old                           bool   // uses an older version of the form
 	Paper                         bool   // filed on paper: the site has no form
-	ForSaleIn                     string // state in which an exempt label may be sold, or empty
+	ForSaleIn                     string // state in which a product with an exempt label may be sold, or empty
 	Images                        []LabelImage
 
 	real *realPages // nil for a generated label
@@ -46,7 +46,7 @@ type LabelImage struct {
 	Missing       bool   // listed on the form but absent from the site
 	Failing       bool   // requests for it fail with status 500
 
-	file string // of a real image
+	file string // path of a real image
 }
 
 // CompletedText returns the completion date in the site's format.
@@ -87,7 +87,7 @@ func (LabelImage) Inches(hundredths int) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", float64(hundredths)/100), "0"), ".")
 }
 
-// page returns the form or the detail page of a label.
+// page returns a label's form or detail page.
 func (l *Label) page(kind Kind) response {
 	if l.real != nil {
 		file := l.real.detail

@@ -34,7 +34,7 @@ func (s *Site) serve(r *http.Request, entry *Request) response {
 	return htmlPage(http.StatusNotFound, "<html><head><title>Error 404</title></head><body>Not Found</body></html>")
 }
 
-// session returns the session of a request, or nil if it is missing or expired.
+// session returns a request's session, or nil if it is missing or expired.
 func (s *Site) session(r *http.Request, entry *Request) *session {
 	c, err := r.Cookie(cookie)
 	if err != nil {
@@ -53,8 +53,8 @@ func (s *Site) session(r *http.Request, entry *Request) *session {
 	return sess
 }
 
-// unexpired returns the fault of a request that doesn't need a session, for which an expired
-// session is not a fault.
+// unexpired returns f, or None if f is Expired: requests that don't need a session can't fail
+// because of an expired one.
 func unexpired(f Fault) Fault {
 	if f == Expired {
 		return None
@@ -106,7 +106,7 @@ func (s *Site) search(r *http.Request, sess *session, entry *Request) response {
 	return render("results", map[string]any{"Rows": rows, "Listed": listed, "Total": len(sess.results)})
 }
 
-// window contains the filters of a search: completion dates and class/type codes.
+// window contains a search's filters: completion dates and class/type codes.
 type window struct {
 	first, last        cola.Date
 	classFrom, classTo string
@@ -166,7 +166,7 @@ func (s *Site) export(sess *session, entry *Request) response {
 	}}
 }
 
-// page serves the form or the detail page of a label and makes its images available to the session.
+// page serves a label's form or detail page and makes its images available to the session.
 func (s *Site) page(r *http.Request, sess *session, entry *Request) response {
 	if sess == nil {
 		sess = s.open() // as the real site does

@@ -40,12 +40,12 @@ type Options struct {
 	// it, with completion dates in the range.
 	Data string
 
-	Limit          int  // maximum rows of an export; 0 for 1,000
+	Limit          int  // maximum rows in an export; 0 for 1,000
 	NumericClasses bool // compare class/type codes as numbers rather than as text
 	Faults         Faults
 }
 
-// Faults configures the failures of a site. Site.Inject adds faults to individual requests.
+// Faults configures a site's failures. Site.Inject adds faults to individual requests.
 type Faults struct {
 	Rate        float64       // fraction of requests that fail
 	RetryAfter  time.Duration // Retry-After of Unavailable and TooMany, rounded up to seconds
@@ -117,7 +117,7 @@ func (s *Site) Labels() []Label {
 	return labels
 }
 
-// Change changes fields of a label, such as its status and its completion date.
+// Change changes a label's fields, such as its status and its completion date.
 func (s *Site) Change(id cola.TTBID, change func(*Label)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

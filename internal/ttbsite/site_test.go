@@ -123,7 +123,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestSearch checks totals and exports, and that both belong to the latest search of the session.
+// TestSearch checks totals and exports, and that both belong to the session's latest search.
 func TestSearch(t *testing.T) {
 	s := mustNew(t, Options{Seed: 1, Labels: 300, Busy: 120, Limit: 100})
 	b := newBrowser(t, s)

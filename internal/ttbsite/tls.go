@@ -135,7 +135,7 @@ func (t *unsigned) sign(parent *authority) (*authority, error) {
 	return &authority{cert, key}, err
 }
 
-// newLeaf creates the certificate of the server.
+// newLeaf creates the server's certificate.
 func newLeaf(c Certificates, issuer *authority, address string) (tls.Certificate, error) {
 	cert := newUnsigned("ttb.example")
 	cert.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}

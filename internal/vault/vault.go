@@ -34,7 +34,8 @@ const Prefix = "sealed:"
 // unknown key.
 const reloadInterval = time.Second
 
-// Purpose is the use of a string. A string sealed for one purpose does not open for another.
+// Purpose says what a string is used for. A string sealed for one purpose does not open for
+// another.
 type Purpose string
 
 // The purposes.
@@ -197,7 +198,7 @@ func (b Box) Seal(secret, bound []byte) []byte { return b.v.box(b.p).Seal(secret
 func (b Box) Open(sealed, bound []byte) ([]byte, error) { return b.v.open(b.p, sealed, bound) }
 
 // Reseal seals a destination's stored string under the first key. The string may be sealed under
-// any key, or be unencrypted.
+// any key or unencrypted.
 func (v *Vault) Reseal(p Purpose, destination, stored string) (string, error) {
 	text, err := v.Open(p, destination, stored)
 	if err != nil {
@@ -240,7 +241,7 @@ func (v *Vault) Link(account cola.AccountID, destination string) (string, error)
 	return base64.RawURLEncoding.EncodeToString(v.box(link).Seal(append(content, id[:]...), nil)), nil
 }
 
-// OpenLink returns the account and the destination of a link's token. ok is false for a forged
+// OpenLink returns the account and the destination from a link's token. ok is false for a forged
 // token.
 func (v *Vault) OpenLink(token string) (account cola.AccountID, destination string, ok bool) {
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token)

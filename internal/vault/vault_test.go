@@ -172,7 +172,7 @@ func TestLinks(t *testing.T) {
 		t.Errorf("OpenLink = %d, %s, %t, want 42, %s, true", account, destination, ok, one)
 	}
 	if again, err := v.Link(42, one); err != nil || again == token {
-		t.Errorf("second Link = %q, %v, want another token", again, err)
+		t.Errorf("second Link = %q, %v, want a different token", again, err)
 	}
 	if _, err := v.Link(42, "x"); err == nil {
 		t.Error("Link accepted an invalid UUID")

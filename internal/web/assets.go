@@ -21,7 +21,7 @@ import (
 //go:embed base.css
 var BaseStyle string
 
-// serif is the font of headings, which BaseStyle loads from the folder of the style sheet.
+// serif is the font of headings, which BaseStyle loads from the style sheet's folder.
 //
 //go:embed newsreader.woff2
 var serif []byte

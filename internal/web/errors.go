@@ -71,7 +71,7 @@ func Envelope(e *cola.Error) ErrorBody {
 }
 
 // PublicError converts any error to one that is safe to show. fault is the error to log; it is nil
-// if the caller caused the error, and for an overload.
+// if the caller caused the error or the service is overloaded.
 func PublicError(err error, requestID string) (shown *cola.Error, fault error) {
 	if errors.As(err, &shown) && shown.Code != cola.CodeInternal {
 		if shown.Code != cola.CodeUnavailable || shown.Details["reason"] == cola.ReasonOverloaded {

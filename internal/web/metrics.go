@@ -34,7 +34,7 @@ type routeMetrics struct {
 	mu       sync.Mutex // serializes the replacement of counters
 }
 
-// outcome distinguishes the requests of a route.
+// outcome distinguishes a route's requests.
 type outcome struct {
 	method string // from methodLabel
 	status int

@@ -36,7 +36,7 @@ type Event struct {
 	Attrs     []slog.Attr // further attributes, whose values must come from fixed lists
 	Forwarded bool        // another Recorder logs and measures the request, under the same ID
 
-	// The following fields are for the request log of the account, not for the log line.
+	// The following fields are for the account's request log, not for the log line.
 	Logged bool  // the request log includes the request
 	Call   *Call // replaces the HTTP method, path and query; may be nil
 	Answer any   // the body of an error response, marshaled only if needed

@@ -8,8 +8,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// LogRequest records a request in its account's request log, unless the account sends too many. It
-// calls describe only if it records the request. registry.Service has a method of this type.
+// LogRequest records a request in its account's request log, unless the account sends too many
+// requests. It calls describe only if it records the request. registry.Service has a method of this
+// type.
 type LogRequest func(account cola.AccountID, failed bool, describe func() cola.LoggedRequest)
 
 // Maximum lengths of the strings in a request log, in bytes.

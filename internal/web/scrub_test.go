@@ -15,7 +15,7 @@ const (
 	opaque = "opaque-secret-of-an-app"
 )
 
-// spellings returns the ways in which a client may write a secret in a URL or JSON.
+// spellings returns the ways a client may write a secret in a URL or JSON.
 func spellings(secret string) []string {
 	var hex strings.Builder
 	for _, b := range []byte(secret) {
@@ -27,7 +27,7 @@ func spellings(secret string) []string {
 	}
 }
 
-// leaks reports whether text contains a secret, escaped up to twice, or most of one.
+// leaks reports whether text contains a secret, or most of it, escaped up to twice.
 func leaks(text, secret string) bool {
 	for range 3 {
 		for _, part := range []string{secret[:len(secret)-6], secret[6:]} {
@@ -44,14 +44,14 @@ func leaks(text, secret string) bool {
 	return false
 }
 
-// TestScrub checks that no credential gets through, in headers, paths, queries and arguments,
-// however it is escaped.
+// TestScrub checks that no credential in headers, paths, queries or arguments gets through, however
+// it is escaped.
 func TestScrub(t *testing.T) {
 	h := http.Header{}
 	h.Set("X-API-Key", aKey)
 	h.Add("Authorization", "Bearer "+opaque)
 	own := credentialsOf(h)
-	other := strings.Replace(aKey, "0123", "4567", 1) // not the key of this request
+	other := strings.Replace(aKey, "0123", "4567", 1) // not this request's key
 	for _, secret := range []string{aKey, other, aToken, opaque} {
 		for _, s := range spellings(secret) {
 			for name, got := range map[string]string{

@@ -38,8 +38,8 @@ func (t Table) columns() (columns []column) {
 	return columns
 }
 
-// MemberNames returns the names of the members of a row type, in the order in which encoding/json
-// writes them.
+// MemberNames returns the names of a row type's members, in the order in which encoding/json writes
+// them.
 func MemberNames(row reflect.Type) (names []string) {
 	for _, c := range columnsOf(row) {
 		names = append(names, c.name)
@@ -59,7 +59,7 @@ func columnsOf(row reflect.Type) (columns []column) {
 	return columns
 }
 
-// CSVHeader returns the names of the columns of AppendCSV.
+// CSVHeader returns the names of the columns that AppendCSV writes.
 func (t Table) CSVHeader() (names []string) {
 	for _, c := range t.csvColumns() {
 		names = append(names, c.name)

@@ -9,8 +9,8 @@
 //
 //  1. reads the customer's record from the database, with its version,
 //  2. reads the customer's subscriptions from Stripe,
-//  3. writes the subscription, the account's tier and the event's ID in one transaction, which fails
-//     if the version has changed. Then the sync starts over.
+//  3. writes the subscription, the account's tier and the event's ID in one transaction, which
+//     fails if the version has changed; the sync then starts over.
 //
 // So the latest read always wins, without a lock shared by the processes. If a step fails, nothing
 // is written, the response is an error, and Stripe sends the event again.

@@ -169,8 +169,8 @@ func (w *world) hasTier(want cola.Tier) {
 	}
 }
 
-// TestEventOrder sends the events of a subscription's life in random order, each several times,
-// from several senders at once. Whatever arrives last, the tier must match the state in Stripe.
+// TestEventOrder sends a subscription's lifecycle events in random order, each several times, from
+// several senders at once. Whatever arrives last, the tier must match the state in Stripe.
 func TestEventOrder(t *testing.T) {
 	onBackends(t, func(t *testing.T, w *world) {
 		customer := w.customer()
@@ -210,7 +210,7 @@ func TestEventOrder(t *testing.T) {
 	})
 }
 
-// TestConcurrentProcesses changes a subscription while two processes process its events.
+// TestConcurrentProcesses changes a subscription while two processes handle its events.
 func TestConcurrentProcesses(t *testing.T) {
 	onBackends(t, func(t *testing.T, w *world) {
 		customer, sub := w.subscriber(cola.TierStarter)
@@ -422,7 +422,7 @@ func TestStripeHangs(t *testing.T) {
 	w.hasTier(cola.TierPro)
 }
 
-// crashingStore fails writes like a process that is killed before or after the commit.
+// crashingStore fails writes as if the process were killed before or after the commit.
 type crashingStore struct {
 	Store
 	before, after bool

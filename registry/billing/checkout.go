@@ -63,7 +63,7 @@ func (b *Billing) ChangePlan(ctx context.Context, account cola.AccountID, t cola
 // remembers idempotency keys.
 const maxReplacements = 10
 
-// addCustomer creates the customer of an account. Stripe repeats its response if the process ended
+// addCustomer creates an account's customer. Stripe repeats its response if the process ended
 // before the customer was stored, but also if the customer has been deleted since. A deleted
 // customer's ID becomes part of the next idempotency key, so that processes agree on the
 // replacement.
@@ -136,8 +136,8 @@ func (b *Billing) checkOut(ctx context.Context, record store.Subscription, t col
 }
 
 // expireSessions expires the open Checkout sessions of a customer, except the newest one for the
-// price keep. If keep is empty, it expires all. It returns the ID of the customer's latest session,
-// and the URL of the one that it kept.
+// price keep. If keep is empty, it expires all of them. It returns the ID of the customer's latest
+// session, and the URL of the session that it kept.
 func (b *Billing) expireSessions(ctx context.Context, customer, keep string) (latest, kept string, err error) {
 	list := &stripe.CheckoutSessionListParams{Customer: stripe.String(customer)}
 	list.Limit = stripe.Int64(20)

@@ -157,7 +157,7 @@ func TestPortal(t *testing.T) {
 	w.hasTier(cola.TierFree)
 }
 
-// TestRefreshLimit reloads the return page: it must not send a request to Stripe each time.
+// TestRefreshLimit reloads the return page, which must not send a request to Stripe each time.
 func TestRefreshLimit(t *testing.T) {
 	w := onSQLite(t)
 	w.subscriber(cola.TierStarter)

@@ -10,8 +10,7 @@ import (
 )
 
 // TestPrepareDeletion pays on an open Checkout page before and after a deletion is prepared. The
-// record includes a payment made before, although no event arrived. A payment made after is
-// impossible.
+// record includes the earlier payment, although no event arrived. The later payment is rejected.
 func TestPrepareDeletion(t *testing.T) {
 	w := onSQLite(t)
 	prepare := func() {
@@ -44,7 +43,7 @@ func TestPrepareDeletion(t *testing.T) {
 	w.hasTier(cola.TierFree)
 }
 
-// TestEnd ends the billing of an account, whatever its subscription.
+// TestEnd ends an account's billing, whatever the state of its subscription.
 func TestEnd(t *testing.T) {
 	onBackends(t, func(t *testing.T, w *world) {
 		end := func() {

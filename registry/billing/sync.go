@@ -87,7 +87,7 @@ func (b *Billing) logChange(before, after store.Subscription) {
 		"status", after.Status, "plan", string(after.Tier), "tier", string(after.Granted), "previous_tier", string(before.Granted))
 }
 
-// read reads the subscription of a customer from Stripe.
+// read reads a customer's subscription from Stripe.
 func (b *Billing) read(ctx context.Context, record store.Subscription) (found, error) {
 	prices, err := b.catalog(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func (b *Billing) choose(record store.Subscription, all []found, created []int64
 	best := all[slices.MaxFunc(order, func(x, y int) int {
 		byRank := cmp.Compare(rank(all[x]), rank(all[y]))
 		if rank(all[x]) == 0 {
-			return cmp.Or(byRank, cmp.Compare(created[x], created[y])) // the tier of an ended one doesn't matter
+			return cmp.Or(byRank, cmp.Compare(created[x], created[y])) // an ended subscription's tier doesn't matter
 		}
 		return cmp.Or(byRank, cmp.Compare(all[x].Tier.MonthlyPrice(), all[y].Tier.MonthlyPrice()), cmp.Compare(created[x], created[y]))
 	})]

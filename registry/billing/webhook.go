@@ -133,7 +133,7 @@ func (e event) relevant() bool {
 	return false
 }
 
-// process syncs the customer of an event, unless the event was processed before.
+// process syncs an event's customer, unless the event was processed before.
 func (b *Billing) process(ctx context.Context, e event) (outcome string, err error) {
 	customer := e.customer()
 	if !e.relevant() || customer == "" {

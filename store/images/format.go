@@ -125,7 +125,7 @@ func memoryNeeded(content []byte, format string, config image.Config) int {
 	return config.Width*config.Height*pixel + maxRendition*4
 }
 
-// bytesPerPixel returns the memory of a decoded pixel.
+// bytesPerPixel returns the memory that a decoded pixel takes.
 func bytesPerPixel(m color.Model) int {
 	switch m {
 	case color.GrayModel, color.AlphaModel:

@@ -2,8 +2,8 @@
 //
 // A file is named by the SHA-256 of its content, so it never changes, and images with the same
 // content share it. It is written atomically, and checked whenever it is read. Next to it are its
-// renditions: smaller copies, and copies of formats that browsers don't show. They are made on
-// first use and can be deleted at any time.
+// renditions: smaller copies, and copies of images in formats that browsers don't show. They are
+// made on first use and can be deleted at any time.
 //
 //	ab/cd/abcd…ef         the file as fetched
 //	ab/cd/abcd…ef-1-320   its rendition with a width of 320 pixels, by version 1 of this code
@@ -48,7 +48,7 @@ type Store struct {
 	folder  string // empty for an S3 bucket
 	log     *slog.Logger
 	renders *semaphore.Weighted // one unit per running rendering
-	memory  *semaphore.Weighted // bytes of memory of running renderings
+	memory  *semaphore.Weighted // bytes of memory used by running renderings
 }
 
 // Open opens a folder, which it creates if it doesn't exist, or an s3://BUCKET URL. The URL accepts

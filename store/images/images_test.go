@@ -287,7 +287,7 @@ func TestKilledWriter(t *testing.T) {
 		}
 		content, err := os.ReadFile(path)
 		if c, unusable := describe(content); err == nil && (unusable != nil || filepath.Base(path) != filepath.Base(key(c))) {
-			t.Errorf("%s is incomplete or another image: %d bytes, %v", path, len(content), unusable)
+			t.Errorf("%s is incomplete or a different image: %d bytes, %v", path, len(content), unusable)
 		}
 		return err
 	})

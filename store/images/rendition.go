@@ -144,7 +144,7 @@ func (s *Store) render(ctx context.Context, c store.ImageContent, content []byte
 
 // Decode calls use with the pixels of an image that Put accepts, and returns any error from use. It
 // first waits until the pixels fit into the memory that all calls share; use must not retain them.
-// It fails with a FormatError if the image can't be decoded.
+// Decode fails with a FormatError if the image can't be decoded.
 func (s *Store) Decode(ctx context.Context, content []byte, use func(image.Image) error) error {
 	config, format, err := decodeConfig(content)
 	if err != nil {

@@ -21,8 +21,7 @@ const (
 	findTimeout   = 3 * time.Second // timeout of one batch query
 	maxFound      = 100_000         // secrets in memory; an entry is under 200 bytes
 	// voidDuration is how long an existing but invalid secret, such as that of an expired session
-	// or of the feed of a suspended account, counts as unknown. It bounds the queries for such a
-	// secret.
+	// or of a suspended account's feed, counts as unknown. It bounds the queries for such a secret.
 	voidDuration = time.Second
 	maxVoided    = 10_000
 )

@@ -276,7 +276,7 @@ func TestCanceledRequests(t *testing.T) {
 			t.Error(err)
 		}
 		if len(f.batches) != 2 || f.batches[1] != 1 {
-			t.Errorf("batch sizes = %v, want two with 1 in the second", f.batches)
+			t.Errorf("batch sizes = %v, want two batches with 1 key in the second", f.batches)
 		}
 	})
 }

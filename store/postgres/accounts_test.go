@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// oldDatabase returns the URL of a database with the schema of an earlier version and the rows that
+// oldDatabase returns the URL of a database with an earlier version's schema and the rows that
 // statements insert.
 func oldDatabase(t *testing.T, version int64, statements ...string) (url string) {
 	t.Helper()

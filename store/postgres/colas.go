@@ -75,7 +75,7 @@ var (
 		", ") + ` FROM cola_barcodes WHERE ttb_id = ANY($1) ORDER BY ttb_id, position`
 )
 
-// loadSnapshot is like loadColas, but reads in its own transaction, within the same round trip.
+// loadSnapshot is like loadColas, but reads in its own transaction, in the same round trip.
 func loadSnapshot(ctx context.Context, q querier, ids []cola.TTBID, known map[cola.TTBID]*cola.Cola) error {
 	b := &pgx.Batch{}
 	b.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)

@@ -79,8 +79,8 @@ func (c column) mismatch(valid bool) error {
 	return fmt.Errorf("%T can't hold a column of this type", c.field)
 }
 
-// ScanBytes implements pgtype.BytesScanner, for text and bytea. v is nil for NULL, and reused after
-// the call.
+// ScanBytes implements pgtype.BytesScanner, for text and bytea. v is nil for NULL and is reused
+// after the call.
 func (c column) ScanBytes(v []byte) error {
 	switch f := c.field.(type) {
 	case *string:
@@ -213,7 +213,7 @@ func (c column) ScanDate(v pgtype.Date) error {
 	return nil
 }
 
-// errInfinite is the error for infinity as a date or time, which this package never writes.
+// errInfinite is the error for infinite dates and times, which this package never writes.
 var errInfinite = errors.New("infinite time")
 
 // ScanTimestamptz implements pgtype.TimestamptzScanner.

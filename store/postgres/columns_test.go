@@ -21,7 +21,7 @@ func inBinary(t interface{ Fatal(...any) }, oid uint32, value any) []byte {
 	return raw
 }
 
-// scan scans a value of a type, as sent by the server, into a field.
+// scan scans a value of the given type, as sent by the server, into a field.
 func scan(field any, oid uint32, raw []byte) error {
 	return pgtype.NewMap().Scan(oid, pgtype.BinaryFormatCode, raw, target(field))
 }
@@ -119,7 +119,7 @@ func TestWrongColumns(t *testing.T) {
 	}
 }
 
-// TestNullColumns checks that NULL resets a field to its zero value and a list to an empty one.
+// TestNullColumns checks that NULL resets a field to its zero value and a list to an empty list.
 func TestNullColumns(t *testing.T) {
 	text, n, date, at, known, list := "x", 1, cola.Date(1), time.Now(), cola.Some(1.5), []string{"x"}
 	hash := &store.FeedHash{}

@@ -109,8 +109,8 @@ func (c *commitTimes) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.Tr
 
 func (c *commitTimes) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// TestFillCommitTimeout checks that the commit of a whole database gets more time, since a
-// standby takes longer to write it.
+// TestFillCommitTimeout checks that committing a whole database gets more time, since a standby
+// takes longer to write it.
 func TestFillCommitTimeout(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	tracer := &commitTimes{}

@@ -21,8 +21,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// rejectingServer returns the address of a server without TLS that rejects every connection with an
-// error.
+// rejectingServer returns the address of a server without TLS that rejects every connection with
+// the given error.
 func rejectingServer(t *testing.T, code, message string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

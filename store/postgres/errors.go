@@ -30,7 +30,7 @@ const (
 	diskFull             = "53100"
 )
 
-// failed wraps an error with its operation. Errors that mean that the database is unavailable
+// failed wraps an error with its operation. Errors indicating that the database is unavailable
 // become store.ErrUnavailable.
 func failed(operation string, err error) error {
 	switch {
@@ -38,8 +38,8 @@ func failed(operation string, err error) error {
 		return nil
 	case errors.Is(err, store.ErrUnavailable):
 	case isUnavailable(err):
-		// The chain ends here: the deadline of a connection attempt must not look like that of the
-		// caller's context.
+		// End the error chain here: a connection attempt's deadline must not look like the deadline
+		// of the caller's context.
 		err = unavailable(err)
 	}
 	return fmt.Errorf("%s: %w", operation, err)
@@ -79,8 +79,8 @@ func isEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// isUnavailable reports whether the database, rather than the statement, failed. It is true for all
-// failures to connect: a running store has connected before.
+// isUnavailable reports whether the database, rather than the statement, failed. It returns true
+// for all failures to connect: a running store has connected before.
 func isUnavailable(err error) bool {
 	if isUnconnected(err) {
 		return true
@@ -166,7 +166,8 @@ func invalidURL(reason string) error {
 		"with special characters in the password percent-encoded, or libpq keyword/value pairs", reason)
 }
 
-// failedToOpen is like failed, but for errors that occur while opening a database. It adds advice.
+// failedToOpen is like failed, but for errors that occur while opening a database. It also adds
+// advice for common errors.
 func failedToOpen(ctx context.Context, operation string, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", operation, wrapContextError(ctx, err))
@@ -199,8 +200,8 @@ func isUnconnected(err error) bool {
 }
 
 // oneLine returns a connection error on one line, with the last reason for each address. The driver
-// tries an address with TLS and without, and the first error would hide the second. oneLine returns
-// other errors unchanged.
+// tries each address both with and without TLS, and the first error would hide the second. oneLine
+// returns other errors unchanged.
 func oneLine(err error) error {
 	var connectErr *pgconn.ConnectError
 	if !errors.As(err, &connectErr) {

@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestFailed checks that temporary failures of the database are ErrUnavailable and that invalid
-// requests are not.
+// TestFailed checks that temporary database failures are reported as ErrUnavailable and that
+// invalid requests are not.
 func TestFailed(t *testing.T) {
 	serverError := func(code string) error { return fmt.Errorf("query: %w", &pgconn.PgError{Code: code}) }
 	for name, c := range map[string]struct {

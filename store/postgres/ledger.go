@@ -22,7 +22,7 @@ import (
 // All transactions take locks in the same order, so they cannot deadlock:
 //
 //  1. The batch. A second attempt with its ID waits for the first.
-//  2. Accounts, ascending.
+//  2. Accounts, in ascending order of ID.
 //  3. Rows that belong to these accounts: counters, days, windows, keys, links, sign-ins.
 //
 // An account's rows are changed only while the account is locked, with these exceptions:
@@ -33,7 +33,7 @@ import (
 //     does not use.
 //   - DisableApp and RegisterApp lock an app, which the ledger reads without a lock.
 //   - Recording runs and deleting searches lock searches and then deliveries (see ClaimDue and
-//     ClaimDeliveries), and no account after those.
+//     ClaimDeliveries), and lock no account after those.
 //   - Deletions of old rows skip locked rows.
 //
 // Any other method that locks an account locks only one, before its other locks (see package

@@ -25,7 +25,7 @@ const (
 		LEFT JOIN burst_windows w ON w.account_id = a.id`
 )
 
-// selectPaidPages is sqlstore.SelectPaidPages with the database's clock, unless $3 is set.
+// selectPaidPages is like sqlstore.SelectPaidPages, but uses the database's clock unless $3 is set.
 var selectPaidPages = strings.ReplaceAll(sqlstore.SelectPaidPages, "$3",
 	"coalesce($3::timestamptz, clock_timestamp()) - make_interval(secs => $4)")
 

@@ -38,7 +38,7 @@ func Migrate(ctx context.Context, url string, opts Options) (from, to int64, err
 }
 
 // Versions returns the schema version of a database, or 0 if it has none, and the latest version
-// that this program knows. It does not change the database.
+// that this program supports. It does not change the database.
 func Versions(ctx context.Context, url string) (current, latest int64, err error) {
 	const operation = "read schema version"
 	config, err := parse(url)
@@ -79,7 +79,8 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	to = latestVersion(p)
 	switch {
 	case from > to:
-		return from, from, fmt.Errorf("schema version %d, this program knows versions up to %d: %w", from, to, store.ErrNewerSchema)
+		return from, from, fmt.Errorf("schema version %d, this program supports versions up to %d: %w",
+			from, to, store.ErrNewerSchema)
 	case from == to:
 		return from, to, nil
 	case opts.NoMigrate && from == 0:

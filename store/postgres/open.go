@@ -27,8 +27,8 @@ const (
 	connectTimeout = 5 * time.Second
 	// pingTimeout is the time limit for the liveness check of an idle connection before its reuse.
 	pingTimeout = time.Second
-	// Connections are closed at the age of connectionLife plus up to lifeJitter, so that new
-	// ones follow a proxy or a DNS name that moves.
+	// Connections are closed after connectionLife plus up to lifeJitter, so that new connections
+	// follow a proxy or a DNS name that moves.
 	connectionLife = time.Hour
 	lifeJitter     = 6 * time.Minute
 	healthCheck    = 15 * time.Second
@@ -39,8 +39,8 @@ const (
 // Connection settings. Those in the URL take precedence.
 //
 // A ledger transaction locks accounts. If its client vanishes, the server releases the locks within
-// seconds: by the idle timeout between round trips, or by TCP keep-alive within one. The operator
-// decides whether commits wait for the disk and for standbys.
+// seconds: by the idle timeout between round trips, or by TCP keep-alive during a round trip. The
+// operator decides whether commits wait for the disk and for standbys.
 var (
 	commonSettings = map[string]string{
 		"default_transaction_isolation": "read committed", // for statements outside transactions
@@ -81,7 +81,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Open opens an existing database and upgrades its schema. If several processes open it
-// concurrently, one migrates and the others wait. It fails with store.ErrNewerSchema if a newer
+// concurrently, one migrates and the others wait. Open fails with store.ErrNewerSchema if a newer
 // version of the program has migrated the database. url is a libpq URL, which may list several
 // hosts, or a keyword/value string. Defaults come from the PG… environment variables.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
@@ -147,7 +147,7 @@ func openPool(
 }
 
 // onConnect returns a callback that applies settings to a new connection, except those set by the
-// URL. They are not startup parameters, because poolers reject unknown ones.
+// URL. The settings are not sent as startup parameters, because poolers reject unknown ones.
 func onConnect(params map[string]string, settings ...map[string]string) func(context.Context, *pgx.Conn) error {
 	var names, values []string
 	for _, some := range settings {

@@ -21,7 +21,7 @@ func TestSchemaVersions(t *testing.T) {
 	url := pgtest.NewDatabase(t)
 	if _, err := Open(t.Context(), url, Options{NoMigrate: true}); err == nil ||
 		!strings.Contains(err.Error(), "no schema") {
-		t.Errorf("Open(empty database, NoMigrate) error = %v, want no schema", err)
+		t.Errorf("Open(empty database, NoMigrate) error = %v, want it to contain \"no schema\"", err)
 	}
 	current, latest, err := Versions(t.Context(), url)
 	if err != nil || current != 0 || latest == 0 {

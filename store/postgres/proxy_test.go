@@ -62,10 +62,11 @@ func startProxy(t testing.TB, address string) (*proxy, string) {
 	return p, u.String()
 }
 
-// cutAt cuts the connection at the given message in one direction, counted across all connections.
+// cutAt cuts the connection at the given message in the given direction, counted across all
+// connections.
 func (p *proxy) cutAt(d direction, messages int) { p.arm(d, 0, messages, false) }
 
-// silenceAt silences the connection at the given message of one type.
+// silenceAt silences the connection at the given message of the given type.
 func (p *proxy) silenceAt(d direction, kind byte, messages int) { p.arm(d, kind, messages, true) }
 
 func (p *proxy) arm(d direction, kind byte, messages int, mute bool) {
@@ -113,7 +114,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// pass forwards messages in one direction until the connection ends at either end.
+// pass forwards messages in one direction until either end closes the connection.
 func (p *proxy) pass(d direction, from, to net.Conn) {
 	defer func() {
 		from.Close()

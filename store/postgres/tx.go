@@ -18,10 +18,10 @@ const (
 	// since canceling it would leave its outcome unknown. With synchronous replication, it waits
 	// for a standby.
 	commitTimeout = 30 * time.Second
-	// fillTimeout is the time limit for the commit of a whole database, most of which a standby may
+	// fillTimeout is the time limit for committing a whole database, most of which a standby may
 	// still have to write.
 	fillTimeout = 15 * time.Minute
-	// rollbackTimeout is the time limit for the rollback of a failed transaction.
+	// rollbackTimeout is the time limit for rolling back a failed transaction.
 	rollbackTimeout = 5 * time.Second
 	// attempts is the maximum number of attempts for a transaction that conflicts with others.
 	attempts = 6
@@ -183,7 +183,7 @@ var errNotReplicated = fmt.Errorf("%w: wait for the standby was canceled", store
 // commitWatch watches for the server's warnings about one commit.
 type commitWatch struct{ notReplicated bool }
 
-// watchedCommit is the key of a connection's latest commitWatch in its custom data.
+// watchedCommit is the key under which a connection's custom data holds the latest commitWatch.
 const watchedCommit = "colaregistry.commit"
 
 // watchCommit starts watching the next commit on a connection.

@@ -21,7 +21,7 @@ const (
 	// idleTimeout is how long the listening connection may be silent before it is pinged.
 	idleTimeout       = 10 * time.Second
 	pingReplyTimeout  = 5 * time.Second
-	minReconnectPause = 100 * time.Millisecond // before reconnecting; doubles with every failure
+	minReconnectPause = 100 * time.Millisecond // pause before reconnecting; doubles with every failure
 	maxReconnectPause = 5 * time.Second
 	deleteInterval    = time.Minute
 )

@@ -14,10 +14,10 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// A write of records first locks the meta table's only row until it commits, so revisions become
-// visible in order and followers miss none. Under that lock it reads, merges and compares the
-// records, and writes only the differences. Writers of records wait for each other; readers and the
-// ledger never wait for them.
+// To write records, a transaction first locks the meta table's only row until it commits, so
+// revisions become visible in order and followers miss none. Under that lock it reads, merges and
+// compares the records, and writes only the differences. Writers of records wait for each other;
+// readers and the ledger never wait for them.
 
 const (
 	notifyChange       = `SELECT pg_notify('` + changesChannel + `', '')`

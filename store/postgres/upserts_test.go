@@ -68,9 +68,9 @@ func TestRevisionRetention(t *testing.T) {
 	checkRevisionKnown(t, s, recent[1], true)
 }
 
-// TestSchemaBeforeRevisions checks that a database created before the revisions table existed knows
-// its current revision, and records revisions assigned by processes running the old version. New
-// revisions come from the server's clock.
+// TestSchemaBeforeRevisions checks that a database created before the revisions table existed has
+// its current revision in its history, and records revisions assigned by processes running the old
+// version. New revisions come from the server's clock.
 func TestSchemaBeforeRevisions(t *testing.T) {
 	url := pgtest.NewDatabase(t)
 	config, err := pgx.ParseConfig(url)

@@ -18,7 +18,7 @@ const (
 		SELECT account, array_agg(at ORDER BY at), array_agg(requests ORDER BY at)
 		FROM unnest($1::bigint[], $2::timestamptz[], $3::integer[]) AS u (account, at, requests) GROUP BY account
 		ON CONFLICT (account_id) DO UPDATE SET granted_at = excluded.granted_at, requests = excluded.requests`
-	// extendWindows drops the first grants of each window, and adds one.
+	// extendWindows drops the first grants of each window, and adds a new grant.
 	extendWindows = `UPDATE burst_windows w SET granted_at = w.granted_at[1 + u.expired:] || $1::timestamptz,
 			requests = w.requests[1 + u.expired:] || u.requests
 		FROM unnest($2::bigint[], $3::integer[], $4::integer[]) AS u (account, requests, expired)

@@ -86,7 +86,7 @@ type Refusal struct{ Reason error }
 func (r Refusal) Error() string { return "refused: " + r.Reason.Error() }
 
 // Change applies a change and reports whether it activates the search. Unchanged filters keep their
-// stored form, including those that this version of the program does not know. A search that
+// stored form, including those that this version of the program does not recognize. A search that
 // remains without a schedule keeps its requested run. Change fails with a Refusal if change fails,
 // and with store.ErrMalformed for an invalid search; the row then does not change.
 func (r *SavedSearch) Change(change func(cola.SavedSearch) (cola.SavedSearch, error)) (activated bool, err error) {
@@ -118,8 +118,8 @@ func (r *SavedSearch) Change(change func(cola.SavedSearch) (cola.SavedSearch, er
 	return activated, nil
 }
 
-// Search returns the search, without its URLs and without filters that only a newer version of
-// the program knows.
+// Search returns the search, without its URLs and without filters that only a newer version of the
+// program recognizes.
 func (r *SavedSearch) Search() (cola.SavedSearch, error) {
 	s := r.withoutFilters()
 	if err := json.Unmarshal([]byte(r.Filters), &s.Filters); err != nil {

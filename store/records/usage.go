@@ -18,8 +18,8 @@ type PreviewLabels struct {
 	New    []cola.TTBID // labels not named before
 }
 
-// NewPreviewLabels decides which labels a preview may name. known are those named before, and used
-// is the number of distinct labels named so far.
+// NewPreviewLabels decides which labels a preview may name. known contains the labels named before,
+// and used is the number of distinct labels named so far.
 func NewPreviewLabels(labels, known []cola.TTBID, used, limit int) PreviewLabels {
 	var n PreviewLabels
 	for _, id := range labels {
@@ -37,7 +37,7 @@ func NewPreviewLabels(labels, known []cola.TTBID, used, limit int) PreviewLabels
 }
 
 // SumRefusals merges refusals with the same key, sorts them, and drops those without a count. It
-// fails with store.ErrMalformed for an invalid one.
+// fails with store.ErrMalformed for an invalid refusal.
 func SumRefusals(refusals []store.AccountRefusal) ([]store.AccountRefusal, error) {
 	sorted := make([]store.AccountRefusal, 0, len(refusals))
 	for _, r := range refusals {

@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// oldDatabase returns the file of a database with the schema of an earlier version and the rows
-// that statements insert.
+// oldDatabase returns the path of a database with the schema of an earlier version and the rows
+// that the statements insert.
 func oldDatabase(t *testing.T, version int64, statements string, args ...any) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "registry.db")

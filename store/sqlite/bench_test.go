@@ -103,7 +103,7 @@ func BenchmarkSettle(b *testing.B) {
 }
 
 // BenchmarkSettleDuringImport commits batches of one charge each, first on an idle database, then
-// while another process imports labels, and reports the commit times of both.
+// while another process imports labels, and reports the commit times in both cases.
 func BenchmarkSettleDuringImport(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "registry.db")
 	s := mustOpen(b, path, Options{Logger: quiet()})

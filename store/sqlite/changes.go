@@ -174,7 +174,7 @@ func (c *barcodeCursor) next() error {
 	return c.rows.Err()
 }
 
-// addTo adds the barcodes of a label. Calls must be in ascending order of labels.
+// addTo adds the barcodes of a label. Call it for labels in ascending order.
 func (c *barcodeCursor) addTo(r *cola.IndexRecord) error {
 	for c.id <= r.Summary.TTBID {
 		if c.id == r.Summary.TTBID {
@@ -239,7 +239,7 @@ func (s *Store) ArrivedSince(
 	})
 }
 
-// arrivals returns the revisions of arrivals on or after a day.
+// arrivals returns the revisions of arrivals on or after the given day.
 func arrivals(ctx context.Context, q querier, day string) (map[cola.TTBID]cola.Revision, error) {
 	rows, err := q.query(ctx, selectArrivals, day)
 	list, err := collect(rows, err, func(row scanner) (a store.StoredArrival, err error) {
@@ -252,7 +252,7 @@ func arrivals(ctx context.Context, q querier, day string) (map[cola.TTBID]cola.R
 	return at, err
 }
 
-// readArrivedPermittees returns the permittees of labels that arrived on or after a day.
+// readArrivedPermittees returns the permittees of labels that arrived on or after the given day.
 func readArrivedPermittees(ctx context.Context, q querier, day string) (map[string]*cola.Permittee, error) {
 	rows, err := q.query(ctx, arrivedPermittees, day)
 	list, err := collect(rows, err, func(row scanner) (*cola.Permittee, error) {

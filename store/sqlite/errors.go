@@ -12,11 +12,11 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// errClosed is the error of operations on a closed store.
+// errClosed is the error that operations on a closed store return.
 var errClosed = fmt.Errorf("store closed: %w", store.ErrUnavailable)
 
-// failed wraps an error with its operation. Temporary failures of the database become
-// store.ErrUnavailable. It returns nil for nil.
+// failed wraps an error with its operation. Temporary database failures become
+// store.ErrUnavailable. failed returns nil if err is nil.
 func failed(operation string, err error) error {
 	switch {
 	case err == nil:

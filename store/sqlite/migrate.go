@@ -31,7 +31,7 @@ func Migrate(ctx context.Context, path string, opts Options) (from, to int64, er
 }
 
 // Versions returns the schema version of the database in a file, or 0 if it has none, and the
-// latest version that this program knows. It does not change the database.
+// latest version that this program supports. It does not change the database.
 func Versions(ctx context.Context, path string) (current, latest int64, err error) {
 	const operation = "read schema version"
 	if path, err = filepath.Abs(path); err != nil {
@@ -66,7 +66,8 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	to = latestVersion(p)
 	switch {
 	case from > to:
-		return from, from, fmt.Errorf("schema version %d, this program knows versions up to %d: %w", from, to, store.ErrNewerSchema)
+		return from, from, fmt.Errorf("schema version %d, this program supports versions up to %d: %w",
+			from, to, store.ErrNewerSchema)
 	case from < to && opts.NoMigrate && from == 0:
 		return from, from, fmt.Errorf("database has no schema; migrate it to version %d", to)
 	case from < to && opts.NoMigrate:

@@ -33,7 +33,7 @@ type Options struct {
 	Logger    *slog.Logger     // default: slog.Default()
 	NoMigrate bool             // fail if the schema is missing or older than the program
 
-	deleteInterval time.Duration // between deletions of expired rows; default: an hour
+	deleteInterval time.Duration // time between deletions of expired rows; default: an hour
 }
 
 func (o Options) withDefaults() Options {
@@ -50,7 +50,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Open opens the database in a file, creates it if necessary, and upgrades its schema. If several
-// processes open it concurrently, one migrates and the others wait. It fails with
+// processes open it concurrently, one migrates and the others wait. Open fails with
 // store.ErrNewerSchema if a newer version of the program has migrated the database. A new folder
 // has mode 0700, a new file 0600. All files whose names start with the name of the database file
 // belong to the database.

@@ -11,7 +11,7 @@ import (
 // statementLog collects the statements that stores prepare. It is safe for concurrent use.
 type statementLog struct{ queries sync.Map }
 
-// add adds the statements of a store. Every statement goes through one of its caches.
+// add adds the statements of a store. Every statement goes through one of the store's caches.
 func (l *statementLog) add(s *Store) {
 	for query := range s.ledger.stmts {
 		l.queries.Store(query, nil)

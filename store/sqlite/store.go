@@ -162,7 +162,7 @@ func (s *Store) transactErasing(ctx context.Context, operation string, work func
 // currentTime returns the time as it is stored: UTC, in whole microseconds.
 func (s *Store) currentTime() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// checkpointIfDue keeps the journal short after a write of records. A failure does not fail the
+// checkpointIfDue keeps the journal short after records are written. A failure does not fail the
 // write.
 func (s *Store) checkpointIfDue(ctx context.Context) {
 	if err := s.upkeep.checkpointIfDue(ctx, s.upkeep.importBacklog); err != nil && ctx.Err() == nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// A write of records first reads, merges and compares, outside any write transaction and under a
-// lock that only other writers of records wait for. Its transactions then only insert and update.
+// To write records, the store first reads, merges and compares them, outside any write transaction
+// and under a lock that only other writers of records wait for. The write transactions then only
+// insert and update.
 //
 // A split write uses short transactions, called turns. If another writer is waiting, such as the
 // ledger, a turn ends after the current record, and the split write queues again. The database then
@@ -26,8 +27,8 @@ import (
 //
 // So a busy ledger slows an import down to a fraction of its speed, but is hardly slowed itself.
 const (
-	// maxTurnAlone is the maximum length of a turn of a split write while no other writer waits, so
-	// that readers see progress and a crash loses little.
+	// maxTurnAlone is the maximum length of a turn in a split write while no other writer is
+	// waiting, so that readers see progress and a crash loses little.
 	maxTurnAlone = 4 * time.Millisecond
 	// maxTurnShared is the maximum length of a turn while the database is shared.
 	maxTurnShared = 500 * time.Microsecond
@@ -55,7 +56,7 @@ type step interface {
 type plan struct {
 	base     cola.Revision   // revision of the state that the plan is based on
 	outcomes []store.Outcome // one for each record
-	steps    []step          // in a split write, one for each record, nil if it does not change
+	steps    []step          // in a split write, one for each record; nil if the record does not change
 }
 
 func (p *plan) add(o store.Outcome, s step) {
@@ -165,7 +166,7 @@ func (s *Store) afterTurn(split bool) error {
 }
 
 // writeSome executes steps from the given one on: all of them or, if split, until the turn is over.
-// It returns the index of the next one.
+// It returns the index of the next step.
 func (s *Store) writeSome(ctx context.Context, steps []step, from int, rev cola.Revision, split bool) (int, error) {
 	start := time.Now() // real time, since it bounds how long others wait
 	for i := from; i < len(steps); i++ {
@@ -228,7 +229,7 @@ func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference 
 	return next, s.records.exec(ctx, deleteRevisions, now.Add(-revisionRetention).UnixMicro())
 }
 
-// firstRevision assigns the first revision of a filled store, above a known one.
+// firstRevision assigns the first revision of a filled store, above the given one.
 func (s *Store) firstRevision(ctx context.Context, above cola.Revision) error {
 	return s.records.exec(ctx, setBoth, max(int64(above)+1, s.currentTime().UnixMicro()), 0)
 }

@@ -132,8 +132,8 @@ func ofSearches(table string) string {
 	return `saved_searches s INNER JOIN ` + table + ` t ON t.search_id = s.id WHERE s.account_id = $1`
 }
 
-// deleteAccountRows contains the statements that delete up to $2 rows of account $1, for each of
-// accountTables.
+// deleteAccountRows contains the statements that delete up to $2 rows of account $1, one for each
+// of accountTables.
 var deleteAccountRows = func() (statements []string) {
 	for _, t := range accountTables {
 		if t.from == "" {

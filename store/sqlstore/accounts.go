@@ -94,8 +94,9 @@ func (s *Store) SetActiveLimit(ctx context.Context, id cola.AccountID, limit int
 }
 
 // changeAccount runs a statement that updates an account, which locks its row, and then pauses or
-// resumes the account's searches accordingly. The statement's first parameter is the account. It
-// erases the earlier version of the row, so that no copy of the address outlives the account.
+// resumes the account's searches accordingly. The statement's first parameter is the account.
+// changeAccount erases the earlier version of the row, so that no copy of the address outlives the
+// account.
 func (s *Store) changeAccount(ctx context.Context, operation string, id cola.AccountID, query string,
 	args ...any) error {
 	return s.db.TransactErasing(ctx, operation, func(ctx context.Context, tx Tx) error {

@@ -13,9 +13,9 @@ import (
 
 // Lock order for deliveries:
 //
-//   - A transaction that changes deliveries and may wait for another transaction locks their
-//     destination first.
-//   - Deleting a search locks it, and then all destinations of its account by ascending ID.
+//   - A transaction that changes deliveries and may wait for another transaction locks the
+//     deliveries' destination first.
+//   - Deleting a search locks the search, and then all destinations of its account by ascending ID.
 //   - Recording runs locks the searches, and then the destinations that get a message, by ascending
 //     ID.
 //   - Claiming, releasing and deleting deliveries skip locked rows.

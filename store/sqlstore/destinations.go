@@ -13,10 +13,10 @@ import (
 // Lock order for destinations:
 //
 //   - Creating a destination locks the account first.
-//   - Changing or deleting a destination, and recording a delivery attempt, locks the destination
+//   - Changing or deleting a destination, and recording a delivery attempt, lock the destination
 //     before its deliveries.
 //   - Recording runs and deleting a search lock searches first, and then destinations by ascending
-//     ID. Schema triggers do that.
+//     ID. Schema triggers take these locks.
 const (
 	// destinationNames are the columns that destinationColumns scans from destinationTables.
 	destinationNames = `d.uuid, d.account_id, o.uuid, d.kind, coalesce(d.address, CASE WHEN a.email NOT LIKE '%://%#%' THEN a.email END), d.address IS NULL,
@@ -40,9 +40,9 @@ const (
 	updateDestination = `UPDATE destinations SET state = $3, reason = $4, send_empty = $5, failing_since = $6, secret = $7, old_secret = $8,
 		old_secret_until = $9, challenge = $10, challenge_tries = $11, verified_at = $12 WHERE account_id = $1 AND uuid = $2 RETURNING id`
 	deleteDestination = `DELETE FROM destinations WHERE account_id = $1 AND uuid = $2`
-	// skipPending marks pending messages to a destination as skipped, at the given time, with a
-	// reason. It doesn't touch notices about the destination, which go to a different recipient.
-	// Attempts in progress continue, and their outcomes are recorded.
+	// skipPending marks pending messages to a destination as skipped at the given time, with the
+	// given reason. It doesn't touch notices about the destination, which go to a different
+	// recipient. Attempts in progress continue, and their outcomes are recorded.
 	skipPending = `UPDATE deliveries SET state = '` + cola.DeliverySkipped + `', error = $3, next_attempt_at = NULL, settled_at = coalesce($2, clock_timestamp())
 		WHERE destination_id = $1 AND state = '` + cola.DeliveryPending + `' AND event <> '` + cola.EventPaused + `'`
 	setFeed = `UPDATE saved_searches SET feed_hash = $3 WHERE account_id = $1 AND uuid = $2`
@@ -218,8 +218,8 @@ func (s *Store) SetFeed(ctx context.Context, account cola.AccountID, uuid string
 }
 
 // recipientLocks is the class of the advisory locks on recipients of confirmation requests. A
-// transaction takes such a lock after those on the account and the destination, and waits for no
-// lock after that.
+// transaction takes such a lock after locking the account and the destination, and then waits for
+// no other lock.
 const recipientLocks int32 = 0x61736b // "ask"
 
 const (

@@ -117,7 +117,7 @@ func (s *Store) emailedLink(ctx context.Context, hash store.SignInLinkHash) (sto
 	return l.account, err
 }
 
-// useEmailedLink uses up an emailed link and all others to its address, and returns the account,
+// useEmailedLink uses up an emailed link and all others for its address, and returns the account,
 // which it creates if necessary and allowed.
 func (s *Store) useEmailedLink(
 	ctx context.Context, tx Tx, hash store.SignInLinkHash, signUp bool,

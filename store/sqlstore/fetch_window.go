@@ -13,9 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// The row of a day has an empty class. If the day is split, it also has a row for each part;
-// splitting a part replaces its row. So the parts of a day never overlap, and their totals must add
-// up to the day's.
+// A day's row has an empty class. If the day is split, it also has a row for each part; splitting a
+// part replaces its row. So the parts of a day never overlap, and their totals must add up to the
+// day's.
 //
 // On PostgreSQL, a transaction that ends a part locks the part, then its day, then the site.
 // PlanWindows locks days before their parts, but only days without claimed parts.

@@ -6,8 +6,8 @@ import (
 )
 
 // Statements for the pages that sessions paid for. There is a row for each page and batch that
-// charged for it, so that voiding a batch removes only its own rows. Rows are kept as long as
-// batches.
+// charged for it, so that voiding a batch removes only its own rows. Rows are kept for as long as
+// batches are.
 const (
 	// SelectPaidPages reads the payments for the pages in $1 and $2, the lists that PageColumns
 	// returns. PaidPageRow.Columns matches its columns. Payments made at or before $3 have expired.

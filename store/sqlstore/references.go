@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Change is a planned change to reference data: an outcome for each row, and the statements that
-// write it, if anything changes.
+// Change is a planned change to reference data: an outcome for each row and, if anything changes,
+// the statements that write the change.
 type Change struct {
 	Outcomes   []store.Outcome
 	Statements []Statement
@@ -58,7 +58,7 @@ func replaceRows[T any](ctx context.Context, s *Store, operation string, set rec
 	return upsertSet(ctx, s, operation, set, len(rows), mode, func(i int, row *T) { *row = rows[i] })
 }
 
-// upsertSet merges count rows into a set, the i-th by merge(i, row).
+// upsertSet merges count rows into a set, the i-th by calling merge(i, row).
 func upsertSet[T any](ctx context.Context, s *Store, operation string, set records.Set[T], count int, mode store.Mode,
 	merge func(i int, row *T)) ([]store.Outcome, error) {
 	return s.db.ChangeReferences(ctx, operation, mode, func(ctx context.Context, q Querier) (c Change, err error) {

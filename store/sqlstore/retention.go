@@ -15,7 +15,7 @@ type expiring struct {
 	name     string
 	query    string        // deletes up to $2 of the oldest rows before the given time or day
 	age      time.Duration // age at which a row is deleted
-	daily    bool          // the age counts from the end of a day
+	daily    bool          // the age counts from the end of the day
 	perWrite int           // at least the number of rows that one write adds
 }
 

@@ -95,12 +95,12 @@ func (c *CredentialRow) Columns() []any {
 	return []any{&c.Kind, &c.ID, &c.Account, &c.LastUsed, &c.Revoked, &c.ExpiresAt, &c.Scopes, &c.Networks}
 }
 
-// valid reports whether the credential is valid at now.
+// valid reports whether the credential is valid at time now.
 func (c *CredentialRow) valid(now time.Time) bool {
 	return c.Revoked.IsZero() && (c.ExpiresAt.IsZero() || c.ExpiresAt.After(now))
 }
 
-// useIsDue reports whether a use at now must be recorded.
+// useIsDue reports whether a use at time now must be recorded.
 func (c *CredentialRow) useIsDue(now time.Time) bool {
 	return !c.LastUsed.After(now.Add(-UseInterval)) || c.LastUsed.After(now)
 }

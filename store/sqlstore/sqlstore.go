@@ -6,10 +6,10 @@
 // # Dialect
 //
 // Statements are written for PostgreSQL. The SQLite store rewrites the patterns that differ when it
-// prepares a statement (see dialect in store/sqlite/database.go). A Database runs them. It is used
-// instead of database/sql because each store does more than run statements: PostgreSQL reads rows
-// from their binary form, watches commits and retries transactions; SQLite has one connection that
-// writes and a pool that reads.
+// prepares a statement (see dialect in store/sqlite/database.go). A Database runs the statements.
+// It is used instead of database/sql because each store does more than run statements: PostgreSQL
+// reads rows from their binary form, watches commits and retries transactions; SQLite has one
+// connection that writes and a pool that reads.
 //
 // # Arguments and columns
 //
@@ -195,7 +195,7 @@ func resolveClocks(args []any) []any {
 }
 
 // notFoundIfInvalid replaces the error for text that the database can't store with ErrNotFound,
-// since no row has it.
+// since no row can contain such text.
 func (s *Store) notFoundIfInvalid(err error) error {
 	if s.db.IsInvalidText(err) {
 		return store.ErrNotFound

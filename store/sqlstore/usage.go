@@ -64,7 +64,8 @@ const (
 	insertPreviewed = `INSERT INTO previewed_labels (account_id, day, ttb_id) VALUES ($1, $2, $3)`
 )
 
-// UseAllowance adds units to an account's use of an allowance on a day and returns the new total.
+// UseAllowance adds units to an account's use of an allowance on the given day and returns the new
+// total.
 func UseAllowance(ctx context.Context, s *Store, tx Tx, account cola.AccountID, day cola.Date, a store.Allowance,
 	units int) (int, error) {
 	if err := s.deleteSomeExpired(ctx, tx, expiredAllowances); err != nil {
@@ -123,8 +124,8 @@ func choosePreviewLabels(ctx context.Context, q Querier, account cola.AccountID,
 	return records.NewPreviewLabels(labels, known, used, limit), err
 }
 
-// refusalLocks is the class of the advisory lock for writing refusals. One transaction writes at a
-// time, because two that delete old refusals of the same accounts could deadlock.
+// refusalLocks is the class of the advisory lock for writing refusals. Only one transaction writes
+// at a time, because two that delete old refusals of the same accounts could deadlock.
 const refusalLocks int32 = 0x72656675 // "refu"
 
 const (

@@ -121,7 +121,7 @@ func cancelTooLate(t *testing.T, st store.Store, c *clock) {
 		checkEqual(t, step+": done", step == "started", must(t, done, err))
 	}
 	if _, err := st.DeleteAccountData(t.Context(), a.ID); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("DeleteAccountData of a deleted account: error = %v, want ErrNotFound", err)
+		t.Errorf("DeleteAccountData for a deleted account: error = %v, want ErrNotFound", err)
 	}
 }
 
@@ -220,7 +220,7 @@ func writesAfterDeletion(t *testing.T, st store.Store, _ *clock) {
 	_, errs["CreateDestination"] = st.CreateDestination(t.Context(), newHook(a.ID, hook))
 	for method, err := range errs {
 		if !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s of a deleted account: error = %v, want ErrNotFound", method, err)
+			t.Errorf("%s for a deleted account: error = %v, want ErrNotFound", method, err)
 		}
 	}
 	requests := mustRequests(t, st, a.ID, store.RequestFilter{}, 10)
@@ -238,9 +238,9 @@ func subscriptionDuringDeletion(t *testing.T, st store.Store, c *clock) {
 	mustDo(t, st.RequestDeletion(t.Context(), a.ID, anHour))
 	c.advance(anHour)
 	found, err := st.SubscriptionOf(t.Context(), a.ID)
-	checkEqual(t, "subscription of a due account", before, must(t, found, err))
+	checkEqual(t, "subscription of an account due for deletion", before, must(t, found, err))
 	if done, err := st.DeleteAccountData(t.Context(), a.ID); err != nil || done { // only the first step
-		t.Fatalf("DeleteAccountData = %t, %v; want a first step", done, err)
+		t.Fatalf("DeleteAccountData = %t, %v; want false, nil after the first step", done, err)
 	}
 	errs := map[string]error{}
 	_, errs["SubscriptionOf"] = st.SubscriptionOf(t.Context(), a.ID)

@@ -190,7 +190,7 @@ func concurrentAccountChanges(t *testing.T, st store.Store, _ *clock) {
 }
 
 // searchOperations returns operations on the searches of an account with six searches. Each takes
-// the number of the round.
+// the round number.
 func searchOperations(ctx context.Context, st store.Store, account cola.AccountID) []func(n int) error {
 	uuid := func(n int) string { return newSearch(account, n).Search.UUID }
 	return []func(n int) error{

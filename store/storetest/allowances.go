@@ -83,7 +83,7 @@ func previewLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "number of distinct labels", limit, len(named))
 	for id := range named {
 		list, err := st.NamePreviewLabels(t.Context(), a.ID, today, []cola.TTBID{id}, limit)
-		checkEqual(t, "NamePreviewLabels of a label already named", []cola.TTBID{id}, must(t, list, err))
+		checkEqual(t, "NamePreviewLabels for a label already named", []cola.TTBID{id}, must(t, list, err))
 	}
 }
 

@@ -119,7 +119,7 @@ func ensureApp(t *testing.T, st store.Store, c *clock) {
 	first.DisabledAt = c.now()
 	again, err := st.EnsureApp(t.Context(),
 		store.App{Issuer: testIssuer, ClientID: "app", Name: "Other", Scopes: scopes("c")})
-	checkEqual(t, "EnsureApp of an existing app", first, must(t, again, err))
+	checkEqual(t, "EnsureApp for an existing app", first, must(t, again, err))
 	checkApps(t, st, first)
 }
 

@@ -54,8 +54,8 @@ func mustWriteColas(t tb, st store.Store, mode store.Mode, labels ...cola.Cola) 
 	return must(t, outcomes, err)
 }
 
-// arrivals returns the revisions of arrived labels approved on or after a day, by ID, and the
-// revision up to which the result is complete.
+// arrivals returns the revisions of arrived labels approved on or after the given day, by ID, and
+// the revision up to which the result is complete.
 func arrivals(t tb, st store.Store, since cola.Date) (map[cola.TTBID]cola.Revision, cola.Revision) {
 	t.Helper()
 	at := map[cola.TTBID]cola.Revision{}
@@ -196,7 +196,7 @@ func arrivalRevisionIsStable(t *testing.T, st store.Store, c *clock) {
 
 // arrivalModel is the expected state of one label.
 type arrivalModel struct {
-	known, had, arrived bool // had: it has ever had a date
+	known, had, arrived bool // had: whether it has ever had a date
 	date                cola.Date
 }
 

@@ -237,7 +237,7 @@ func testRevisions(t *testing.T, open Opener) {
 	})
 }
 
-// checkKnown checks whether a store knows a revision.
+// checkKnown checks whether a revision is in a store's history.
 func checkKnown(t *testing.T, st store.Store, rev cola.Revision, want bool) {
 	t.Helper()
 	has, err := st.HasRevision(t.Context(), rev)

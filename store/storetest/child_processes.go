@@ -63,7 +63,7 @@ type Database interface {
 }
 
 // RunChild runs the role of a child process and exits. In the main test process, it does nothing.
-// The backend's TestMain calls it first, with the Open of its Backend.
+// The backend's TestMain calls it first, with the Open function of its Backend.
 func RunChild(open func(ctx context.Context, dsn string) (Database, error)) {
 	role := os.Getenv(childRole)
 	if role == "" {

@@ -156,7 +156,7 @@ func replaceParts(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// cancelDuringUpsert checks that an UpsertColas that is canceled during the call stores exactly the
+// cancelDuringUpsert checks that an UpsertColas call that is canceled midway stores exactly the
 // labels it reports. It cancels the context as soon as a reader sees the first write.
 func cancelDuringUpsert(t *testing.T, st store.Store, _ *clock) {
 	var labels []cola.Cola

@@ -31,7 +31,7 @@ func listDeliveries(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "number of deliveries", 10, len(all)) // includes those to the account's own address
 	for _, k := range []struct {
 		page       store.Slice
-		from, upto int // counted from the end of all
+		from, upto int // counted backward from the end of all
 	}{
 		{store.Slice{Limit: 3}, 0, 3},
 		{store.Slice{Offset: 3, Limit: 3}, 3, 6},

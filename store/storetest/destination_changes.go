@@ -75,7 +75,7 @@ func updateDestination(t *testing.T, st store.Store, _ *clock) {
 		checkEqual(t, "Destination", want, must(t, found, err))
 	}
 	own.SendEmpty = true
-	checkEqual(t, "UpdateDestination of the account's own address", own,
+	checkEqual(t, "UpdateDestination for the account's own address", own,
 		changeDestination(t, st, own, func(d *store.Destination) { d.SendEmpty = true }))
 	checkEqual(t, "Destinations", []store.Destination{own, want}, mustDestinations(t, st, a.ID))
 }

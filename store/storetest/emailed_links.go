@@ -89,7 +89,7 @@ func emailedLinkSignUp(t *testing.T, st store.Store, c *clock) {
 	stored, err := st.AccountByEmail(t.Context(), "new@example.com")
 	checkEqual(t, "account", must(t, stored, err), made)
 	mustEmailedLink(t, st, "new@example.com", 2, false)
-	checkEqual(t, "UseSignInLink of the next link", made, mustUseLink(t, st, 2, true))
+	checkEqual(t, "UseSignInLink for the next link", made, mustUseLink(t, st, 2, true))
 }
 
 func emailedLinkAccountCreated(t *testing.T, st store.Store, _ *clock) {

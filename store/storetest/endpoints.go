@@ -39,7 +39,7 @@ func unconfirmedStaysPending(t *testing.T, st store.Store, _ *clock) {
 	} {
 		checkEqual(t, "UpdateDestination to "+state, dest, changeDestination(t, st, dest, inState(state, reason)))
 		n := newHook(a.ID, hook+"/"+state)
-		if n.State = state; state != cola.DestinationActive { // a new active one counts as verified
+		if n.State = state; state != cola.DestinationActive { // a new active endpoint counts as verified
 			checkEqual(t, "state created as "+state, cola.DestinationPending, mustDestination(t, st, n).State)
 		}
 	}
@@ -204,7 +204,7 @@ func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run fu
 	for _, uuid := range []string{"new", "named"} {
 		if token := tokenOf(uuid); !strings.HasPrefix(token, "unused:") || strings.Contains(token, uuid) ||
 			strings.Contains(token, "chosen") {
-			t.Errorf("token of %s, written by the previous version = %s, want a random one", uuid, token)
+			t.Errorf("token of %s written by the previous version = %s, want a random one", uuid, token)
 		}
 	}
 	for _, hashed := range []int{5, 0} { // including the token of the account's own address

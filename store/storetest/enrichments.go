@@ -120,7 +120,7 @@ func enrichmentClaims(t *testing.T, st store.Store, c *clock) {
 	first := mustClaimEnrichment(t, st, id)
 	for desc, other := range map[string]cola.TTBID{"claimed label": id, "unknown label": id + 1} {
 		if e, err := st.ClaimEnrichment(t.Context(), other, anHour); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("ClaimEnrichment of %s = %+v, %v; want ErrNotFound", desc, e, err)
+			t.Errorf("ClaimEnrichment for %s = %+v, %v; want ErrNotFound", desc, e, err)
 		}
 	}
 	c.advance(anHour)

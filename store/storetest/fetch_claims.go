@@ -18,7 +18,7 @@ type fetchWork struct {
 	claim func(st store.Store) (fetchClaim, error)
 }
 
-// fetchClaim is a claim of a window or label.
+// fetchClaim is a claim on a window or label.
 type fetchClaim struct {
 	hold    int64
 	work    any // the window or label without its hold number

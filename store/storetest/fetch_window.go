@@ -170,7 +170,7 @@ func claimDay(t tb, st store.Store, day cola.Date) store.FetchWindow {
 	return must(t, w, err)
 }
 
-// endedWindowClaims checks claims that end or are invalid in ways that only windows have.
+// endedWindowClaims checks claims that end or are invalid in ways that apply only to windows.
 func endedWindowClaims(t *testing.T, st store.Store, _ *clock) {
 	mustPlan(t, st, fetchDay, fetchDay, never)
 	w := mustClaimWindow(t, st)

@@ -19,7 +19,7 @@ func testImageFiles(t *testing.T, open Opener) {
 	})
 }
 
-// newImageFile returns a file of an image. Its content depends on n.
+// newImageFile returns a file for an image. Its content depends on n.
 func newImageFile(id string, n int) store.ImageFile {
 	f := store.ImageFile{TTBImageID: id, FetchedAt: epoch.Add(time.Duration(n) * time.Second)}
 	f.Hash, f.ContentType = [32]byte{byte(n), 31: 0xff}, "image/png"
@@ -112,7 +112,7 @@ func fetchedImages(t *testing.T, st store.Store, _ *clock) {
 		if i.Hash == file.Hash {
 			recorded = append(recorded, i.TTBID)
 		} else if i.Hash != [32]byte{} {
-			t.Errorf("image of label %s has the hash %x, want none", i.TTBID, i.Hash)
+			t.Errorf("image of label %s has hash %x, want none", i.TTBID, i.Hash)
 		}
 		return nil
 	}))

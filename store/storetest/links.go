@@ -258,7 +258,7 @@ func checkCopiedLinks(t *testing.T, from, to store.Store, account cola.AccountID
 	}
 	fresh := mustApp(t, to, "fresh")
 	if last := got[len(got)-1]; fresh.ID <= last.App.ID || mustConnect(t, to, account, fresh.ID).ID <= last.ID {
-		t.Errorf("new app ID = %d, want it and its link ID after the copied ones", fresh.ID)
+		t.Errorf("new app ID = %d, want app and link IDs after the copied ones", fresh.ID)
 	}
 }
 

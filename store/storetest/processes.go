@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Backend describes a backend to RunProcesses. A DSN, which is a path or a URL, identifies the
+// Backend describes a backend for RunProcesses. A DSN, which is a path or a URL, identifies the
 // database to other processes.
 type Backend struct {
 	// Open opens the database at dsn, creating it or its schema if necessary. The caller closes it.
@@ -192,7 +192,7 @@ func killedImportShared(t *testing.T, b Backend) {
 }
 
 // killedImportReopened checks that the next process to open the database finds every label complete
-// if no other had it open when the import was killed.
+// if no other process had it open when the import was killed.
 func killedImportReopened(t *testing.T, b Backend) {
 	dsn := b.New(t)
 	for round := range 3 {

@@ -157,7 +157,7 @@ func invalidRefusals(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "Refusals after malformed ones", []store.Refusal{good.Refusal}, mustRefusals(t, st, a.ID))
 }
 
-// refusalRounds is the number of rounds of each concurrent writer.
+// refusalRounds is the number of rounds that each concurrent writer runs.
 const refusalRounds = 40
 
 // recordManyRefusals records refusals of several accounts in the same minutes as other writers, in

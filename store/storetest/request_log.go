@@ -280,7 +280,7 @@ func limitRequests(t *testing.T, st store.Store, c *clock) {
 }
 
 // ExpiredRequests checks that expired requests and gaps are deleted: by deleteOld, if the backend
-// deletes them in the background, or else by the next write. The store's clock must be at now.
+// deletes them in the background, or else by the next write. The store's clock must be set to now.
 func ExpiredRequests(t *testing.T, st store.Store, now time.Time, advance func(time.Duration), deleteOld func() error) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for n := range 3 {

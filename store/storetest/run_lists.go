@@ -13,7 +13,7 @@ func runListChecks() []check {
 	return []check{
 		{"list runs newest first, in pages", listRuns},
 		{"list matches latest first, in pages", listMatches},
-		{"latest run with matches of each search", listLatestMatches},
+		{"latest run with matches for each search", listLatestMatches},
 		{"runs after an ID", listAfter},
 		{"another account and another search", listRunsErrors},
 	}

@@ -223,7 +223,7 @@ func resumeAtLimit(t *testing.T, st store.Store, _ *clock) {
 	mustChange(t, st, a.ID, paused.UUID, rename("paused still"))
 	active := newSearch(a.ID, 0).Search
 	if _, err := st.UpdateSavedSearch(t.Context(), a.ID, active.UUID, 1, rename("active already")); err != nil {
-		t.Errorf("change of an active search over the limit: error = %v, want nil", err)
+		t.Errorf("change to an active search over the limit: error = %v, want nil", err)
 	}
 	mustChange(t, st, b.ID, other.UUID, setActive(true))
 	mustChange(t, st, a.ID, active.UUID, setActive(false))

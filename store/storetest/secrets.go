@@ -29,7 +29,7 @@ func testSealedSecrets(t *testing.T, open Opener) {
 
 func firstKeyCheckWins(t *testing.T, st store.Store, _ *clock) {
 	initial, err := st.KeyCheck(t.Context(), "")
-	checkEqual(t, "KeyCheck of a new store", "", must(t, initial, err))
+	checkEqual(t, "KeyCheck on a new store", "", must(t, initial, err))
 	var mu sync.Mutex
 	stored := map[string]int{}
 	var wg sync.WaitGroup
@@ -70,7 +70,7 @@ func sealedHook(t *testing.T, st store.Store, account cola.AccountID, n int, cur
 func countSecrets(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	keys, err := st.SecretKeys(t.Context())
-	checkEqual(t, "SecretKeys of a new store", map[string]int{}, must(t, keys, err))
+	checkEqual(t, "SecretKeys on a new store", map[string]int{}, must(t, keys, err))
 	sealedHook(t, st, a.ID, 1, "sealed:01234567:a", "whsec_b", "sealed:01234567:c")
 	sealedHook(t, st, a.ID, 2, "sealed:89abcdef:d", "", "")
 	keys, err = st.SecretKeys(t.Context())

@@ -196,7 +196,7 @@ func deleteSessionOnce(t *testing.T, st store.Store, c *clock) {
 	mustDo(t, st.SaveSession(t.Context(), "late", nil, c.now().Add(time.Hour)))
 	c.set(c.now().Add(time.Hour))
 	dropped, err := st.DeleteSession(t.Context(), "late")
-	checkEqual(t, "DeleteSession of an expired session", false, must(t, dropped, err))
+	checkEqual(t, "DeleteSession for an expired session", false, must(t, dropped, err))
 }
 
 func testSignInLinks(t *testing.T, open Opener) {
@@ -228,7 +228,7 @@ func useSignInLinkOnce(t *testing.T, st store.Store, _ *clock) {
 	checkLinkUnusable(t, st, "unknown", 4)
 	for n, want := range map[int]store.Account{2: b, 3: a} {
 		used, err := st.UseSignInLink(t.Context(), linkHash(n), false)
-		checkEqual(t, "UseSignInLink of another link", want, must(t, used, err))
+		checkEqual(t, "UseSignInLink for another link", want, must(t, used, err))
 	}
 }
 
@@ -261,7 +261,7 @@ func signInLinkExpiry(t *testing.T, st store.Store, c *clock) {
 		checkLinkUnusable(t, st, "expired", n)
 	}
 	used, err = st.UseSignInLink(t.Context(), linkHash(100), false)
-	checkEqual(t, "UseSignInLink of a new link", a, must(t, used, err))
+	checkEqual(t, "UseSignInLink for a new link", a, must(t, used, err))
 }
 
 func createSignInLinkErrors(t *testing.T, st store.Store, _ *clock) {

@@ -175,7 +175,7 @@ func endOtherSignIns(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "EndOtherSignIns with another account's sign-in", 1, must(t, n, err))
 	checkEqual(t, "SignIns of the other account", []store.SignIn{other}, mustSignIns(t, st, b.ID))
 	n, err = st.EndOtherSignIns(t.Context(), b.ID+100, 0)
-	checkEqual(t, "EndOtherSignIns of an unknown account", 0, must(t, n, err))
+	checkEqual(t, "EndOtherSignIns for an unknown account", 0, must(t, n, err))
 }
 
 func signInValidity(t *testing.T, st store.Store, c *clock) {

@@ -61,7 +61,8 @@ func addCustomer(t *testing.T, st store.Store, _ *clock) {
 	for range 2 {
 		checkEqual(t, "AddCustomer", store.Subscription{Account: a.ID, Customer: "cus_a"}, mustCustomer(t, st, a.ID, "cus_a"))
 	}
-	checkEqual(t, "AddCustomer of an account with a customer", "cus_a", mustCustomer(t, st, a.ID, "cus_other").Customer)
+	checkEqual(t, "AddCustomer for an account with a customer", "cus_a",
+		mustCustomer(t, st, a.ID, "cus_other").Customer)
 	if _, err := st.AddCustomer(t.Context(), b.ID, "cus_a"); !errors.Is(err, store.ErrExists) {
 		t.Errorf("AddCustomer(customer of another account) error = %v, want ErrExists", err)
 	}

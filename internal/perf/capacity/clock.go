@@ -26,7 +26,7 @@ func (c *clock) after(d time.Duration, do func()) {
 	heap.Push(&c.events, event{at: c.now + d, order: c.added, do: do})
 }
 
-// runUntil runs the events up to a time.
+// runUntil runs the events up to the given time.
 func (c *clock) runUntil(end time.Duration) {
 	for len(c.events) > 0 && c.events[0].at <= end {
 		e := heap.Pop(&c.events).(event)

@@ -9,7 +9,7 @@ import (
 // maxBatch is the largest number of charges in a batch, as in package quota.
 const maxBatch = 4096
 
-// costs are the measured costs of a charged request. CPU times are those of one core.
+// costs are the measured costs of a charged request. CPU times are for one core.
 type costs struct {
 	client  time.Duration // CPU time of the client, if it shares the machine
 	request time.Duration // CPU time of the process, without the ledger
@@ -62,7 +62,7 @@ type frontend struct {
 	workers []*worker // one for each database
 }
 
-// worker is the ledger worker of a process for one database.
+// worker is a process's ledger worker for one database.
 type worker struct {
 	cores   *cores // cores of the process
 	store   *cores // cores of the database
@@ -70,7 +70,8 @@ type worker struct {
 	busy    bool
 }
 
-// predict simulates a deployment for a duration, after a warm-up of a tenth of it.
+// predict simulates a deployment for the given duration, after a warm-up that lasts a tenth as
+// long.
 func predict(c costs, d deployment, duration time.Duration) prediction {
 	s := newSimulation(c, d)
 	for range d.clients {
@@ -144,7 +145,7 @@ func (s *simulation) process() {
 	})
 }
 
-// commitNext commits the waiting charges of a worker in one batch, unless the worker is busy.
+// commitNext commits a worker's waiting charges in one batch, unless the worker is busy.
 func (s *simulation) commitNext(w *worker) {
 	n := min(len(w.waiting), maxBatch)
 	if w.busy || n == 0 {

@@ -3,7 +3,7 @@
 // share the machine, so compare the ratios, and the CPU time per request, which other processes
 // hardly affect.
 //
-// Run with the argument "serve", the program is the bare handler.
+// With the argument "serve", the program runs the bare handler.
 package main
 
 import (
@@ -154,8 +154,7 @@ func step(ctx context.Context, o options, targets []*target, clients int) error 
 	return ctx.Err()
 }
 
-// serveBare serves the content of a file at every path. It accepts the flags that measure.Serve
-// passes.
+// serveBare serves a file's content at every path. It accepts the flags that measure.Serve passes.
 func serveBare(args []string) error {
 	flags := flag.NewFlagSet("serve", flag.ExitOnError)
 	address := flags.String("listen", "", "address")

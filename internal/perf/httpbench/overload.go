@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/perf/measure"
 )
 
-// maxConnections is the maximum number of clients of an overloaded server, below the server's own
+// maxConnections is the maximum number of clients for an overloaded server, below the server's own
 // limit.
 const maxConnections = 8000
 
@@ -39,9 +39,9 @@ func overload(ctx context.Context, o options, targets []*target) error {
 // overloaded contains overload's measurements of a server so far.
 type overloaded struct {
 	measure.OpenLoop
-	sustained     int           // responses of the closed loop
-	sustainedTook time.Duration // of the closed loop
-	took, cpu     time.Duration // of the open loop
+	sustained     int           // responses in the closed loop
+	sustainedTook time.Duration // in the closed loop
+	took, cpu     time.Duration // in the open loop
 	offered       float64       // requests
 }
 

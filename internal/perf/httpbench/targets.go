@@ -52,7 +52,7 @@ type result struct {
 type counters struct {
 	allocated float64 // bytes on the heap
 	charges   float64
-	batches   float64 // of charges
+	batches   float64 // batches of charges
 	wal       float64 // bytes written to PostgreSQL's write-ahead log
 }
 
@@ -133,7 +133,7 @@ func (t *target) counters(ctx context.Context) (c counters, err error) {
 	return c, err
 }
 
-// get returns the body of a response.
+// get requests a URL and returns the response body.
 func get(ctx context.Context, url string) ([]byte, error) {
 	var body bytes.Buffer
 	status, _, err := measure.Get(ctx, http.DefaultClient, url, "", &body)

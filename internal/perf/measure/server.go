@@ -95,7 +95,7 @@ func (s *Server) ready() bool {
 // URL returns the URL of an API path.
 func (s *Server) URL(path string) string { return "http://" + s.Address + "/api/v1" + path }
 
-// Stop shuts the server down cleanly, if it is running, and waits for it.
+// Stop shuts the server down cleanly, if it is running, and waits for it to exit.
 func (s *Server) Stop() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err

@@ -25,7 +25,7 @@ type Codec interface {
 	Length(n, size int) int
 	// Bytes writes the content of a slice, or reads it into b.
 	Bytes(b []byte)
-	// OK reports whether no error has occurred. After an error every length read is zero.
+	// OK reports whether no error has occurred. After an error, every length read is zero.
 	OK() bool
 }
 
@@ -92,7 +92,7 @@ type Writer struct {
 	err error
 }
 
-// NewWriter returns a Writer to w.
+// NewWriter returns a Writer that writes to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: bufio.NewWriterSize(w, 1<<20)} }
 
 // Length writes n and returns it.
@@ -172,7 +172,7 @@ func (r *Reader) Bytes(b []byte) {
 // OK reports whether every read succeeded.
 func (r *Reader) OK() bool { return r.err == nil }
 
-// Close verifies the checksum and that no data follows it.
+// Close verifies the checksum, and that no data follows the checksum.
 func (r *Reader) Close() error {
 	want := r.sum
 	var sum uint32

@@ -74,7 +74,7 @@ func TestSeek(t *testing.T) {
 	}
 }
 
-// TestAppendAt compares AppendAt with At for every width of numbers.
+// TestAppendAt compares AppendAt with At for every number width.
 func TestAppendAt(t *testing.T) {
 	for _, largest := range []uint32{200, 60_000, 70_000} {
 		p := Pack([]uint32{3, largest, 0, 5})

@@ -74,7 +74,7 @@ func (d *Dict) EachContaining(part string, yield func(i uint32)) {
 	}
 }
 
-// stringAt returns the number of the string at an offset of the blob. The result must be at least
+// stringAt returns the number of the string at an offset in the blob. The result must be at least
 // from.
 func (d *Dict) stringAt(at, from int) int {
 	step := 1

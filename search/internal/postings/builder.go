@@ -9,7 +9,7 @@ import (
 // Builder builds Lists one list at a time.
 type Builder struct{ p Lists }
 
-// NewBuilder returns a builder of lists of documents below n. lists is the expected number of
+// NewBuilder returns a builder for lists of documents below n. lists is the expected number of
 // lists.
 func NewBuilder(n uint32, lists int) *Builder {
 	return &Builder{Lists{n: n, off: append(make([]uint32, 0, lists+1), 0)}}
@@ -56,7 +56,7 @@ func (b *Builder) addContainer(block uint32, docs []uint32) {
 	}
 }
 
-// addBits appends a list from a bitmap over all documents. It reads only the blocks of the span.
+// addBits appends a list from a bitmap over all documents. It reads only the blocks in the span.
 func (b *Builder) addBits(w []uint64, s Span) {
 	p := &b.p
 	end := min(int(s.last+1)*BlockWords, len(w))

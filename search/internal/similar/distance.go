@@ -7,8 +7,8 @@ import "unicode/utf8"
 const maxCompared = 64
 
 // distance returns the minimum number of insertions, deletions, substitutions and swaps of adjacent
-// characters that turn a into b, editing each position at most once. It returns limit+1 if there
-// are more than limit, or if a word is longer than maxCompared.
+// characters that turn a into b, editing each position at most once. It returns limit+1 if the
+// minimum exceeds limit, or if a word is longer than maxCompared.
 func distance(a, b string, limit int) int {
 	if len(a) > maxCompared || len(b) > maxCompared || !isASCII(a) || !isASCII(b) {
 		return countEdits([]rune(a), []rune(b), limit)
@@ -56,7 +56,7 @@ func countEdits[T byte | rune](x, y []T, limit int) int {
 			row[j] = d
 			least = min(least, d)
 		}
-		if int(least) > limit+1 { // a swap can still start from the row before
+		if int(least) > limit+1 { // a swap can still start from the previous row
 			return limit + 1
 		}
 		before, previous, row = previous, row, before

@@ -2,10 +2,10 @@ package similar
 
 import "strings"
 
-// doubleMetaphone returns the primary and the alternate code of the pronunciation of a folded word,
+// doubleMetaphone returns the primary and alternate codes for the pronunciation of a folded word,
 // after Lawrence Philips, "The Double Metaphone Search Algorithm", C/C++ Users Journal, June 2000.
-// The letters of a code are consonant sounds; 0 is th, X is sh, and A an initial vowel. Words with
-// characters other than a to z have no code.
+// The letters of a code are consonant sounds; 0 is th, X is sh, and A is an initial vowel. Words
+// with characters other than a to z have no code.
 //
 // Two changes adapt it to brand names: codes are not truncated to four letters, and an initial w is
 // W rather than a vowel.
@@ -30,7 +30,7 @@ func doubleMetaphone(word string) (primary, alternate string) {
 	return string(m.primary), string(m.alternate)
 }
 
-// metaphone is the state of the encoding of a word.
+// metaphone is the state of the encoder for one word.
 type metaphone struct {
 	word               string
 	at                 int  // position

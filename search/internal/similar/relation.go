@@ -18,7 +18,7 @@ type Query struct {
 	allowed Set
 }
 
-// NewQuery returns a query for names that are similar to a name in one of the allowed ways.
+// NewQuery returns a query for names that are similar to the given name in one of the allowed ways.
 func NewQuery(name Name, allowed Set) *Query { return &Query{name, allowed} }
 
 // Minimum lengths of words, in characters.

@@ -9,7 +9,7 @@ type Match struct {
 // Part is a word of a name that is compared with a query.
 type Part struct {
 	Length    int
-	Generic   bool       // by IsGeneric
+	Generic   bool       // as reported by IsGeneric
 	Relations []Relation // to each word of the query; nil if it is similar to none of them
 }
 
@@ -18,8 +18,8 @@ const (
 	sameForms    = 97 // the same words in other forms, or joined or split
 	otherOrder   = 95 // the same words in a different order
 	fullCore     = 80 // minimum if all words of both cores have a counterpart
-	leadingCore  = 45 // minimum if all words of one core have one at the beginning of the other core
-	containsCore = 40 // minimum if all words of one core have one elsewhere in the other core
+	leadingCore  = 45 // minimum if all words of one core have a counterpart at the beginning of the other core
+	containsCore = 40 // minimum if all words of one core have a counterpart elsewhere in the other core
 	maxCoverage  = 50 // the most that coverage adds to leadingCore and containsCore
 	minContained = 3  // minimum number of letters of a core that is contained in the other name
 	perLetter    = 3  // for each letter of a word that is a prefix of a longer one, up to maxLetters
@@ -196,7 +196,7 @@ func (p *Part) related(i int) Relation {
 	return p.Relations[i]
 }
 
-// measure finds the core of a name and its weight.
+// measure finds the core and the weight of a name.
 func (m *pairing) measure(parts []Part) {
 	for j := range parts {
 		if !parts[j].Generic {

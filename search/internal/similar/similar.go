@@ -5,7 +5,7 @@
 // has a counterpart in the other core: the same word, one that sounds similar, or one that differs
 // by a letter or two. They are also similar if their cores, each written as one word, are similar.
 //
-// The score depends only on the two names, not on the other brands of the registry, so it is the
+// The score depends only on the two names, not on the other brands in the registry, so it is the
 // same in every process and at any time. docs/SEARCH.md has the formula and examples.
 //
 // Index snapshots contain words and names as analyzed here. If the analysis changes, snapshotMagic
@@ -109,8 +109,8 @@ func (l Letters) MayDiffer(o Letters, edits int) bool {
 	return bits.OnesCount64(uint64(l^o)) <= 2*edits
 }
 
-// Sounds are hashes of the primary and the alternate code of a pronunciation. Both are zero for a
-// word without a code or with only vowels.
+// Sounds are the hashes of a pronunciation's primary and alternate codes. Both are zero for a word
+// without a code or with only vowels.
 type Sounds [2]uint32
 
 // minCode is the minimum length of a code that identifies a pronunciation. A shorter code is a
@@ -129,7 +129,7 @@ func newSounds(primary, alternate string) Sounds {
 // brief reports whether the codes are single consonants.
 func (s Sounds) brief() bool { return max(s[0], s[1]) <= math.MaxUint8 }
 
-// hashConsonant returns the hash of a code of one consonant.
+// hashConsonant returns the hash of a code with one consonant.
 func hashConsonant(code string) uint32 {
 	if code == "" || code == "A" { // A is any vowel at the beginning
 		return 0

@@ -74,7 +74,7 @@ func TestCompare(t *testing.T) {
 	for _, different := range [][2]string{
 		{"oak ridge vineyards", "stone creek vineyards"}, {"vineyards", "raven vineyards"}, {"raven hill", "raven rock"},
 		{"cat", "bat"}, {"oak", "ako"}, {"beer", "pair"}, {"parrot", "pirate"}, {"x", "x ray"}, {"2 sisters", "two"}, {"bread", "bird"},
-		{"raven hill", "razen hilt"}, // two words that differ by a letter each
+		{"raven hill", "razen hilt"}, // two words that each differ by a letter
 		{"", "raven"}, {"+++", "---"}, {"rye", "ray"}, {"vintage 1920", "vintage 1921"}, {"raven oak tow", "raven gate"}, {"tea", "toe"}, {"eye", "oh"}, {"x", "s"}, {"blue door", "blue deer"},
 		{"carlot", "kerlott"}, // the same consonants, but different first vowels
 	} {

@@ -62,7 +62,7 @@ func BrandKey(name string) string {
 //
 //   - its BrandKey;
 //   - the key with words split at apostrophes (see splitApostrophes), which drops short articles;
-//   - the key with words that lack an apostrophe joined (see JoinDetached).
+//   - the key with words joined where an apostrophe is missing (see JoinDetached).
 //
 // Examples:
 //

@@ -162,7 +162,7 @@ func (b *indexBuilder) uniteKeys() {
 	b.keyDocs, b.nameDocs = docs.unions(), names.unions()
 }
 
-// precomputePrefixes precomputes the documents of costly prefixes.
+// precomputePrefixes precomputes the documents for costly prefixes.
 func (b *indexBuilder) precomputePrefixes() {
 	sum := prefixSums(b.vocab.Len(), func(i int) int { return b.wordDocs.At(uint32(i)).Cost() })
 	at := func(i int) string { return b.vocab.At(uint32(i)) }

@@ -76,7 +76,7 @@ func NewSpelling(word string) *Spelling {
 // First returns the first letter. Corrections start with the same letter.
 func (s *Spelling) First() string { return string(s.want[:1]) }
 
-// Edits returns the number of edits that turn the word into w, or a number above Limit if there are
+// Edits returns the number of edits that turn the word into w, or a number above Limit if it takes
 // more.
 func (s *Spelling) Edits(w string) int {
 	// An edit changes at most two members of the set.

@@ -14,7 +14,7 @@ import (
 //
 // A needle of letters and digits can match only within one word. The words that contain it are
 // found in a suffix array of all words, and the result is the union of their documents. A needle
-// with separators is matched against the values that have all its words. The documents of needles
+// with separators is matched against the values that have all its words. The documents for needles
 // with costly unions are precomputed.
 type Substrings struct {
 	values       column.Dict

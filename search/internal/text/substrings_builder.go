@@ -29,7 +29,7 @@ type costlyNeedle struct {
 }
 
 // BuildSubstrings indexes the folded values of n documents. docsOf returns the documents of a
-// value. It precomputes the unions whose estimated time exceeds limit, in nanoseconds.
+// value. BuildSubstrings precomputes the unions whose estimated time exceeds limit, in nanoseconds.
 func BuildSubstrings(
 	values int, value func(i uint32) string, fold func(string) string, n uint32, docsOf func(uint32) postings.List, limit int,
 ) Substrings {

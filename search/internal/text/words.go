@@ -37,7 +37,7 @@ type analysis struct {
 	// abc). Connectors are omitted unless there are no other words. If the text can be read in
 	// another way, alternative sequences follow, each after an empty string: one with initials as
 	// separate words, one with words split at apostrophes (d'Yquem is also yquem), and one with
-	// words that lack their apostrophe joined (Jack Daniel S is also jack daniels).
+	// words joined where an apostrophe is missing (Jack Daniel S is also jack daniels).
 	sequence []string
 	// connectors has the connectors omitted from the sequences. A query for a connector finds them.
 	connectors []string
@@ -61,7 +61,7 @@ func (a *analysis) split(s string) {
 }
 
 // add appends the sequence of a folded string without marks. If join is true, initials are one
-// word. It reports whether there are initials.
+// word. add reports whether there are initials.
 func (a *analysis) add(folded string, join bool) (initials bool) {
 	first := len(a.sequence)
 	from, end, gap := first, 0, "" // where the initials begin, where the latest word ends, and what separates them
