@@ -39,7 +39,7 @@ type trendRow struct {
 	Bar           []barPart // parts of the bar in a ranking
 }
 
-// barPart is one part of a bar, in percent of the longest bar.
+// barPart is one part of a bar. Its position and width are percentages of the longest bar's length.
 type barPart struct {
 	Class       string
 	From, Width float64

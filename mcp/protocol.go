@@ -33,7 +33,7 @@ func (e *edge) instructions() string {
 	changes := ""
 	if e.path != ReadOnlyPath {
 		changes = " create_saved_search, update_saved_search and delete_saved_search change the user's account: " +
-			"call them only on the user's request."
+			"call them only at the user's request."
 	}
 	return "Registry of US alcohol label approvals (COLAs) since 2005: labels, brands, permittees, barcodes and " +
 		"TTB's reference data.\n\n" +

@@ -104,7 +104,7 @@ func TestFailureLimit(t *testing.T) {
 	}
 }
 
-// TestFailureReport checks the log line of each minute.
+// TestFailureReport checks the line that is logged each minute.
 func TestFailureReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
