@@ -80,7 +80,7 @@ func (p DestinationParams) Normalize(rules DestinationRules) (Destination, error
 func (p *Problems) uuid(name, value string) string {
 	value = strings.ToLower(strings.TrimSpace(value))
 	if value != "" && !isUUID(value) {
-		p.Add(name, "%s is not a UUID, such as 0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11.", Quoted(value))
+		p.Add(name, "%s is not a UUID; use the form 0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11.", Quoted(value))
 		return ""
 	}
 	return value

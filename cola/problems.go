@@ -146,7 +146,7 @@ func (p *Problems) Choices(name string, values, allowed []string) []string {
 		}
 	}
 	if more := rejected - maxShownValues; more > 0 {
-		p.Add(name, "%d other values are also invalid.", more)
+		p.Add(name, "Invalid values not shown: %d.", more)
 	}
 	var words []string
 	for _, word := range allowed {

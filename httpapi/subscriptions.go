@@ -148,9 +148,9 @@ func subscriptionTopic(s registry.Subscription) string {
 	case s.Search == "":
 		return "alerts about new label approvals"
 	case !s.Confirmed():
-		return "alerts about new label approvals from a saved search"
+		return "alerts about new label approvals that match a saved search"
 	}
-	return "alerts about new label approvals from the saved search “" + s.Search + "”"
+	return "alerts about new label approvals that match the saved search “" + s.Search + "”"
 }
 
 func recipientName(s registry.Subscription) string {

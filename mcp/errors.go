@@ -150,11 +150,11 @@ func remainingTools(state cola.QuotaState) string {
 		return available + "."
 	}
 	if n := state.DetailViewsRemaining(); n > 0 {
-		available += fmt.Sprintf("; so do get_cola and get_permittee, with %d detail views left", n)
+		available += fmt.Sprintf("; so do get_cola and get_permittee (detail views left: %d)", n)
 	}
 	if n := state.ListRecordsRemaining(); n > 0 {
 		available += fmt.Sprintf("; so do search_colas, check_brand, count_labels, search_permittees and "+
-			"lookup_barcode, with %d list records left", n)
+			"lookup_barcode (list records left: %d)", n)
 	}
 	return available + "."
 }

@@ -208,8 +208,8 @@ func putSavedSearch(ctx context.Context, svc Service, a *toolResult, search cola
 	case s.PausedBecause.OK:
 		a.note("Saved, but the alert doesn't run: the account is suspended.")
 	case s.NextRunAt.OK:
-		a.note("The alert next runs on %s. Results go to the account's destinations (email only if this server "+
-			"sends email). "+
+		a.note("The alert next runs on %s. Results go to the account's destinations, including email addresses if this "+
+			"server sends email. "+
 			"The REST API lists all matches at /saved-searches/%s/matches, at one list record each.",
 			s.NextRunAt.V.Time().Format("Monday, January 2, 2006, 15:04 UTC"), search.UUID)
 	}

@@ -106,7 +106,7 @@ func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []Note {
 	}
 	if found.Total == 0 {
 		word := Note{Finding: "Generic words, such as \"estate\" and \"brewing\", don't count as a match."}
-		word.Text = word.Finding + " To find all labels with a word, search by brand_name."
+		word.Text = word.Finding + " To find all labels with a particular word in the brand name, search by brand_name."
 		all := cola.SearchParams{ProductType: q.ProductTypes, DateRange: cola.AllDates}
 		word.suggest("Search labels for this name", &all, func(p *cola.SearchParams) { p.BrandName = q.Name })
 		notes = append(notes, word)

@@ -128,7 +128,7 @@ func joinWords(filter string, words []string) string {
 	case filter == "year":
 		return words[0] + " to " + words[len(words)-1]
 	case len(words) > maxListedWords:
-		return fmt.Sprintf("%s and %d others", strings.Join(words[:maxListedWords], ", "), len(words)-maxListedWords)
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:maxListedWords], ", "), len(words)-maxListedWords)
 	}
 	return strings.Join(words, ", ")
 }

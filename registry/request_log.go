@@ -209,7 +209,7 @@ func (s *Service) readRequests(ctx context.Context, account cola.AccountID, whic
 func (s *Service) LoggedRequest(ctx context.Context, c cola.Caller, id string) (LoggedRequest, cola.QuotaState, error) {
 	return readManaged(ctx, s, c, "read logged request",
 		func(ctx context.Context, _ cola.QuotaState) (found LoggedRequest, err error) {
-			missing := cola.Errorf(cola.CodeNotFound, "Request not found. Requests are kept for %d days.", s.requestDays)
+			missing := cola.Errorf(cola.CodeNotFound, "Request not found. Old requests are deleted.")
 			number, err := strconv.ParseInt(id, 10, 64)
 			if err != nil || id != strconv.FormatInt(number, 10) {
 				return found, missing

@@ -22,7 +22,7 @@ type oauthFlags struct {
 	Audiences   []string `group:"Access token flags:" name:"oidc-audience" placeholder:"AUDIENCE" help:"Accepted audience of access tokens (repeatable; default: the public URL followed by /mcp, /mcp/readonly or /mcp/chatgpt)."`
 	Apps        string   `group:"Access token flags:" name:"oidc-apps" default:"allowlist" enum:"allowlist,any" placeholder:"allowlist|any" help:"Accepted apps: allowlist for registered ones (see app register), any for every client of the issuers (default: ${default})."`
 	Scopes      []string `group:"Access token flags:" name:"oidc-scope" placeholder:"SCOPE" help:"Scope that apps must request when they connect, for issuers that require one (repeatable)."`
-	LinkEmail   []string `group:"Access token flags:" name:"oidc-link-email" placeholder:"[ISSUER=]POLICY" help:"Which verified email addresses link a new sign-in to an existing account: verified (any; the default), verified:DOMAIN[:DOMAIN…] (in these domains) or never. Prefix ISSUER= to set the policy of one issuer. Repeatable."`
+	LinkEmail   []string `group:"Access token flags:" name:"oidc-link-email" placeholder:"[ISSUER=]POLICY" help:"Which verified email addresses link a new sign-in to an existing account: verified (any; the default), verified:DOMAIN[:DOMAIN…] (in these domains) or never. To set the policy for one issuer, prefix it with ISSUER=. Repeatable."`
 	ScopePrefix string   `group:"Access token flags:" name:"oidc-scope-prefix" placeholder:"PREFIX" help:"Prefix of this service's scopes, for issuers that use fully qualified names, such as api://registry/."`
 }
 

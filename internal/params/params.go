@@ -93,7 +93,7 @@ func (r *Reader[P]) ReadInto(params *P, values []Value, problems cola.Problems) 
 		}
 	}
 	if more := unknown - maxUnknown; more > 0 {
-		problems.Add("…", "%d more unknown parameters.", more)
+		problems.Add("…", "Unknown parameters not shown: %d.", more)
 	}
 	for name, all := range byName {
 		if len(all) > 1 {
