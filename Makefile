@@ -16,6 +16,8 @@ RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANS
 # The tests of these packages run without the race detector: they start the program many times, and with it each start takes
 # seconds, or they test the barcode reader. Tests skip vet, which lint runs.
 UNRACED    := ./cmd/colaregistry ./collect/barcode ./internal/attack ./internal/browser ./internal/clients ./internal/conformance
+# With the race detector, these packages skip their slow tests, most of which compare results over many labels in one goroutine.
+SHORT      := ./internal/cluster ./mcp ./search ./store/images
 
 .DEFAULT_GOAL := help
 .PHONY: help test unraced race lint openapi-lint vuln vuln-strict fuzz bench perf perf-http cluster-test collect-test conformance clients lighthouse eval-tools screenshots generate run tools
@@ -28,11 +30,11 @@ tools: ## install missing tools for the tests (Debian, Ubuntu)
 
 test: lint unraced race ## run lint and all tests, most of them with the race detector
 
-unraced: tools ## run tests of the whole program, without the race detector
-	go test -vet=off -timeout 40m $(UNRACED)
+unraced: tools ## run tests of the whole program and slow tests, without the race detector
+	go test -vet=off -timeout 40m $(UNRACED) $(SHORT)
 
 race: tools ## run tests with the race detector (PKG=./auth for one package)
-	GORACE=atexit_sleep_ms=20 go test $(RACE) -vet=off -timeout 40m $(or $(PKG),$$(go list ./... | grep -vxF "$$(go list $(UNRACED))"))
+	GORACE=atexit_sleep_ms=20 go test $(RACE) -short -vet=off -timeout 40m $(or $(PKG),$$(go list ./... | grep -vxF "$$(go list $(UNRACED))"))
 ifndef PKG
 	GORACE=atexit_sleep_ms=20 go test $(RACE) -vet=off -timeout 40m -run '^TestConcurrent$$' ./cmd/colaregistry
 endif
