@@ -313,8 +313,8 @@ func TestErrorHints(t *testing.T) {
 		want []string // tools and numbers in the hint
 		not  string
 	}{
-		{cola.TierFree, cola.Used{ListRecords: 10_000, DetailViews: 58}, []string{"https://plans.example", "get_usage", "get_cola", "142 detail views"}, "search_colas"},
-		{cola.TierStarter, cola.Used{DetailViews: 2000}, []string{"search_colas", "100000 list records"}, "get_cola"},
+		{cola.TierFree, cola.Used{ListRecords: 10_000, DetailViews: 58}, []string{"https://plans.example", "get_usage", "get_cola", "142"}, "search_colas"},
+		{cola.TierStarter, cola.Used{DetailViews: 2000}, []string{"search_colas", "100000"}, "get_cola"},
 	} {
 		f := newFake()
 		f.err, f.tier, f.limits, f.used = month, tt.tier, tt.tier.Limits(), tt.used
