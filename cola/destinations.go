@@ -189,7 +189,7 @@ func (d Destination) notConfirmed() error {
 		return inactive(d, "The owner of this address has not followed the confirmation link in the email yet. "+
 			"To ask again, use "+resend+".")
 	}
-	return inactive(d, "The owner of this address has unsubscribed and must confirm again. To ask, use "+resend+".")
+	return inactive(d, "The owner of this address has unsubscribed and must confirm again. To send another request, use "+resend+".")
 }
 
 // inactive returns the error for an operation that needs an active destination.

@@ -15,13 +15,13 @@ type AVA struct {
 	Counties        []string `json:"counties" nullable:"false" doc:"Counties." example:"[\"Sonoma\"]"`
 	EstablishedDate Date     `json:"established_date" nullable:"true" format:"date" doc:"Day the area was established." example:"1984-11-23"`
 	RemovedDate     Date     `json:"removed_date" nullable:"true" format:"date" doc:"Day the area was removed, if it was." example:"1990-01-01"`
-	ValidEndDate    Date     `json:"valid_end_date" nullable:"true" format:"date" doc:"Last day of this boundary; null if it is current." example:"1990-09-10"`
+	ValidEndDate    Date     `json:"valid_end_date" nullable:"true" format:"date" doc:"Last day this boundary was in effect; null if it is current." example:"1990-09-10"`
 }
 
 // AVADetail is the payload of GET /avas/{ava_id} and the stored record.
 type AVADetail struct {
 	AVA
-	ValidStartDate Date     `json:"valid_start_date" nullable:"true" format:"date" doc:"First day of this boundary; null for the original one." example:"2008-04-10"`
+	ValidStartDate Date     `json:"valid_start_date" nullable:"true" format:"date" doc:"First day this boundary was in effect; null for the original one." example:"2008-04-10"`
 	ParentAVAs     []string `json:"parent_avas" nullable:"false" doc:"Names of areas that contain it." example:"[\"North Coast\"]"`
 	ChildAVAs      []string `json:"child_avas" nullable:"false" doc:"Names of areas it contains." example:"[\"Pine Mountain-Cloverdale Peak\"]"`
 	Petitioner     Text     `json:"petitioner" nullable:"true" doc:"Petitioner." example:"Patrick Shabram"`

@@ -163,8 +163,8 @@ func (s *ColaSearch) resume(problems *Problems, p *SearchParams) {
 			Quoted(p.Cursor))
 		return
 	case c.Fingerprint != s.Fingerprint && c.Fingerprint != p.fingerprint(true) || c.DefaultWindow != s.DefaultWindow:
-		problems.Add("cursor", "The cursor is from a search with different filters or another sort; use the same ones, "+
-			"or omit cursor to start over.")
+		problems.Add("cursor", "The cursor is from a search with different filters or a different sort; use the same "+
+			"filters and sort, or omit cursor to start over.")
 		return
 	}
 	s.CursorMode, s.After, s.Page = true, c.Position, c.Page+1

@@ -186,15 +186,15 @@ func (req *request) confirmResume() error {
 
 func (req *request) resumeCollection() error {
 	return req.changeCollection(req.svc.ResumeCollection,
-		"The block is cleared. Running collectors continue within a minute.")
+		"Block cleared. Running collectors will resume within a minute.")
 }
 
 func (req *request) retryLabels() error {
-	return req.changeCollection(req.svc.RetryFailedLabels, "The failed labels are queued again.")
+	return req.changeCollection(req.svc.RetryFailedLabels, "Failed labels requeued.")
 }
 
 func (req *request) retryDays() error {
-	return req.changeCollection(req.svc.RetryIncompleteDays, "The incomplete days are queued again.")
+	return req.changeCollection(req.svc.RetryIncompleteDays, "Incomplete days requeued.")
 }
 
 // changeCollection makes a change and redirects to the page.

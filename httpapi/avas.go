@@ -10,7 +10,7 @@ func avaOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "listAVAs", Path: "/avas", Tag: tagReference, Summary: "List American Viticultural Areas",
-			Description: "Viticultural areas, sorted by name, then by validity. Superseded boundaries have a " +
+			Description: "Viticultural areas, sorted by name, then by date. Superseded boundaries have a " +
 				"`valid_end_date`; `current=true` leaves them out.",
 			Params:   reflect.TypeFor[cola.AVAParams](),
 			Sample:   "q=alexander&state=CA",

@@ -226,9 +226,9 @@ func resendConfirmation(svc Service) operation {
 		Tag: tagDestinations, Summary: "Ask a recipient to confirm",
 		Description: "Sends a `pending` endpoint another challenge, or the owner of an `unconfirmed` or unsubscribed " +
 			"email address another request.\n\n" +
-			"Limits per account: 10 requests in 24 hours, 5 challenges an hour to a host, 1 request an hour to an " +
-			"email address. Limits across all accounts, in 24 hours: 50 challenges to a host, 3 requests to an " +
-			"email address." + needsScope,
+			"Limits per account: 10 requests in 24 hours, 5 challenges per host per hour, 1 request per email " +
+			"address per hour. Limits across all accounts, in 24 hours: 50 challenges per host, 3 requests per email " +
+			"address." + needsScope,
 		PathParam: destinationID(),
 		Async:     true,
 		Response:  reflect.TypeFor[dataOf[cola.Delivery]](),

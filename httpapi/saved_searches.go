@@ -194,8 +194,8 @@ func exampleExplanation() cola.Explanation {
 	match, label := exampleMatches().Data[0], exampleColas().Data[1]
 	e := cola.Explanation{
 		TTBID: label.TTBID, Label: label, Matches: true, Found: &match, Verdict: cola.VerdictFound,
-		Message: "Run 1841 found it late: it was approved before the run's dates, and reached the registry after the " +
-			"previous run.",
+		Message: "Run 1841 found it late: it was approved before the dates the run covers and reached the registry after " +
+			"the previous run.",
 	}
 	for _, p := range exampleSavedSearch().Filters.Parts() {
 		e.Filters = append(e.Filters, cola.FilterFinding{

@@ -153,7 +153,7 @@ func (e *edge) websiteURL() string {
 // the public URL is a local address.
 func (e *edge) noteLocalLinks(a *toolResult) {
 	if web.IsLocalURL(e.opts.PublicURL) && bytes.Contains(a.data, []byte(`"`+e.opts.PublicURL+"/")) {
-		a.note("Links to %s work only on the server's own computer. The operator can set --public-url to a "+
+		a.note("Links to %s work only on the machine that runs the server. The operator can set --public-url to a "+
 			"public address.",
 			e.opts.PublicURL)
 	}

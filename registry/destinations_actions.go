@@ -241,7 +241,7 @@ func confirmationLimitMessage(kind string, limit store.ConfirmationLimit) string
 	webhook := kind == cola.KindWebhook
 	switch {
 	case limit == store.LimitRepeats && webhook:
-		return fmt.Sprintf("An account can send at most %d challenges per hour to a host.", maxHostRepeats)
+		return fmt.Sprintf("An account can send at most %d challenges per hour to any one host.", maxHostRepeats)
 	case limit == store.LimitRepeats:
 		return "The owner of this address was already asked to confirm within the last hour."
 	case limit == store.LimitPerAddress && webhook:

@@ -252,8 +252,8 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 }
 
 // createKeyUnconfirmed is the message if it is unknown whether a key was created.
-const createKeyUnconfirmed = "The key may not have been created. Check the list of keys in a few seconds. If it has " +
-	"a new key, revoke it, because its secret is lost, and create another."
+const createKeyUnconfirmed = "The key may not have been created. Check the list of keys in a few seconds. If a " +
+	"new key is listed, its secret is lost: revoke that key and create another."
 
 // keyError returns the public error for a store error, or the store error if there is none.
 func keyError(err error) error {

@@ -82,8 +82,8 @@ func (v verdict) describe() (word, message string) {
 	case v.Found != nil:
 		message = fmt.Sprintf("Run %d found it.", v.Found.RunID)
 		if v.Found.Late {
-			message = fmt.Sprintf("Run %d found it late: it was approved before the run's dates, and reached the "+
-				"registry after the previous run.", v.Found.RunID)
+			message = fmt.Sprintf("Run %d found it late: it was approved before the dates the run covers and reached "+
+				"the registry after the previous run.", v.Found.RunID)
 		}
 		if !v.Matches {
 			message += " It no longer matches these filters: " + v.unmet() + "."

@@ -249,7 +249,7 @@ func consequences(before, after store.LinkedIdentity) string {
 		return fmt.Sprintf("The identity has not signed in yet. It will use account %s "+
 			"if its tokens have exactly this issuer (iss) and subject (sub).", after.Email)
 	}
-	return fmt.Sprintf("The identity moves to account %s within a minute. Its previous account, %s, "+
+	return fmt.Sprintf("The identity will move to account %s within a minute. Its previous account, %s, "+
 		"keeps its usage, saved searches, keys and app links. Apps are linked to %s the next time they are used.",
 		after.Email, before.Email, after.Email)
 }

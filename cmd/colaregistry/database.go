@@ -23,7 +23,7 @@ import (
 
 // storeFlags select the database.
 type storeFlags struct {
-	DataDir     string `group:"Database flags:" default:"./data" placeholder:"DIR" help:"Directory of the SQLite database and the index snapshot (default: ${default})."`
+	DataDir     string `group:"Database flags:" default:"./data" placeholder:"DIR" help:"Directory for the SQLite database and the index snapshot (default: ${default})."`
 	DatabaseURL string `group:"Database flags:" name:"database-url" placeholder:"URL" help:"Database URL: postgres://… (defaults from PGHOST etc.) or sqlite:PATH (default: SQLite in the data directory)."`
 
 	DatabaseURLFile secretFile `group:"Database flags:" name:"database-url-file" placeholder:"PATH" help:"File with the database URL, to keep its password off the command line."`

@@ -117,7 +117,7 @@ func (c *enrichCommand) Run(env *environment) (err error) {
 		r.Asked, r.Enriched, r.Failed, r.TokensIn, r.TokensOut)
 	switch {
 	case errors.As(err, new(*enrich.StopError)):
-		return fmt.Errorf("the API rejects requests; check --url, --model and --key-file: %w", err)
+		return fmt.Errorf("the API is rejecting requests; check --url, --model and --key-file: %w", err)
 	case err != nil:
 		return err
 	case r.Limit:

@@ -226,7 +226,7 @@ func describeWindow(w store.IncompleteWindow) string {
 func printBlocked(w io.Writer, blocked store.SiteBlockedError) {
 	fmt.Fprintf(w, `colaregistry: TTB's site is refusing requests: %s
 All collectors have stopped. Completed work is stored. Wait a few hours, lower --rate, and run the command again.
-If it happens again, ask TTB for permission and give your contact address.
+If it happens again, ask TTB for permission and include your contact address.
 `, blocked.Reason)
 }
 

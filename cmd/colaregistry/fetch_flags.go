@@ -18,8 +18,8 @@ import (
 // variables are the same.
 type collectorFlags struct {
 	Contact string         `env:"COLAREGISTRY_FETCH_CONTACT" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that TTB can reach you. Required to fetch."`
-	Details collect.Choice `env:"COLAREGISTRY_FETCH_DETAILS" enum:"none,new,all" default:"new" placeholder:"none|new|all" help:"Which labels' forms to fetch: none, new (labels that are new or changed on the fetched days), or all (also stored labels without details) (default: ${default})."`
-	Images  collect.Choice `env:"COLAREGISTRY_FETCH_IMAGES" enum:"none,new,all" default:"none" placeholder:"none|new|all" help:"Which labels' images to fetch and scan for barcodes: none, new (along with their forms), or all (also stored labels without image files) (default: ${default})."`
+	Details collect.Choice `env:"COLAREGISTRY_FETCH_DETAILS" enum:"none,new,all" default:"new" placeholder:"none|new|all" help:"Which labels' forms to fetch: none, new (labels that are new or changed on the fetched days), or all (those and stored labels without details) (default: ${default})."`
+	Images  collect.Choice `env:"COLAREGISTRY_FETCH_IMAGES" enum:"none,new,all" default:"none" placeholder:"none|new|all" help:"Which labels' images to fetch and scan for barcodes: none, new (along with their forms), or all (those and stored labels without image files) (default: ${default})."`
 	Rate    float64        `env:"COLAREGISTRY_FETCH_RATE" default:"1" placeholder:"N" help:"Requests per second across all processes, at most 5 (default: ${default})."`
 	BaseURL string         `env:"COLAREGISTRY_FETCH_BASE_URL" name:"base-url" default:"https://ttbonline.gov/colasonline/" placeholder:"URL" help:"Base URL of TTB's registry (default: ${default})."`
 

@@ -45,7 +45,7 @@ func (c *keyCreate) Run(env *environment) error {
 			return err
 		}
 		fmt.Fprintln(env.stdout, secret.Reveal())
-		fmt.Fprintf(env.stderr, "Created key %d for %s. Save it now; it is not shown again.\n", key.ID, a.Email)
+		fmt.Fprintf(env.stderr, "Created key %d for %s. Save it now; it won't be shown again.\n", key.ID, a.Email)
 		return nil
 	})
 }
