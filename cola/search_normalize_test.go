@@ -235,7 +235,7 @@ func TestNormalizeManyInvalidValues(t *testing.T) {
 	}
 	_, err := p.Normalize(testNow)
 	messages := details(err)["container_type"]
-	if len(messages) != 6 || !strings.Contains(messages[5], "995 ") {
+	if len(messages) != 6 || !strings.Contains(messages[5], "995") {
 		t.Errorf("%d messages, last %q, want five and a count", len(messages), messages[len(messages)-1])
 	}
 	if n := len(messages[0]); n > 300 {

@@ -161,7 +161,7 @@ type LabelGroup struct {
 	Permit                 Opt[Text] `json:"permit,omitzero" nullable:"true" doc:"Permit number." example:"NJ-I-721"`
 	CompanyName            Opt[Text] `json:"company_name,omitzero" nullable:"true" doc:"Company that holds the permit; present with permit." example:"NIEDERHOFF IMPORTS INC"`
 	State                  Opt[Text] `json:"state,omitzero" nullable:"true" doc:"Applicant's state." example:"CA"`
-	Brand                  Opt[Text] `json:"brand,omitzero" nullable:"true" doc:"Brand in its most frequent spelling. Spellings that differ only in case, accents, punctuation, 'and' or '&' are one brand." example:"COPPER & KINGS"`
+	Brand                  Opt[Text] `json:"brand,omitzero" nullable:"true" doc:"Brand in its most frequent spelling. Spellings that differ only in case, accents, punctuation, or 'and' versus '&' count as one brand." example:"COPPER & KINGS"`
 	Appellation            Opt[Text] `json:"appellation,omitzero" nullable:"true" doc:"Appellation in its most frequent spelling; does not include the areas inside it." example:"NAPA VALLEY"`
 	ABV                    Opt[Text] `json:"abv,omitzero" nullable:"true" doc:"ABV range in percent; includes the lower bound but not the upper." example:"12-14"`
 	Volume                 Opt[Text] `json:"volume,omitzero" nullable:"true" doc:"Range of net contents in milliliters; includes the lower bound but not the upper." example:"700-1000"`

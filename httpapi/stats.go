@@ -25,8 +25,8 @@ func countOperations(svc Service) []operation {
 		Description: "Counts matching labels by one or two dimensions. Filters and the default date window are " +
 			"those of `GET /colas`. Counts are exact.\n\n" +
 			"Groups are sorted by the first dimension, then by the second: dates newest first, ranges of `abv` and " +
-			"`volume` lowest first, and other values by their number of labels. Two dimensions without dates or ranges are " +
-			"sorted by the number of labels instead. A dimension is null for labels without a value.\n\n" +
+			"`volume` lowest first, and other values by their number of labels. If there are two dimensions and " +
+			"neither is a date or range, groups are sorted by the number of labels instead. A dimension is null for labels without a value.\n\n" +
 			"`top` limits the groups. If one dimension is a date or range, it limits the values of the other dimension instead. " +
 			"`others` counts the rest.",
 		Params: reflect.TypeFor[cola.CountParams](), Sample: "group_by=year&q=oak&date_range=all&top=2",

@@ -67,7 +67,7 @@ func createSavedSearchTool() tool {
 		scope:  cola.ScopeWriteSavedSearches,
 		effect: creates, required: []string{"name", "filters"}, serviceValidates: true,
 		docs: map[string]string{
-			"filters": "Filters named like a search_colas argument work the same way. There is no date filter: each scheduled " +
+			"filters": "Filters with the same name as a search_colas argument work the same way. There is no date filter: each scheduled " +
 				"run covers the time since the previous one.",
 			"query": "Same as q in search_colas.", "country": "Same as origin in search_colas.",
 			"derived_category": "Same as derived_subcategory in search_colas.",

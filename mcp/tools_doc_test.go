@@ -33,7 +33,7 @@ demo records. [Assistants](docs/ASSISTANTS.md) explains how to connect a client.
 
 - Every call except ` + "`suggest_values`" + ` counts as one request toward the account's rate limit, like a REST API request. Connecting
   and listing tools don't count.
-- Arguments have the same names as REST parameters. An unknown argument is an error that suggests the closest name. All problems
+- Arguments have the same names as REST parameters. An unknown argument causes an error that suggests the closest name. All problems
   are reported at once.
 - Values of some other JSON types are converted: a number for a string, a string for a number or boolean, one value for an array.
   Null means absent.
