@@ -119,8 +119,8 @@ func (s *server) addGuides() {
 var guideKeywords = map[string]string{
 	docsPath + "/assistants": "MCP", docsPath + "/authentication": "X-API-Key header",
 	docsPath + "/coverage": "COLA", docsPath + "/coverage#what-is-a-cola": "COLA definition, cola meaning",
-	docsPath + "/quickstart":            "Python, JavaScript and Go samples",
-	docsPath + "/quotas#wait-and-retry": "retry after 429 or 503",
+	docsPath + "/quickstart":   "Python, JavaScript and Go samples",
+	docsPath + "/quotas#costs": "cost of a search", docsPath + "/quotas#wait-and-retry": "retry after 429 or 503",
 }
 
 // addGuide adds a guide as a page and as Markdown, and its sections to the search.
