@@ -44,7 +44,7 @@ func startScheduler(t *testing.T, f *fakeStore) (end func(), log *bytes.Buffer) 
 	}, log
 }
 
-// pollPromise is how soon a due search runs, as documented in docs/ALERTS.md.
+// pollPromise is how soon a due search runs, as documented in docs/OPERATIONS.md.
 const pollPromise = 5 * time.Second
 
 func TestScheduler(t *testing.T) {

@@ -27,17 +27,13 @@ type guide struct {
 func guideNames() []string {
 	return []string{
 		"QUICKSTART", "AUTHENTICATION", "API", "PAGINATION", "QUOTAS", "ERRORS", "SEARCH", "CATEGORIES", "ALERTS",
-		"DASHBOARD", "ASSISTANTS", "COVERAGE",
+		"WEBHOOKS", "DASHBOARD", "ASSISTANTS", "COVERAGE",
 	}
 }
 
 func operatorGuideNames() []string {
 	return []string{"INSTALL", "CONFIGURATION", "DATA", "IMPORT", "OPERATIONS", "PLANS", "METERING", "OAUTH", "SECURITY"}
 }
-
-// operatorHeading is the heading of the last section of some guides, which covers running the
-// service.
-const operatorHeading = "On your own server"
 
 func readGuides(names []string) []guide {
 	all := make([]guide, len(names))
@@ -123,7 +119,8 @@ func (s *server) addGuides() {
 var guideKeywords = map[string]string{
 	docsPath + "/assistants": "MCP", docsPath + "/authentication": "X-API-Key header",
 	docsPath + "/coverage": "COLA", docsPath + "/coverage#what-is-a-cola": "COLA definition, cola meaning",
-	docsPath + "/quickstart": "Python, JavaScript and Go samples",
+	docsPath + "/quickstart":   "Python, JavaScript and Go samples",
+	docsPath + "/quotas#costs": "cost of a search", docsPath + "/quotas#wait-and-retry": "retry after 429 or 503",
 }
 
 // addGuide adds a guide as a page and as Markdown, and its sections to the search.
@@ -138,9 +135,6 @@ func (s *server) addGuide(area string, g guide) {
 		target := g.path
 		if section.id != "" {
 			target += "#" + section.id
-		}
-		if section.title == operatorHeading {
-			area = areaOperators // the last part of a guide
 		}
 		s.search.add(entry{Area: area, Page: g.title, Title: section.title, Path: target, text: section.text, keywords: guideKeywords[target]})
 	}

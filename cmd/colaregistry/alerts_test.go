@@ -36,7 +36,7 @@ func mustWriteLabels(t *testing.T, brand string, first, labels int, approved col
 	return file
 }
 
-// TestAlerts follows docs/ALERTS.md: it creates a saved search, imports matching labels, and checks
+// TestAlerts follows docs/INSTALL.md: it creates a saved search, imports matching labels, and checks
 // that ticks find each label exactly once.
 func TestAlerts(t *testing.T) {
 	t.Parallel()

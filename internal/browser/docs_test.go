@@ -494,7 +494,7 @@ func TestInstantResults(t *testing.T) {
 	}
 	b.do(until(attribute+`("aria-expanded") === "false"`), chromedp.KeyEvent(" "), until(expanded), chromedp.KeyEvent(kb.ArrowDown))
 	b.choose()
-	b.do(until(`location.pathname + location.hash === "/docs/alerts#verifying-a-signature"`), until(`document.readyState === "complete"`))
+	b.do(until(`location.pathname + location.hash === "/docs/webhooks#signature"`), until(`document.readyState === "complete"`))
 
 	b.fill(".find [name=q]", "xyzzyplugh")
 	b.do(until(announcement + ` === "No results" && document.querySelector(".find [role=status]").offsetHeight > 20`))
@@ -508,10 +508,10 @@ func TestInstantResults(t *testing.T) {
 	b.shows("Results for “feeds”")
 	b.checkErrors("instant results")
 
-	b.open(registrytest.PublicURL + "/docs/alerts")
+	b.open(registrytest.PublicURL + "/docs/webhooks")
 	b.fill(".find [name=q]", "verify webhook signature")
 	b.do(until(expanded))
 	b.do(b.mouse("#found a:first-child")) // the result is on the same page
-	b.do(until(`location.hash === "#verifying-a-signature" && document.querySelector("#found").hidden`))
+	b.do(until(`location.hash === "#signature" && document.querySelector("#found").hidden`))
 	b.checkErrors("a result on the same page")
 }
