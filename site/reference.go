@@ -226,6 +226,7 @@ func (s *server) templateFuncs() template.FuncMap {
 		"operator":   func() web.Operator { return s.opts.Operator },
 		"requestlog": func() bool { return s.opts.RequestLogDays > 0 },
 		"signup":     func() bool { return s.opts.SignUp },
+		"appsignin":  func() bool { return s.opts.SignInForApps },
 		"closed":     func() bool { return s.opts.Closed },
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
@@ -996,6 +997,33 @@ func TestSampleTabs(t *testing.T) {
 		got := strings.Join(tabs, " ") + "|" + strings.Join(paragraphs, " ")
 		if got != want || strings.Count(m.html, " open") > 1 || strings.Count(m.html, "()") != strings.Count(source, "()") {
 			t.Errorf("%s\n%s: %s, want %s", source, m.html, got, want)
+		}
+	}
+}
+
+// TestSignInForApps checks that ChatGPT, which accepts no keys, is advertised only if apps can sign
+// in, and that the assistants guide otherwise says so below each heading that needs it.
+func TestSignInForApps(t *testing.T) {
+	full, err := registrytest.New(t).Samples(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, signIn := range []bool{false, true} {
+		site := New(Options{PublicURL: publicURL, Reference: newAPI().Reference, Service: samples{m: full}, SignInForApps: signIn})
+		for path, h := range map[string]http.Handler{"/": site.Landing, docsPath: site} {
+			page := mustRead(t, send(h, "GET", path))
+			_, main, _ := strings.Cut(page, "<main")
+			if got := strings.Contains(main, "ChatGPT"); got != signIn || !strings.Contains(main, "Cursor") {
+				t.Errorf("sign-in %t: %s advertises ChatGPT: %t", signIn, path, got)
+			}
+		}
+		for suffix, heading := range map[string]string{"": "</h2>\n<p><strong>", ".md": "\n\n**"} {
+			page := mustRead(t, send(site, "GET", docsPath+"/assistants"+suffix))
+			for title := range keyOnlyNotes() {
+				if got := strings.Contains(page, title+heading); got == signIn {
+					t.Errorf("sign-in %t: %q is followed by a note in assistants%s: %t", signIn, title, suffix, got)
+				}
+			}
 		}
 	}
 }
