@@ -60,6 +60,7 @@ func (s *server) addObjects() {
 			p.Headings = append(p.Headings, heading{o.Name, o.Name, 2})
 			s.search.add(entry{
 				Area: areaReference, Page: objectsTitle, Title: o.Name, Path: s.objects[o.Name], text: fieldsText(o.Fields),
+				fields: fieldNames(o.Fields),
 			})
 		}
 		s.add(p)
