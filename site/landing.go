@@ -184,8 +184,8 @@ func (s *server) landingPage(samples *registry.Samples, calls []httpapi.SampleCa
 	}
 	return page{
 		Title: "US alcohol label search and API", Path: "/", Layout: bare, Body: "landing", Data: data,
-		Description: "Search US label approvals (COLAs) for wine, beer and spirits through a REST API, an AI " +
-			"assistant or your browser. Check brand names and get alerts about new labels.",
+		Description: "Search US label approvals (COLAs) for wine, beer and spirits by REST API, AI assistant or " +
+			"browser. Check brand names and get alerts about new labels.",
 	}
 }
 
