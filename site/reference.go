@@ -178,8 +178,8 @@ func isEmptyAnswer(answer string) bool {
 	return json.Unmarshal([]byte(answer), &body) == nil && string(body.Data) == "[]"
 }
 
-// commonErrors returns the errors of most operations, sorted by status. The overview describes them;
-// other errors are described with their operations.
+// commonErrors returns the errors of most operations and the error for unsupported methods, sorted by
+// status. The overview describes them; other errors are described with their operations.
 func commonErrors(ref *httpapi.Reference) []httpapi.ErrorDoc {
 	const maxUncommon = 12 // operations
 	operations := map[string]int{}
@@ -189,6 +189,10 @@ func commonErrors(ref *httpapi.Reference) []httpapi.ErrorDoc {
 				operations[e.ID]++
 			}
 		}
+	common = append(common, httpapi.ErrorDoc{
+		ID: "MethodNotAllowed", Status: "405", Code: string(cola.CodeMethodNotAllowed),
+		Description: "The path doesn’t support this method. The Allow header lists the supported ones. Unknown paths return 404.",
+	})
 	}
 	common := slices.DeleteFunc(slices.Clone(ref.Errors), func(e httpapi.ErrorDoc) bool { return operations[e.ID] <= maxUncommon })
 	slices.SortStableFunc(common, func(a, b httpapi.ErrorDoc) int { return strings.Compare(a.Status, b.Status) })

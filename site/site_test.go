@@ -375,7 +375,10 @@ func TestErrors(t *testing.T) {
 			t.Errorf("overview lacks %s", e.ID)
 		}
 	}
-	if !common["Unauthorized"] || common["IdempotencyKeyReused"] {
+	if all := commonErrors(&s.opts.Reference); !slices.IsSortedFunc(all, func(a, b httpapi.ErrorDoc) int { return strings.Compare(a.Status, b.Status) }) {
+		t.Errorf("common errors aren't in order of status: %v", all)
+	}
+	if !common["Unauthorized"] || !common["MethodNotAllowed"] || common["IdempotencyKeyReused"] {
 		t.Errorf("common errors: %v", common)
 	}
 	for _, section := range s.opts.Reference.Sections {
