@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yuin/goldmark"
-
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/web"
@@ -189,12 +187,12 @@ func commonErrors(ref *httpapi.Reference) []httpapi.ErrorDoc {
 				operations[e.ID]++
 			}
 		}
+	}
+	common := slices.DeleteFunc(slices.Clone(ref.Errors), func(e httpapi.ErrorDoc) bool { return operations[e.ID] <= maxUncommon })
 	common = append(common, httpapi.ErrorDoc{
 		ID: "MethodNotAllowed", Status: "405", Code: string(cola.CodeMethodNotAllowed),
 		Description: "The path doesn’t support this method. The Allow header lists the supported ones. Unknown paths return 404.",
 	})
-	}
-	common := slices.DeleteFunc(slices.Clone(ref.Errors), func(e httpapi.ErrorDoc) bool { return operations[e.ID] <= maxUncommon })
 	slices.SortStableFunc(common, func(a, b httpapi.ErrorDoc) int { return strings.Compare(a.Status, b.Status) })
 	return common
 }
@@ -203,11 +201,12 @@ func commonErrors(ref *httpapi.Reference) []httpapi.ErrorDoc {
 func (s *server) templateFuncs() template.FuncMap {
 	common := commonErrors(&s.opts.Reference)
 	return template.FuncMap{
-		"asset": s.assets.URL,
-		"base":  func() string { return s.opts.PublicURL },
-		"count": web.Thousands,
-		"code":  highlight,
-		"text":  commonMark,
+		"asset":  s.assets.URL,
+		"base":   func() string { return s.opts.PublicURL },
+		"count":  web.Thousands,
+		"code":   highlight,
+		"inline": inlineCode,
+		"text":   commonMark,
 		"common": func(id string) bool {
 			return slices.ContainsFunc(common, func(e httpapi.ErrorDoc) bool { return e.ID == id })
 		},
@@ -325,8 +324,8 @@ func price(cost string) string {
 // commonMark converts the CommonMark of descriptions to HTML.
 func commonMark(s string) template.HTML {
 	var b bytes.Buffer
-	if err := goldmark.Convert([]byte(s), &b); err != nil {
+	if err := descriptions.Convert([]byte(s), &b); err != nil {
 		panic("site: render description: " + err.Error()) // writes to memory don't fail
 	}
-	return template.HTML(b.String()) // raw HTML is dropped
+	return template.HTML(b.String())
 }

@@ -702,7 +702,7 @@ func TestFirstExamples(t *testing.T) {
 	check := func(when, id, policy string) {
 		t.Helper()
 		resp := send(h, "GET", "/docs/reference/labels")
-		if got := resp.Header.Get("Cache-Control"); got != policy || !strings.Contains(mustRead(t, resp), "/colas/"+id) {
+		if got := resp.Header.Get("Cache-Control"); got != policy || !strings.Contains(mustRead(t, resp), "/colas<wbr>/"+id) {
 			t.Errorf("%s: Cache-Control %q, want %q and the ID %s", when, got, policy, id)
 		}
 	}
@@ -730,6 +730,8 @@ func TestPrice(t *testing.T) {
 	}
 }
 
+// TestHighlight checks that highlighting adds elements for colors and for places where lines break or
+// don't break, and changes no text.
 func TestHighlight(t *testing.T) {
 	long := strings.Repeat("1", maxUnbroken)
 	for _, tt := range []struct{ language, source, want string }{
@@ -737,14 +739,20 @@ func TestHighlight(t *testing.T) {
 			`<i class=n>"b"</i>: <i class=v>null</i>}`},
 		{"unknown", "<script>", "&lt;script&gt;"},
 		{"", "<plain>", "&lt;plain&gt;"},
-		{"curl", `curl "$A"`, `<b>curl <i class=s>"</i><i class=n>$A</i><i class=s>"</i></b>`},
-		{"curl", "curl \\\n  https://a/b\n", "<b>curl \\\n</b><b>  <span>https://a</span><span>/b</span>\n</b>"},
-		{"curl", `curl "$API/a?b=c,d&e=$X"`, `<b>curl <span><i class=s>"</i><i class=n>$API</i></span><span><i class=s>/a</i></span>` +
-			`<span><i class=s>?b=c,<wbr>d</i></span><span><i class=s>&amp;e=</i><i class=n>$X</i><i class=s>"</i></span></b>`},
-		{"sh", `curl https://a.example/b | wc`, `<b>curl <span>https://a.example</span><span>/b</span> | wc</b>`},
+		{"curl", `curl "$A"`, `<b>curl <i>"</i><i class=n>$A</i><i>"</i></b>`},
+		{"curl", "curl \\\n  https://a/b\n", "<b>curl \\\n</b><b>  https://a<wbr>/b\n</b>"},
+		{"curl", `curl "$API/a?b=c,d&e=$X"`, `<b>curl <i>"</i><i class=n>$API</i><i><wbr>/a<wbr><u>?b</u>=c,d<wbr>&amp;e=</i>` +
+			`<i class=n>$X</i><i>"</i></b>`},
+		{"curl", `curl "$API/a?b=` + long + `,c"`, `<b>curl <i>"</i><i class=n>$API</i><i><wbr>/a<wbr><u>?b</u>=` + long + `,<wbr>c"</i></b>`},
+		{"sh", `a --b-c "d e" "f"`, `<b>a <span><u>--b-c</u> <i>"d e"</i></span> <i>"f"</i></b>`},
+		{"sh", "# it's \"a b\"\nc 'd \"e f\"'", "<b><i class=c># it's \"a b\"</i>\n</b><b>c <i>'d \"e f\"'</i></b>"},
+		{"python", `f"a-{b}" + ` + long, `<b><i>f"a</i><u><i>-</i>{</u>b}<i>"</i> + <i class=v>` + long + `</i></b>`},
+		{"json", "1\r\n" + long + ",2000-01-02\r\n", "<i class=v>1</i>\n<b><i class=v>" + long + "</i>,<i class=v>2000<u>-0</u>1<u>-0</u>2</i>\n</b>"},
+		{"", "a-b -1 c- <-", "a<u>-b</u> <u>-1</u> c- &lt;-"},
 		{"go", "// <i>", `<i class=c>// &lt;i&gt;</i>`},
 		{"json", "{\n    \"a\": " + long + "\n}", "{\n<b class=h6>    <i class=n>\"a\"</i>: <i class=v>" + long + "</i>\n</b>}"},
 		{"go", "a\n\t\tb" + long + "()\n", "a\n<b class=h12>\t\tb" + long + "()\n</b>"},
+		{"json", `["https://a/b-c?d", ` + long + "]", `<b>[<i>"https://a<wbr>/b<u>-c</u><wbr><u>?d</u>"</i>, <i class=v>` + long + "</i>]</b>"},
 	} {
 		if got := string(highlight(tt.language, tt.source)); got != tt.want {
 			t.Errorf("highlight(%s, %s) = %s, want %s", tt.language, tt.source, got, tt.want)

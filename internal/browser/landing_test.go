@@ -27,7 +27,7 @@ func TestLandingCalls(t *testing.T) {
 	}
 	b.checkErrors("run")
 	const colored = `{
-  <i class="n">"a"</i>: <i class="s">"b\": 1"</i>,
+  <i class="n">"a"</i>: <i>"b\": 1"</i>,
   <i class="n">"c"</i>: [
     <i class="v">-1.5</i>,
     <i class="v">null</i>

@@ -68,7 +68,9 @@ function askKey(form) {
 for (const form of document.querySelectorAll(".try")) {
   let timer, update;
   form.addEventListener("input", () => {
-    if (!form.dataset.endpoint) form.querySelector(".request").textContent = "GET " + target(form);
+    const call = form.querySelector(".request");
+    call?.replaceChildren();
+    if (call) appendCode(call, "GET " + target(form));
     clearTimeout(timer);
     update?.abort();
     update = new AbortController();
