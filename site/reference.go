@@ -201,12 +201,13 @@ func commonErrors(ref *httpapi.Reference) []httpapi.ErrorDoc {
 func (s *server) templateFuncs() template.FuncMap {
 	common := commonErrors(&s.opts.Reference)
 	return template.FuncMap{
-		"asset":  s.assets.URL,
-		"base":   func() string { return s.opts.PublicURL },
-		"count":  web.Thousands,
-		"code":   highlight,
-		"inline": inlineCode,
-		"text":   commonMark,
+		"asset":   s.assets.URL,
+		"base":    func() string { return s.opts.PublicURL },
+		"count":   web.Thousands,
+		"code":    highlight,
+		"inline":  inlineCode,
+		"text":    commonMark,
+		"current": current,
 		"common": func(id string) bool {
 			return slices.ContainsFunc(common, func(e httpapi.ErrorDoc) bool { return e.ID == id })
 		},
@@ -233,6 +234,20 @@ func (s *server) templateFuncs() template.FuncMap {
 		"appsignin":  func() bool { return s.opts.SignInForApps },
 		"closed":     func() bool { return s.opts.Closed },
 	}
+}
+
+// current returns the value of aria-current for a link of the header: "page" on its page, "true" on
+// pages below it, and otherwise "".
+func current(link, path string) string {
+	switch {
+	case path == link:
+		return "page"
+	case link == docsPath && (path == referencePath || strings.HasPrefix(path, referencePath+"/")):
+		return "" // the API link is closer
+	case strings.HasPrefix(path, link+"/"):
+		return "true"
+	}
+	return ""
 }
 
 // fieldGroup is a group of an operation's parameters. The group before the first filter, and the

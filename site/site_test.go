@@ -393,6 +393,25 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestCurrentLinks checks which link of the header is marked as the current page or as a page above it.
+func TestCurrentLinks(t *testing.T) {
+	for path, want := range map[string]string{
+		"/": "", privacyPath: "", docsPath: docsPath + " page", docsPath + "/quickstart": docsPath + " true",
+		toolsPath: docsPath + " true", referencePath: referencePath + " page", referencePath + "/labels": referencePath + " true",
+		objectsPath + "/labels": referencePath + " true", plansPath: plansPath + " page", docsPath + "/references": docsPath + " true",
+	} {
+		var got []string
+		for _, link := range []string{docsPath, referencePath, plansPath} {
+			if value := current(link, path); value != "" {
+				got = append(got, link+" "+value)
+			}
+		}
+		if got := strings.Join(got, ", "); got != want {
+			t.Errorf("%s: current links %q, want %q", path, got, want)
+		}
+	}
+}
+
 // TestTitles checks that no two pages have the same title, and that those of the API reference
 // contain "API".
 func TestTitles(t *testing.T) {
