@@ -10,7 +10,8 @@ const endpointBase = "/api/v1/"
 
 // endpoints returns the rows of the operations that a query names by path: "/colas", "GET colas" or
 // "colas/stats". A name without a slash may also be the singular, or several words: "saved search".
-// If no path matches exactly, paths with matching parameters count: "colas/17001001000001".
+// If no path matches exactly, paths with matching parameters count: "colas/17001001000001". If there are
+// none either, the path may be incomplete after its first hyphen: "saved-sea".
 func (x *index) endpoints(query string) (rows []int) {
 	method, path, ok := strings.Cut(query, " ")
 	if !ok || !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, strings.ToUpper(method)) {
@@ -24,7 +25,7 @@ func (x *index) endpoints(query string) (rows []int) {
 		path = strings.NewReplacer(" ", "-", "_", "-").Replace(path)
 		names = []string{path, path + "s", path + "es"}
 	}
-	var withParameters []int
+	var withParameters, longer []int
 	for n, e := range x.entries {
 		known := strings.TrimPrefix(e.endpoint, endpointBase)
 		switch {
@@ -33,12 +34,17 @@ func (x *index) endpoints(query string) (rows []int) {
 			rows = append(rows, n)
 		case fillsPath(path, known):
 			withParameters = append(withParameters, n)
+		case strings.Contains(path, "-") && strings.HasPrefix(known, path) && !strings.Contains(known, "/"):
+			longer = append(longer, n)
 		}
 	}
-	if len(rows) == 0 {
+	switch {
+	case len(rows) > 0:
+		return rows
+	case len(withParameters) > 0:
 		return withParameters
 	}
-	return rows
+	return longer
 }
 
 // fillsPath reports whether a path has values for the parameters of a known path.

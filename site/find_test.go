@@ -339,9 +339,52 @@ func TestWordBeginnings(t *testing.T) {
 	}
 }
 
+// TestIdentifierBeginnings checks that the beginning of an identifier finds it first.
+func TestIdentifierBeginnings(t *testing.T) {
+	s := newTestServer()
+	const first, top = 1, 3
+	for _, q := range []struct {
+		query string
+		among int
+		want  string
+	}{
+		{"date_r", first, "/docs/reference/labels#searchColas.date_range"},
+		{"date_ra", first, "/docs/reference/labels#searchColas.date_range"},
+		{"date-ra", first, "/docs/reference/labels#searchColas.date_range"},
+		{"DATE_RANGE", first, "/docs/reference/labels#searchColas.date_range"},
+		{"per_", first, "/docs/reference/labels#searchColas.per_page"},
+		{"per_p", first, "/docs/reference/labels#searchColas.per_page"},
+		{"brand_s", top, "/docs/reference/labels#searchColas.brand_similar_to"},
+		{"approval_date_f", first, "/docs/reference/labels#searchColas.approval_date_from"},
+		{"next_c", first, "/docs/reference/objects/labels#Pagination"},
+		{"quota_ex", first, "/docs/reference#error-QuotaExceeded"},
+		{"retry-a", first, "/docs/reference#header-Retry-After"},
+		{"x-req", first, "/docs/reference#header-X-Request-Id"},
+		{"if-none", first, "/docs/reference/labels#getCola.If-None-Match"},
+		{"idempotency-", first, "/docs/reference/saved-searches#createSavedSearch.Idempotency-Key"},
+		{"get_perm", first, "/docs/tools/permittees#get_permittee"},
+		{"saved-sea", first, "/docs/reference/saved-searches#listSavedSearches"},
+		{"processing-", first, "/docs/reference/reference-data#listProcessingTimes"},
+		{"container_p", first, "/docs/reference/objects/labels#Image"},
+	} {
+		f := s.search.find(q.query, maxInstant)
+		paths := f.paths()
+		if at := slices.Index(paths, q.want); at < 0 || at >= q.among || f.Partial {
+			t.Errorf("%q finds %q (partial: %t), want %s among the first %d", q.query, paths, f.Partial, q.want, q.among)
+		}
+		if !marked(f.Results[0].Heading) && !marked(f.Results[0].Excerpt) {
+			t.Errorf("%q: the first result has no mark", q.query)
+		}
+	}
+}
+
+func marked(spans []span) bool {
+	return slices.ContainsFunc(spans, func(s span) bool { return s.Mark })
+}
+
 func FuzzSearch(f *testing.F) {
 	s := newTestServer()
-	for _, query := range []string{"labels", "İstanbul", "ſ K", "\xff", "a b c", "…", "date_range=all", "é"} {
+	for _, query := range []string{"labels", "İstanbul", "ſ K", "\xff", "a b c", "…", "date_range=all", "é", "per_", "ſ_", "İ-b_"} {
 		f.Add(query)
 	}
 	f.Fuzz(func(t *testing.T, query string) {

@@ -123,8 +123,32 @@ var guideKeywords = map[string]string{
 	docsPath + "/quotas#costs": "cost of a search", docsPath + "/quotas#wait-and-retry": "retry after 429 or 503",
 }
 
+// keyOnlyNotes returns notes for the assistants guide of a server where apps can't sign in, by the
+// heading that they follow. Assistants that don't accept keys can't connect to such a server.
+func keyOnlyNotes() map[string]string {
+	return map[string]string{
+		"Before you connect": "**This server accepts only API keys.** Sign-in for apps isn't set up, so [ChatGPT](#chatgpt) and Claude " +
+			"on the web can't connect.",
+		"Claude": "**Connectors don't work with this server**, because sign-in for apps isn't set up. Use Claude Desktop or " +
+			"[Claude Code](#claude-code) with a key.",
+		"ChatGPT": "**ChatGPT can't connect to this server**, because sign-in for apps isn't set up.",
+	}
+}
+
+// withNotes adds paragraphs to a Markdown file, by the second-level heading that they follow.
+func withNotes(source []byte, notes map[string]string) []byte {
+	for title, note := range notes {
+		heading := "\n## " + title + "\n"
+		source = bytes.Replace(source, []byte(heading), []byte(heading+"\n"+note+"\n"), 1)
+	}
+	return source
+}
+
 // addGuide adds a guide as a page and as Markdown, and its sections to the search.
 func (s *server) addGuide(area string, g guide) {
+	if g.path == docsPath+"/assistants" && !s.opts.SignInForApps {
+		g.source = withNotes(g.source, keyOnlyNotes())
+	}
 	m := s.renderMarkdown(g.file, g.source)
 	s.add(page{
 		Title: g.title, Path: g.path, Description: metaDescription(m.summary), Headings: m.headings,

@@ -3,7 +3,6 @@ package site
 import (
 	"fmt"
 	"html/template"
-	"regexp"
 	"strings"
 
 	"github.com/alecthomas/chroma/v2"
@@ -23,7 +22,7 @@ var escapeText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\x
 func highlight(language, source string) template.HTML {
 	switch language {
 	case "":
-		return template.HTML(escapeText.Replace(source))
+		return unbroken(source)
 	case "curl":
 		language = "bash"
 	case "Arguments":
@@ -31,132 +30,40 @@ func highlight(language, source string) template.HTML {
 	}
 	lexer := lexers.Get(language)
 	if lexer == nil {
-		return template.HTML(escapeText.Replace(source))
+		return unbroken(source)
 	}
+	source = strings.ReplaceAll(source, "\r\n", "\n") // CSV; the lexer does the same
 	tokens, err := lexer.Tokenise(nil, source)
 	if err != nil {
-		return template.HTML(escapeText.Replace(source))
+		return unbroken(source)
 	}
-	var b strings.Builder
-	class := ""
-	setClass := func(next string) {
-		if next == class {
-			return
-		}
-		if class != "" {
-			b.WriteString("</i>")
-		}
-		if next != "" {
-			b.WriteString("<i class=" + next + ">")
-		}
-		class = next
-	}
-	var bounds []bound
+	bounds := longLineBounds(source)
 	if lexer.Config().Name == "Bash" {
-		bounds = lineBounds(source)
-	} else {
-		bounds = longLineBounds(source)
+		bounds = shellBounds(source)
 	}
-	at, inURL := 0, false
-	for _, token := range tokens.Tokens() {
-		next := tokenClass(token)
+	all := tokens.Tokens()
+	bounds = sortBounds(append(bounds, hyphenBounds(source, all)...))
+	w, at := codeWriter{breaks: urlBreaks(source)}, 0
+	for _, token := range all {
+		class := tokenClass(token)
 		for value := token.Value; value != ""; {
 			for len(bounds) > 0 && bounds[0].at == at {
-				setClass("")
-				b.WriteString(bounds[0].tag)
-				inURL, bounds = bounds[0].tag == partStart, bounds[1:]
+				w.tag(bounds[0].tag)
+				bounds = bounds[1:]
 			}
 			part := value
 			if len(bounds) > 0 {
 				part = value[:min(len(value), bounds[0].at-at)]
 			}
-			setClass(next)
-			text := escapeText.Replace(part)
-			if inURL {
-				text = strings.ReplaceAll(text, ",", ",<wbr>")
-			}
-			b.WriteString(text)
+			w.text(class, part, at)
 			value, at = value[len(part):], at+len(part)
 		}
 	}
-	setClass("")
 	for _, end := range bounds {
-		b.WriteString(end.tag)
+		w.tag(end.tag)
 	}
-	return template.HTML(b.String())
-}
-
-// bound is a tag at an offset in source code.
-type bound struct {
-	at  int
-	tag string
-}
-
-const (
-	partStart = "<span>"
-	partEnd   = "</span>"
-	lineStart = "<b>"
-	lineEnd   = "</b>"
-)
-
-var (
-	// shellURL finds a URL in a shell command, with the quotes and brackets around it.
-	shellURL = regexp.MustCompile(`["']?(?:https?://[^\s"'/?]+|\$API)[/?][^\s"']*["')]*`)
-	// urlPart finds a host, or a part of a URL before which a line may break.
-	urlPart = regexp.MustCompile(`^["']?(?:https?://)?[^/?&]+|[/?&]+[^/?&]*`)
-)
-
-// lineBounds returns the bounds of the lines of a shell command, and of the parts of URLs in them.
-func lineBounds(source string) (bounds []bound) {
-	parts, at := urlBounds(source), 0
-	for line := range strings.Lines(source) {
-		bounds = append(bounds, bound{at, lineStart})
-		at += len(line)
-		inLine := func(b bound) bool { return b.at < at || b.at == at && b.tag == partEnd }
-		end := 0
-		for end < len(parts) && inLine(parts[end]) {
-			end++
-		}
-		bounds = append(append(bounds, parts[:end]...), bound{at, lineEnd})
-		parts = parts[end:]
-	}
-	return bounds
-}
-
-// maxUnbroken is the number of characters of a line that fit on a phone.
-const maxUnbroken = 38
-
-// longLineBounds returns the bounds of lines that may break. Their classes indent the continuation by
-// the line's own indentation plus two columns, or plus a tab in code that is indented by tabs.
-func longLineBounds(source string) (bounds []bound) {
-	const maxIndent = 16 // in the style sheet
-	at := 0
-	for line := range strings.Lines(source) {
-		if len(line) > maxUnbroken {
-			spaces, tabs := len(line)-len(strings.TrimLeft(line, " ")), len(line)-len(strings.TrimLeft(line, "\t"))
-			start := lineStart
-			switch {
-			case tabs > 0:
-				start = fmt.Sprintf("<b class=h%d>", min(4*tabs+4, maxIndent))
-			case spaces > 0:
-				start = fmt.Sprintf("<b class=h%d>", min(spaces&^1+2, maxIndent))
-			}
-			bounds = append(bounds, bound{at, start}, bound{at + len(line), lineEnd})
-		}
-		at += len(line)
-	}
-	return bounds
-}
-
-// urlBounds returns the bounds of the parts of URLs in a shell command. Lines break between parts
-// before they break within one, and within a long one only after a comma.
-func urlBounds(source string) (bounds []bound) {
-	for _, u := range shellURL.FindAllStringIndex(source, -1) {
-		for _, part := range urlPart.FindAllStringIndex(source[u[0]:u[1]], -1) {
-			bounds = append(bounds, bound{u[0] + part[0], partStart}, bound{u[0] + part[1], partEnd})
-		}
-	}
-	return bounds
+	w.setClass("")
+	return template.HTML(w.String())
 }
 
 // tokenClass returns the class of a token in the style sheet (comment, string, value, word, name),
@@ -181,18 +88,30 @@ func tokenClass(token chroma.Token) string {
 	return ""
 }
 
-// codeBlocks renders the code blocks of Markdown.
+// codeBlocks renders the code of Markdown.
 type codeBlocks struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.
 func (codeBlocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindFencedCodeBlock, renderCodeBlock)
+	r.Register(ast.KindCodeSpan, renderCodeSpan)
 	r.Register(kindSampleTabs, renderSampleTabs)
 }
 
 func renderCodeBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
 		_, _ = w.WriteString(codeHTML(n, source) + "\n")
+	}
+	return ast.WalkSkipChildren, nil
+}
+
+func renderCodeSpan(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		code := ""
+		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+			code += string(c.(*ast.Text).Value(source)) // code has no other children
+		}
+		_, _ = w.WriteString("<code>" + string(inlineCode(strings.ReplaceAll(code, "\n", " "))) + "</code>")
 	}
 	return ast.WalkSkipChildren, nil
 }

@@ -18,9 +18,11 @@ import (
 type entry struct {
 	Area              string // part of the documentation
 	Page, Title, Path string
-	text              string // paragraphs, list items and table rows, one per line
-	keywords          string // additional words that find it
-	method, endpoint  string // of an operation: GET, /api/v1/colas
+	text              string   // paragraphs, list items and table rows, one per line
+	keywords          string   // additional words that find it
+	method, endpoint  string   // of an operation: GET, /api/v1/colas
+	name              string   // of a parameter, header, error or tool
+	fields            []string // of an object or a body
 }
 
 // The parts of the documentation.
@@ -163,20 +165,26 @@ func (x *index) terms(query string) (terms []term) {
 		}
 		t := term{text: word, match: anyOf(alternatives)}
 		if t.rows = x.rows(t.match); len(t.rows) == 0 {
-			longer := x.wordsFrom(word)
-			if longer == nil {
-				if similar, ok := x.similarWord(word); ok {
-					t.text, longer = similar, synonyms(similar)
-				}
-			}
-			if longer != nil {
-				t.match = anyOf(longer)
-				t.rows = x.rows(t.match)
+			if text, match, ok := x.closest(word); ok {
+				t = term{text: text, match: match, rows: x.rows(match)}
 			}
 		}
 		terms = append(terms, t)
 	}
 	return terms
+}
+
+// closest returns an FTS5 query for the words that begin with a text, or for the most similar word.
+// similar is that word, or the text.
+func (x *index) closest(text string) (similar, match string, ok bool) {
+	if strings.ContainsAny(text, "_-") {
+		return text, beginning(text), true
+	}
+	if longer := x.wordsFrom(text); longer != nil {
+		return text, anyOf(longer), true
+	}
+	similar, ok = x.similarWord(text)
+	return similar, anyOf(synonyms(similar)), ok
 }
 
 // wordsFrom returns up to 20 words in the documentation that begin with the given text.
@@ -216,7 +224,7 @@ func (x *index) similarWord(word string) (similar string, ok bool) {
 
 // words returns the words of a query to search for. A word and the stop word after it count as one
 // if the documentation also writes them as one: "back up" for backup. A name such as per_page is
-// split only if the documentation lacks it.
+// split only if no name in the documentation begins with it.
 func (x *index) words(query string) (words []string) {
 	all := queryWord.FindAllString(suffix.ReplaceAllString(strings.ToLower(query), ""), -1)
 	for i := 0; i < len(all) && len(words) < maxWords; i++ {
@@ -224,7 +232,7 @@ func (x *index) words(query string) (words []string) {
 		parts := plainWord.FindAllString(word, -1)
 		switch {
 		case isStopWord(word):
-		case len(parts) > 1 && len(x.rows(quote(word))) == 0:
+		case len(parts) > 1 && len(x.rows(beginning(word))) == 0:
 			words = append(words, parts...)
 		case i+1 < len(all) && isStopWord(all[i+1]) && len(x.rows(quote(word+all[i+1]))) > 0:
 			words = append(words, word+" "+all[i+1])
@@ -241,6 +249,9 @@ func (x *index) words(query string) (words []string) {
 
 // quote returns an FTS5 string, which matches consecutive words.
 func quote(words string) string { return `"` + words + `"` }
+
+// beginning returns an FTS5 query for consecutive words, of which the last may be longer.
+func beginning(words string) string { return quote(words) + "*" }
 
 // anyOf returns an FTS5 query that matches any of the given strings.
 func anyOf(alternatives []string) string { return `"` + strings.Join(alternatives, `" OR "`) + `"` }
@@ -289,15 +300,9 @@ func (x *index) find(query string, limit int) found {
 		f.Results = append(f.Results, result{x.entries[n], spans(heading), spans(excerpt), missing(n, terms)})
 	}
 	must(rows.Err())
-	// For a name such as per_page, an entry with that title comes first.
-	named := slices.IndexFunc(f.Results, func(r result) bool { return r.Title == query && strings.Contains(query, "_") })
-	if named > 0 {
-		first := f.Results[named]
-		f.Results = slices.Insert(slices.Delete(f.Results, named, named+1), 0, first)
-	}
-	endpoints := x.endpoints(query)
-	f.Results = x.withEndpoints(endpoints, f.Results, limit)
-	f.Partial = len(endpoints) == 0
+	named, endpoints := x.named(query), x.endpoints(query)
+	f.Results = x.withEndpoints(endpoints, x.withNamed(named, query, f.Results, limit), limit)
+	f.Partial = len(named)+len(endpoints) == 0
 	for n := range terms[0].rows {
 		f.Partial = f.Partial && missing(n, terms) != nil
 	}

@@ -30,6 +30,9 @@ var markdown = goldmark.New(
 	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(codeBlocks{}, 0))),
 )
 
+// descriptions converts the CommonMark of descriptions. Raw HTML is dropped.
+var descriptions = goldmark.New(goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(codeBlocks{}, 0))))
+
 // rendered is a Markdown file as HTML.
 type rendered struct {
 	title    string // text of the first-level heading

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yuin/goldmark"
-
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/web"
@@ -60,6 +58,7 @@ func (s *server) addObjects() {
 			p.Headings = append(p.Headings, heading{o.Name, o.Name, 2})
 			s.search.add(entry{
 				Area: areaReference, Page: objectsTitle, Title: o.Name, Path: s.objects[o.Name], text: fieldsText(o.Fields),
+				fields: fieldNames(o.Fields),
 			})
 		}
 		s.add(p)
@@ -177,8 +176,8 @@ func isEmptyAnswer(answer string) bool {
 	return json.Unmarshal([]byte(answer), &body) == nil && string(body.Data) == "[]"
 }
 
-// commonErrors returns the errors that most operations share, sorted by status. The overview
-// describes them; other errors are described with their operations.
+// commonErrors returns the errors that most operations share and the error for unsupported methods,
+// sorted by status. The overview describes them; other errors are described with their operations.
 func commonErrors(ref *httpapi.Reference) []httpapi.ErrorDoc {
 	const maxUncommon = 12 // operations
 	operations := map[string]int{}
@@ -190,6 +189,10 @@ func commonErrors(ref *httpapi.Reference) []httpapi.ErrorDoc {
 		}
 	}
 	common := slices.DeleteFunc(slices.Clone(ref.Errors), func(e httpapi.ErrorDoc) bool { return operations[e.ID] <= maxUncommon })
+	common = append(common, httpapi.ErrorDoc{
+		ID: "MethodNotAllowed", Status: "405", Code: string(cola.CodeMethodNotAllowed),
+		Description: "The path doesn’t support this method. The Allow header lists the supported ones. Unknown paths return 404.",
+	})
 	slices.SortStableFunc(common, func(a, b httpapi.ErrorDoc) int { return strings.Compare(a.Status, b.Status) })
 	return common
 }
@@ -198,11 +201,13 @@ func commonErrors(ref *httpapi.Reference) []httpapi.ErrorDoc {
 func (s *server) templateFuncs() template.FuncMap {
 	common := commonErrors(&s.opts.Reference)
 	return template.FuncMap{
-		"asset": s.assets.URL,
-		"base":  func() string { return s.opts.PublicURL },
-		"count": web.Thousands,
-		"code":  highlight,
-		"text":  commonMark,
+		"asset":   s.assets.URL,
+		"base":    func() string { return s.opts.PublicURL },
+		"count":   web.Thousands,
+		"code":    highlight,
+		"inline":  inlineCode,
+		"text":    commonMark,
+		"current": current,
 		"common": func(id string) bool {
 			return slices.ContainsFunc(common, func(e httpapi.ErrorDoc) bool { return e.ID == id })
 		},
@@ -226,8 +231,23 @@ func (s *server) templateFuncs() template.FuncMap {
 		"operator":   func() web.Operator { return s.opts.Operator },
 		"requestlog": func() bool { return s.opts.RequestLogDays > 0 },
 		"signup":     func() bool { return s.opts.SignUp },
+		"appsignin":  func() bool { return s.opts.SignInForApps },
 		"closed":     func() bool { return s.opts.Closed },
 	}
+}
+
+// current returns the value of aria-current for a link of the header: "page" on its page, "true" on
+// pages below it, and otherwise "".
+func current(link, path string) string {
+	switch {
+	case path == link:
+		return "page"
+	case link == docsPath && (path == referencePath || strings.HasPrefix(path, referencePath+"/")):
+		return "" // the API link is closer
+	case strings.HasPrefix(path, link+"/"):
+		return "true"
+	}
+	return ""
 }
 
 // fieldGroup is a group of an operation's parameters. The group before the first filter, and the
@@ -319,8 +339,8 @@ func price(cost string) string {
 // commonMark converts the CommonMark of descriptions to HTML.
 func commonMark(s string) template.HTML {
 	var b bytes.Buffer
-	if err := goldmark.Convert([]byte(s), &b); err != nil {
+	if err := descriptions.Convert([]byte(s), &b); err != nil {
 		panic("site: render description: " + err.Error()) // writes to memory don't fail
 	}
-	return template.HTML(b.String()) // raw HTML is dropped
+	return template.HTML(b.String())
 }

@@ -19,9 +19,12 @@ func (s *server) indexOperations(area, path string, sections []httpapi.Section) 
 			}
 			e := entry{
 				Area: area, Page: section.Name, Title: title, Path: path + "/" + section.Anchor + "#" + op.ID, text: operationText(op),
+				fields: fieldNames(op.Body),
 			}
 			if area == areaReference {
 				e.method, e.endpoint = op.Method, op.Path
+			} else {
+				e.name = op.ID
 			}
 			s.search.add(e)
 		}
@@ -52,7 +55,7 @@ func (s *server) indexParameters() {
 				}
 				at[parameter{f.Name, f.Doc}] = len(params)
 				params = append(params, entry{
-					Area: areaReference, Page: op.Summary, Title: f.Name, text: f.Doc + " " + strings.Join(f.Allowed, ", "),
+					Area: areaReference, Page: op.Summary, Title: f.Name, name: f.Name, text: f.Doc + " " + strings.Join(f.Allowed, ", "),
 					Path: referencePath + "/" + section.Anchor + "#" + op.ID + "." + f.Name, keywords: parameterKeywords,
 				})
 			}
@@ -70,20 +73,22 @@ func (s *server) indexParameters() {
 // headers.
 func (s *server) indexOverview() {
 	ref := &s.opts.Reference
-	add := func(title, id, text string) {
-		s.search.add(entry{Area: areaReference, Page: "Overview", Title: title, Path: referencePath + "#" + id, text: text})
+	add := func(title, name, id, text string) {
+		s.search.add(entry{
+			Area: areaReference, Page: "Overview", Title: title, Path: referencePath + "#" + id, text: text, name: name,
+		})
 	}
-	add("Requests", "request", "The base URL is "+ref.BaseURL+". Send your API key in the X-API-Key header.")
+	add("Requests", "", "request", "The base URL is "+ref.BaseURL+". Send your API key in the X-API-Key header.")
 	plans := "Price, monthly quotas of detail views and list records, and rate limit of each plan: "
 	for _, p := range ref.Plans {
 		plans += string(p.Tier) + " (" + p.Price + "), "
 	}
-	add("Plans and limits", "plans", strings.TrimSuffix(plans, ", "))
+	add("Plans and limits", "", "plans", strings.TrimSuffix(plans, ", "))
 	for _, e := range commonErrors(ref) {
-		add(e.Status+" "+e.Code, "error-"+e.ID, e.Description)
+		add(e.Status+" "+e.Code, e.Code, "error-"+e.ID, e.Description)
 	}
 	for _, h := range ref.Headers {
-		add(h.Name, "header-"+h.Name, h.Doc)
+		add(h.Name, h.Name, "header-"+h.Name, h.Doc)
 	}
 }
 
@@ -92,4 +97,12 @@ func fieldsText(fields []httpapi.Field) (text string) {
 		text += f.Name + ": " + f.Doc + "\n"
 	}
 	return text
+}
+
+// fieldNames returns the names of fields, without the names of the objects that contain them.
+func fieldNames(fields []httpapi.Field) (names []string) {
+	for _, f := range fields {
+		names = append(names, leaf(f.Name))
+	}
+	return names
 }

@@ -54,6 +54,7 @@ type Options struct {
 	PrivacyURL, TermsURL string
 	Operator             web.Operator // named on every page
 	SignUp               bool         // whether visitors can create an account with an emailed link
+	SignInForApps        bool         // whether apps can sign in with an issuer as an alternative to keys
 	Closed               bool         // whether only the operator creates accounts
 	Billing              bool         // whether account holders can change their plan
 	Demo                 bool         // whether the registry holds demo labels

@@ -26,6 +26,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/colaregistry/colaregistry/httpapi"
+	"github.com/colaregistry/colaregistry/internal/registrytest"
 	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/registry"
 )
@@ -374,7 +375,10 @@ func TestErrors(t *testing.T) {
 			t.Errorf("overview lacks %s", e.ID)
 		}
 	}
-	if !common["Unauthorized"] || common["IdempotencyKeyReused"] {
+	if all := commonErrors(&s.opts.Reference); !slices.IsSortedFunc(all, func(a, b httpapi.ErrorDoc) int { return strings.Compare(a.Status, b.Status) }) {
+		t.Errorf("common errors aren't in order of status: %v", all)
+	}
+	if !common["Unauthorized"] || !common["MethodNotAllowed"] || common["IdempotencyKeyReused"] {
 		t.Errorf("common errors: %v", common)
 	}
 	for _, section := range s.opts.Reference.Sections {
@@ -385,6 +389,25 @@ func TestErrors(t *testing.T) {
 					t.Errorf("%s describes %s: %v", op.ID, e.ID, !common[e.ID])
 				}
 			}
+		}
+	}
+}
+
+// TestCurrentLinks checks which link of the header is marked as the current page or as a page above it.
+func TestCurrentLinks(t *testing.T) {
+	for path, want := range map[string]string{
+		"/": "", privacyPath: "", docsPath: docsPath + " page", docsPath + "/quickstart": docsPath + " true",
+		toolsPath: docsPath + " true", referencePath: referencePath + " page", referencePath + "/labels": referencePath + " true",
+		objectsPath + "/labels": referencePath + " true", plansPath: plansPath + " page", docsPath + "/references": docsPath + " true",
+	} {
+		var got []string
+		for _, link := range []string{docsPath, referencePath, plansPath} {
+			if value := current(link, path); value != "" {
+				got = append(got, link+" "+value)
+			}
+		}
+		if got := strings.Join(got, ", "); got != want {
+			t.Errorf("%s: current links %q, want %q", path, got, want)
 		}
 	}
 }
@@ -698,7 +721,7 @@ func TestFirstExamples(t *testing.T) {
 	check := func(when, id, policy string) {
 		t.Helper()
 		resp := send(h, "GET", "/docs/reference/labels")
-		if got := resp.Header.Get("Cache-Control"); got != policy || !strings.Contains(mustRead(t, resp), "/colas/"+id) {
+		if got := resp.Header.Get("Cache-Control"); got != policy || !strings.Contains(mustRead(t, resp), "/colas<wbr>/"+id) {
 			t.Errorf("%s: Cache-Control %q, want %q and the ID %s", when, got, policy, id)
 		}
 	}
@@ -726,6 +749,8 @@ func TestPrice(t *testing.T) {
 	}
 }
 
+// TestHighlight checks that highlighting adds elements for colors and for places where lines break or
+// don't break, and changes no text.
 func TestHighlight(t *testing.T) {
 	long := strings.Repeat("1", maxUnbroken)
 	for _, tt := range []struct{ language, source, want string }{
@@ -733,14 +758,20 @@ func TestHighlight(t *testing.T) {
 			`<i class=n>"b"</i>: <i class=v>null</i>}`},
 		{"unknown", "<script>", "&lt;script&gt;"},
 		{"", "<plain>", "&lt;plain&gt;"},
-		{"curl", `curl "$A"`, `<b>curl <i class=s>"</i><i class=n>$A</i><i class=s>"</i></b>`},
-		{"curl", "curl \\\n  https://a/b\n", "<b>curl \\\n</b><b>  <span>https://a</span><span>/b</span>\n</b>"},
-		{"curl", `curl "$API/a?b=c,d&e=$X"`, `<b>curl <span><i class=s>"</i><i class=n>$API</i></span><span><i class=s>/a</i></span>` +
-			`<span><i class=s>?b=c,<wbr>d</i></span><span><i class=s>&amp;e=</i><i class=n>$X</i><i class=s>"</i></span></b>`},
-		{"sh", `curl https://a.example/b | wc`, `<b>curl <span>https://a.example</span><span>/b</span> | wc</b>`},
+		{"curl", `curl "$A"`, `<b>curl <i>"</i><i class=n>$A</i><i>"</i></b>`},
+		{"curl", "curl \\\n  https://a/b\n", "<b>curl \\\n</b><b>  https://a<wbr>/b\n</b>"},
+		{"curl", `curl "$API/a?b=c,d&e=$X"`, `<b>curl <i>"</i><i class=n>$API</i><i><wbr>/a<wbr><u>?b</u>=c,d<wbr>&amp;e=</i>` +
+			`<i class=n>$X</i><i>"</i></b>`},
+		{"curl", `curl "$API/a?b=` + long + `,c"`, `<b>curl <i>"</i><i class=n>$API</i><i><wbr>/a<wbr><u>?b</u>=` + long + `,<wbr>c"</i></b>`},
+		{"sh", `a --b-c "d e" "f"`, `<b>a <span><u>--b-c</u> <i>"d e"</i></span> <i>"f"</i></b>`},
+		{"sh", "# it's \"a b\"\nc 'd \"e f\"'", "<b><i class=c># it's \"a b\"</i>\n</b><b>c <i>'d \"e f\"'</i></b>"},
+		{"python", `f"a-{b}" + ` + long, `<b><i>f"a</i><u><i>-</i>{</u>b}<i>"</i> + <i class=v>` + long + `</i></b>`},
+		{"json", "1\r\n" + long + ",2000-01-02\r\n", "<i class=v>1</i>\n<b><i class=v>" + long + "</i>,<i class=v>2000<u>-0</u>1<u>-0</u>2</i>\n</b>"},
+		{"", "a-b -1 c- <-", "a<u>-b</u> <u>-1</u> c- &lt;-"},
 		{"go", "// <i>", `<i class=c>// &lt;i&gt;</i>`},
 		{"json", "{\n    \"a\": " + long + "\n}", "{\n<b class=h6>    <i class=n>\"a\"</i>: <i class=v>" + long + "</i>\n</b>}"},
 		{"go", "a\n\t\tb" + long + "()\n", "a\n<b class=h12>\t\tb" + long + "()\n</b>"},
+		{"json", `["https://a/b-c?d", ` + long + "]", `<b>[<i>"https://a<wbr>/b<u>-c</u><wbr><u>?d</u>"</i>, <i class=v>` + long + "</i>]</b>"},
 	} {
 		if got := string(highlight(tt.language, tt.source)); got != tt.want {
 			t.Errorf("highlight(%s, %s) = %s, want %s", tt.language, tt.source, got, tt.want)
@@ -996,6 +1027,33 @@ func TestSampleTabs(t *testing.T) {
 		got := strings.Join(tabs, " ") + "|" + strings.Join(paragraphs, " ")
 		if got != want || strings.Count(m.html, " open") > 1 || strings.Count(m.html, "()") != strings.Count(source, "()") {
 			t.Errorf("%s\n%s: %s, want %s", source, m.html, got, want)
+		}
+	}
+}
+
+// TestSignInForApps checks that ChatGPT, which accepts no keys, is advertised only if apps can sign
+// in, and that the assistants guide otherwise says so below each heading that needs it.
+func TestSignInForApps(t *testing.T) {
+	full, err := registrytest.New(t).Samples(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, signIn := range []bool{false, true} {
+		site := New(Options{PublicURL: publicURL, Reference: newAPI().Reference, Service: samples{m: full}, SignInForApps: signIn})
+		for path, h := range map[string]http.Handler{"/": site.Landing, docsPath: site} {
+			page := mustRead(t, send(h, "GET", path))
+			_, main, _ := strings.Cut(page, "<main")
+			if got := strings.Contains(main, "ChatGPT"); got != signIn || !strings.Contains(main, "Cursor") {
+				t.Errorf("sign-in %t: %s advertises ChatGPT: %t", signIn, path, got)
+			}
+		}
+		for suffix, heading := range map[string]string{"": "</h2>\n<p><strong>", ".md": "\n\n**"} {
+			page := mustRead(t, send(site, "GET", docsPath+"/assistants"+suffix))
+			for title := range keyOnlyNotes() {
+				if got := strings.Contains(page, title+heading); got == signIn {
+					t.Errorf("sign-in %t: %q is followed by a note in assistants%s: %t", signIn, title, suffix, got)
+				}
+			}
 		}
 	}
 }

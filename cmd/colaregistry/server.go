@@ -176,7 +176,7 @@ func (s *server) handler(
 		PublicURL: d.publicURL, Reference: rest.Reference, Service: s.service, Answers: rest.Answers, ToolAnswer: s.toolAnswer,
 		SiteName: c.SiteName, Operator: c.operator(),
 		TermsURL: c.TermsURL, PrivacyURL: c.PrivacyURL, RequestLogDays: c.RequestLogDays,
-		SignUp: mailer != nil && c.SignUp == "open", Closed: c.closed(), Billing: s.billing != nil || c.BillingURL != "",
+		SignUp: mailer != nil && c.SignUp == "open", SignInForApps: len(c.Issuers) > 0, Closed: c.closed(), Billing: s.billing != nil || c.BillingURL != "",
 		Demo: demo, Built: built(), Logger: s.env.log, Metrics: d.admin.registerer(),
 	})
 	pages, err := s.dashboard(c, d, links, mailer, rest, public, demo)

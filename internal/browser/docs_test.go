@@ -296,6 +296,7 @@ func TestTryWithoutKey(t *testing.T) {
 		b.do(until(`document.activeElement.blur() ?? true`), b.mouse(`.try [href="#key"]`), until(`document.activeElement.id === "key"`))
 		b.fill(".key [name=key]", "lar_"+strings.Repeat("a", 36))
 		b.do(visible(".try button"), until(showing(`.try [href="#key"]`)+" === null"))
+		b.do(until(`document.activeElement === document.querySelector(".try button")`)) // not at the top of the page
 		b.do(until(`document.querySelector(".try").requestSubmit() ?? true`), until(tried+`.includes("No charge.")`))
 		if ask(b, chromedp.Evaluate[bool](`document.querySelector(".try .status a") !== null`)) {
 			t.Errorf("%s: a stranger's call links to the request log", page)
@@ -303,6 +304,22 @@ func TestTryWithoutKey(t *testing.T) {
 		b.do(until(`document.querySelector(".key .quiet").click() ?? true`)) // the next page starts without the key
 	}
 	b.checkErrors("try without a key")
+}
+
+// TestLongTryForm checks that the button of a form with all its fields shown stays in the window.
+func TestLongTryForm(t *testing.T) {
+	b := newTab(t, newSite(t).browser, true)
+	for _, width := range []int64{wide, phone} {
+		b.setSize(width, "light")
+		b.open(registrytest.PublicURL + "/docs/reference/labels")
+		b.do(visible(`.try [href="#key"]`), until(`(form => {
+			form.querySelector("details").open = true;
+			form.scrollIntoView({ block: "start", behavior: "instant" });
+			const button = form.querySelector('[href="#key"]').getBoundingClientRect();
+			const { height } = form.getBoundingClientRect();
+			return height > innerHeight && button.top > 0 && button.bottom <= innerHeight;
+		})(document.querySelector(".try"))`))
+	}
 }
 
 // TestKeyAfterSession checks that a tab forgets the key when the session has ended elsewhere, and

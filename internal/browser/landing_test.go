@@ -27,7 +27,7 @@ func TestLandingCalls(t *testing.T) {
 	}
 	b.checkErrors("run")
 	const colored = `{
-  <i class="n">"a"</i>: <i class="s">"b\": 1"</i>,
+  <i class="n">"a"</i>: <i>"b\": 1"</i>,
   <i class="n">"c"</i>: [
     <i class="v">-1.5</i>,
     <i class="v">null</i>
@@ -52,13 +52,18 @@ func TestLandingCalls(t *testing.T) {
 }
 
 // TestShelf checks that captions follow label pictures without a gap on a phone, even if the labels
-// aren't links because accounts need an invitation.
+// aren't links because accounts need an invitation, and that a long caption doesn't leave a gap below
+// the others.
 func TestShelf(t *testing.T) {
 	b := newTab(t, newSite(t).browser, true)
 	b.setSize(phone, "light")
 	b.open(registrytest.PublicURL + "/")
 	const gap = `Math.max(...[...document.querySelectorAll(".shelf li")].map((label) =>
 		label.querySelector("strong").getBoundingClientRect().top - label.querySelector("img").getBoundingClientRect().bottom))`
+	const below = `(shelf => {
+		shelf.querySelector("li:last-child strong").textContent = "A very long name ".repeat(9);
+		return shelf.getBoundingClientRect().bottom - shelf.querySelector("li > * > :last-child").getBoundingClientRect().bottom;
+	})(document.querySelector(".shelf"))`
 	const unlink = `document.querySelectorAll(".shelf a").forEach((a) => {
 		const tile = document.createElement("div");
 		tile.append(...a.childNodes);
@@ -68,6 +73,9 @@ func TestShelf(t *testing.T) {
 		b.do(until(step))
 		if got := ask(b, chromedp.Evaluate[float64](gap)); got > 20 {
 			t.Errorf("%.0f pixels between picture and caption, want at most 20", got)
+		}
+		if got := ask(b, chromedp.Evaluate[float64](below)); got > 70 {
+			t.Errorf("%.0f pixels below the first caption, want at most 70", got)
 		}
 	}
 }

@@ -7,6 +7,7 @@ const keyForm = document.querySelector(".key");
 const keyField = keyForm.elements.key;
 const keyProblem = keyForm.querySelector(".problem");
 const samples = new Map();
+let waiting; // the form whose reader is entering a key
 for (const pre of document.querySelectorAll(".sample pre, .key + .code pre")) {
   samples.set(pre, [...pre.childNodes]);
 }
@@ -44,7 +45,13 @@ function showSample(pre, key) {
 }
 
 keyField.value = stored("sessionStorage", "key") || "";
-keyField.addEventListener("input", showKey);
+keyField.addEventListener("input", () => {
+  showKey();
+  if (waiting && validKey()) {
+    waiting.querySelector("button").focus();
+    waiting = null;
+  }
+});
 keyField.addEventListener("change", () => { keyProblem.hidden = keyField.validity.valid; }); // not while typing
 keyForm.addEventListener("submit", (event) => { event.preventDefault(); keyForm.reportValidity(); });
 keyForm.querySelector("button").addEventListener("click", () => { keyField.value = ""; showKey(); keyField.focus(); });
@@ -52,10 +59,18 @@ document.addEventListener("signed-in", showKey);
 keyForm.hidden = false;
 showKey();
 
+// askKey leads to the field for a key. When the reader has entered one, the focus returns to the form.
+function askKey(form) {
+  waiting = form;
+  keyField.focus();
+}
+
 for (const form of document.querySelectorAll(".try")) {
   let timer, update;
   form.addEventListener("input", () => {
-    if (!form.dataset.endpoint) form.querySelector(".request").textContent = "GET " + target(form);
+    const call = form.querySelector(".request");
+    call?.replaceChildren();
+    if (call) appendCode(call, "GET " + target(form));
     clearTimeout(timer);
     update?.abort();
     update = new AbortController();
@@ -64,9 +79,9 @@ for (const form of document.querySelectorAll(".try")) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (canSend(form)) send(form, validKey());
-    else keyField.focus();
+    else askKey(form);
   });
-  form.querySelector('[href="#key"]').addEventListener("click", (event) => { event.preventDefault(); keyField.focus(); });
+  form.querySelector('[href="#key"]').addEventListener("click", (event) => { event.preventDefault(); askKey(form); });
 }
 
 // fillKey replaces the expression for the key in a sample, which may span several elements.

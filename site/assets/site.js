@@ -21,6 +21,15 @@ function store(storage, key, value) {
   } catch {}
 }
 
+// appendCode appends code without line breaks after hyphens, like unbroken in line_breaks.go.
+function appendCode(element, code) {
+  for (const [i, part] of code.split(/((?:-+|\?)(?:\w{1,4}-+){0,4}[^\s-])/).entries()) {
+    const box = i % 2 ? document.createElement("u") : element;
+    box.append(part);
+    if (i % 2) element.append(box);
+  }
+}
+
 // showJSON shows JSON in the colors that the server's samples have.
 function showJSON(element, json) {
   const colored = /("(?:[^"\\]|\\.)*")(?=(:?))|true|false|null|-?\d[\d.eE+-]*/g;
@@ -29,8 +38,9 @@ function showJSON(element, json) {
   for (const match of json.matchAll(colored)) {
     const [text, string, colon] = match;
     const part = document.createElement("i");
-    part.className = colon ? "n" : string ? "s" : "v"; // name, string, other value
-    part.textContent = text;
+    if (colon || !string) part.className = colon ? "n" : "v"; // name, other value
+    if (string) appendCode(part, text);
+    else part.append(text);
     element.append(json.slice(at, match.index), part);
     at = match.index + text.length;
   }
