@@ -35,7 +35,8 @@ demo records. [Assistants](docs/ASSISTANTS.md) explains how to connect a client.
   and listing tools don't count.
 - Arguments have the same names as REST parameters. An unknown argument causes an error that suggests the closest name. All problems
   are reported at once.
-- Values of some other JSON types are converted: a number for a string, a string for a number or boolean, one value for an array.
+- Some values of the wrong JSON type are converted: a number where a string is expected, a string where a number or boolean is
+  expected, and a single value where an array is expected.
   Null means absent.
 - ` + "`response_format`" + ` is ` + "`concise`" + ` (omits empty and rarely needed fields) or ` + "`detailed`" + `. Responses are limited to 25,000
   tokens: longer ones are truncated, only the returned records are charged, and a note says so.

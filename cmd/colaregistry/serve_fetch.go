@@ -11,7 +11,7 @@ import (
 
 // serveFetchFlags configure a server's collector.
 type serveFetchFlags struct {
-	Fetch     bool           `group:"Fetch flags:" help:"Fetch labels from TTB: the latest days once a day and, in between, the labels chosen by --fetch-details. You can run several servers: they share the work. Requires --fetch-contact; implies --demo never."`
+	Fetch     bool           `group:"Fetch flags:" help:"Fetch labels from TTB: the most recent days once a day and, in between, the labels chosen by --fetch-details. You can run several servers: they share the work. Requires --fetch-contact; implies --demo never."`
 	Collector collectorFlags `embed:"" prefix:"fetch-" group:"Fetch flags:"`
 	Reference bool           `group:"Fetch flags:" name:"fetch-reference" env:"COLAREGISTRY_FETCH_REFERENCE" default:"true" negatable:"" help:"Also fetch reference data, such as permit lists, once a day (default: on with --fetch)."`
 	Addresses referenceFlags `embed:"" prefix:"fetch-" group:"Fetch flags:"`
