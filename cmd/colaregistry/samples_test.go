@@ -46,17 +46,7 @@ func mustPython(t *testing.T) string { return mustTool(t, "python3", "-c", "impo
 func mustNode(t *testing.T) string   { return mustTool(t, "node", "--version") }
 func mustGo(t *testing.T) string     { return mustTool(t, "go", "version") }
 
-// runFiles runs a program in a new folder with the given files and returns its output.
-func runFiles(t *testing.T, files map[string]string, env []string, program string, args ...string) string {
-	t.Helper()
-	out, err := tryFiles(t, files, env, program, args...)
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", filepath.Base(program), err, out)
-	}
-	return out
-}
-
-// tryFiles is like runFiles for a program that may fail.
+// tryFiles runs a program in a new folder with the given files and returns its output.
 func tryFiles(t *testing.T, files map[string]string, env []string, program string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
