@@ -40,7 +40,7 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	at := time.Now()
 	if c.At != "" {
 		if at, err = time.Parse(time.RFC3339, c.At); err != nil {
-			return usageErrorf("--at: %q is not a valid time; use the form 2026-11-23T06:00:00Z", c.At)
+			return usageErrorf("--at: %q is not a time; use the form 2026-11-23T06:00:00Z", c.At)
 		}
 	}
 	if c.Hold < time.Second {
