@@ -36,7 +36,7 @@ func TestLandingPage(t *testing.T) {
 	s := startServer(t, h, "--site-name", "Label desk", "--contact", "ops@example.com")
 	root, b := strings.TrimSuffix(s.base, "/api/v1"), visitor(t)
 	a := getPage(t, b, root+"/", http.Header{"Host": {"evil.example"}, "X-Forwarded-Host": {"evil.example"}, "X-Forwarded-Proto": {"https"}})
-	page := string(a.body)
+	page := strings.ReplaceAll(string(a.body), "<wbr>", "") // where URLs may break
 	for _, must := range []string{
 		"<title>Label desk · US alcohol label search and API</title>", `id="newest"`, `id="try"`, `id="assistants"`, `id="plans"`, "mailto:ops@example.com",
 		"4,000", `<link rel="canonical" href="` + root + `/">`, root + "/mcp",
