@@ -76,7 +76,7 @@ func (p *Problems) webhook(name, value string, private bool) string {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsFunc(value, unicode.IsSpace):
-		p.Add(name, "%s is not a valid URL; use an https URL such as https://hooks.example.com/labels.", Quoted(value))
+		p.Add(name, "%s is not an https URL; use one such as https://hooks.example.com/labels.", Quoted(value))
 		return ""
 	case u.Scheme == "http" && !private:
 		p.Add(name, "The URL must start with https://.")

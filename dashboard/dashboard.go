@@ -187,14 +187,15 @@ const (
 	brandsPath       = "/brands"
 	trendsPath       = "/trends"
 	setupPath        = "/setup"
-	formerSetupPath  = "/quickstart" // redirects to setupPath
+	quickstartPath   = "/quickstart" // redirects to setupPath
+	connectPath      = "/connect"    // redirects to setupPath
 	assetsPath       = "/assets/"
 )
 
 // areas lists the areas of the dashboard, except the root.
 var areas = []string{
 	signInPath, signOutPath, keysPath, usagePath, requestsPath, plansPath, coveragePath, collectionPath, appsPath, accountPath,
-	searchesPath, destinationsPath, deliveriesPath, explorePath, brandsPath, trendsPath, setupPath, formerSetupPath,
+	searchesPath, destinationsPath, deliveriesPath, explorePath, brandsPath, trendsPath, setupPath, quickstartPath, connectPath,
 	strings.TrimRight(assetsPath, "/"),
 }
 

@@ -9,10 +9,13 @@ import (
 )
 
 func setupRoutes() []route {
-	return []route{get(setupPath, (*request).setup), get(formerSetupPath, (*request).redirectToSetup)}
+	return []route{
+		get(setupPath, (*request).setup),
+		get(quickstartPath, (*request).redirectToSetup), get(connectPath, (*request).redirectToSetup),
+	}
 }
 
-// redirectToSetup redirects the page's former path.
+// redirectToSetup redirects the page's former paths.
 func (req *request) redirectToSetup() error {
 	http.Redirect(req.w, req.http, setupPath, http.StatusMovedPermanently)
 	return nil

@@ -23,9 +23,11 @@ func TestSetupWithKeys(t *testing.T) {
 		t.Error("page offers sign-in, which is not set up")
 	}
 	s.by("").get("/setup").redirects(t)
-	old := s.by(ann).get("/quickstart")
-	if got := old.Header.Get("Location"); old.StatusCode != http.StatusMovedPermanently || got != "/setup" {
-		t.Errorf("/quickstart: %d to %q, want 301 to /setup", old.StatusCode, got)
+	for _, former := range []string{"/quickstart", "/connect"} {
+		old := s.by(ann).get(former)
+		if got := old.Header.Get("Location"); old.StatusCode != http.StatusMovedPermanently || got != "/setup" {
+			t.Errorf("%s: %d to %q, want 301 to /setup", former, old.StatusCode, got)
+		}
 	}
 }
 

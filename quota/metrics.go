@@ -11,7 +11,7 @@ import (
 )
 
 // metrics are the metrics of a ledger. A charge is counted once, when its caller gets the outcome.
-// docs/OPERATIONS.md lists all metrics, with alerts.
+// docs/METRICS.md lists all metrics, with alerting rules.
 type metrics struct {
 	batchCharges prometheus.Histogram              // charges per batch
 	commitTime   prometheus.Histogram              // seconds to settle a batch, including retries

@@ -32,7 +32,7 @@ func guideNames() []string {
 }
 
 func operatorGuideNames() []string {
-	return []string{"INSTALL", "CONFIGURATION", "DATA", "IMPORT", "OPERATIONS", "PLANS", "METERING", "OAUTH", "SECURITY"}
+	return []string{"INSTALL", "CONFIGURATION", "DATA", "IMPORT", "OPERATIONS", "METRICS", "PLANS", "METERING", "OAUTH", "SECURITY"}
 }
 
 func readGuides(names []string) []guide {

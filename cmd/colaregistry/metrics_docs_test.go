@@ -74,19 +74,23 @@ func (table metricTable) add(t *testing.T, address string) {
 	}
 }
 
-// TestDocumentedMetrics checks that the operations guide documents exactly the metrics that a
+// TestDocumentedMetrics checks that the metrics guide documents exactly the metrics that a
 // server and an import expose with either database, with their types and labels.
 func TestDocumentedMetrics(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile("../../docs/OPERATIONS.md")
-	if err != nil {
-		t.Fatal(err)
+	read := func(name string) string {
+		b, err := os.ReadFile("../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
 	}
-	guide := string(b)
-	documented := documentedMetrics(t, guide)
-	for _, name := range metricName.FindAllString(guide, -1) {
-		if !documented.knows(name) {
-			t.Errorf("docs/OPERATIONS.md mentions %s, which is missing from its table", name)
+	documented := documentedMetrics(t, read("METRICS.md"))
+	for _, guide := range []string{"METRICS.md", "OPERATIONS.md"} {
+		for _, name := range metricName.FindAllString(read(guide), -1) {
+			if !documented.knows(name) {
+				t.Errorf("docs/%s mentions %s, which is missing from the table of metrics", guide, name)
+			}
 		}
 	}
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -114,7 +118,7 @@ func TestDocumentedMetrics(t *testing.T) {
 		exposed.add(t, collector.admin(t))
 		exposed.add(t, address)
 		if diff := cmp.Diff(documented.of(h), exposed); diff != "" {
-			t.Errorf("metrics (-docs/OPERATIONS.md +exposed):\n%s", diff)
+			t.Errorf("metrics (-docs/METRICS.md +exposed):\n%s", diff)
 		}
 	})
 }

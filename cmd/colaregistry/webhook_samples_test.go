@@ -104,10 +104,13 @@ func TestWebhookReceivers(t *testing.T) {
 			signingSecret, _ := created.at("data", "secret").(string)
 			build := language.receiver(t, address)
 
-			unset := build("")
-			if err := unset.Run(); err == nil {
-				t.Error("the receiver started without a secret")
+			unset, refusal := build(""), &output{}
+			unset.Stdout, unset.Stderr = refusal, refusal
+			deadline := time.AfterFunc(time.Minute, func() { _ = unset.Process.Kill() })
+			if err := unset.Run(); err == nil || !strings.Contains(refusal.String(), "Set WEBHOOK_SECRET.") {
+				t.Errorf("receiver without a secret: %v, %s", err, refusal)
 			}
+			deadline.Stop()
 			receiver, out := build(signingSecret), &output{}
 			receiver.Stdout, receiver.Stderr = out, out
 			if err := receiver.Start(); err != nil {

@@ -23,7 +23,7 @@ function store(storage, key, value) {
 
 // appendCode appends code without line breaks after hyphens, like unbroken in line_breaks.go.
 function appendCode(element, code) {
-  for (const [i, part] of code.split(/((?:-+|\?)(?:\w{1,4}-+){0,4}[^\s-])/).entries()) {
+  for (const [i, part] of code.split(/((?:-+|\?)(?:\w{1,4}-+){0,4}[^\s-])/u).entries()) {
     const box = i % 2 ? document.createElement("u") : element;
     box.append(part);
     if (i % 2) element.append(box);
