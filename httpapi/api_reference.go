@@ -78,8 +78,9 @@ type Response struct {
 
 // ErrorDoc describes an error.
 type ErrorDoc struct {
-	ID                        string // name of the component
-	Status, Code, Description string
+	ID                  string // name of the component
+	Status, Description string
+	Codes               []string
 }
 
 // Object describes a JSON object.
@@ -114,7 +115,7 @@ func newReference(doc description, publicURL string) Reference {
 		ref.Headers = append(ref.Headers, f)
 	}
 	for _, kind := range errorKinds() {
-		ref.Errors = append(ref.Errors, ErrorDoc{kind.name, strconv.Itoa(kind.status), kind.codes(), kind.description})
+		ref.Errors = append(ref.Errors, ErrorDoc{kind.name, strconv.Itoa(kind.status), kind.description, kind.codes()})
 	}
 	ref.addObjects(doc)
 	return ref
@@ -207,7 +208,13 @@ func newOperation(doc description, op documentedOperation) Operation {
 			response = doc.Components.Responses[name]
 		}
 		if status >= "300" {
-			d.Errors = append(d.Errors, ErrorDoc{ID: name, Status: status, Description: response.Description})
+			e := ErrorDoc{ID: name, Status: status, Description: response.Description}
+			for _, kind := range errorKinds() {
+				if kind.name == name {
+					e.Codes = kind.codes()
+				}
+			}
+			d.Errors = append(d.Errors, e)
 			continue
 		}
 		if len(response.Content) == 0 {

@@ -91,12 +91,12 @@ type errorKind struct {
 }
 
 // codes returns the error codes of the kind's examples.
-func (k errorKind) codes() string {
+func (k errorKind) codes() []string {
 	met := map[string]bool{}
 	for _, e := range k.examples {
 		met[string(e.Code)] = true
 	}
-	return strings.Join(sortedKeys(met), ", ")
+	return sortedKeys(met)
 }
 
 // errorKinds returns the errors of operations. Callers must not modify the result. For the general
@@ -249,7 +249,7 @@ func errorResponses(s components) map[string]*huma.Response {
 			Headers:     headerRefs(kind.headers),
 			Content:     content,
 		}
-		if strings.Contains(kind.codes(), string(cola.CodeInsufficientScope)) {
+		if slices.Contains(kind.codes(), string(cola.CodeInsufficientScope)) {
 			responses[kind.name].Headers["WWW-Authenticate"] = scopeChallenge()
 		}
 	}

@@ -16,9 +16,9 @@ func folded(name string) string { return strings.ReplaceAll(strings.ToLower(name
 // begins reports whether an identifier begins with prefix.
 func begins(name, prefix string) bool { return strings.HasPrefix(folded(name), folded(prefix)) }
 
-// field returns the first field of an entry that begins with prefix, or "".
-func (e *entry) field(prefix string) string {
-	for _, name := range e.fields {
+// nameWith returns the first name that begins with prefix, or "".
+func nameWith(names []string, prefix string) string {
+	for _, name := range names {
 		if begins(name, prefix) {
 			return name
 		}
@@ -37,11 +37,11 @@ func (x *index) named(query string) (rows []int) {
 	for n := range x.entries {
 		e := &x.entries[n]
 		switch {
-		case folded(e.name) == folded(query):
+		case slices.ContainsFunc(e.names, func(name string) bool { return folded(name) == folded(query) }):
 			same = append(same, n)
-		case begins(e.name, query):
+		case nameWith(e.names, query) != "":
 			about = append(about, n)
-		case e.field(query) != "":
+		case nameWith(e.fields, query) != "":
 			withField = append(withField, n)
 		}
 	}
@@ -57,8 +57,8 @@ func (x *index) withNamed(rows []int, prefix string, others []result, limit int)
 	for _, n := range rows[:min(limit, len(rows))] {
 		e := x.entries[n]
 		r := result{entry: e, Heading: markName(e.Title, prefix), Excerpt: markName(lineWith(e.text, prefix), prefix)}
-		if !begins(e.name, prefix) {
-			r.Heading = []span{{e.Title + ": ", false}, {e.field(prefix), true}}
+		if nameWith(e.names, prefix) == "" {
+			r.Heading = []span{{e.Title + ": ", false}, {nameWith(e.fields, prefix), true}}
 		}
 		results = append(results, r)
 		others = slices.DeleteFunc(others, func(r result) bool { return r.Path == e.Path })

@@ -21,8 +21,8 @@ type entry struct {
 	text              string   // paragraphs, list items and table rows, one per line
 	keywords          string   // additional words that find it
 	method, endpoint  string   // of an operation: GET, /api/v1/colas
-	name              string   // of a parameter, header, error or tool
-	fields            []string // of an object or a body
+	names             []string // of a parameter, header or tool; codes of an error
+	fields            []string // of an object or a body; codes of errors that are specific to an operation
 }
 
 // The parts of the documentation.

@@ -179,41 +179,44 @@ func isEmptyAnswer(answer string) bool {
 // commonErrors returns the errors that most operations share and the error for unsupported methods,
 // sorted by status. The overview describes them; other errors are described with their operations.
 func commonErrors(ref *httpapi.Reference) []httpapi.ErrorDoc {
-	const maxUncommon = 12 // operations
-	operations := map[string]int{}
+	operations, uses := 0, map[string]int{}
 	for _, section := range ref.Sections {
+		operations += len(section.Operations)
 		for i := range section.Operations {
 			for _, e := range section.Operations[i].Errors {
-				operations[e.ID]++
+				uses[e.ID]++
 			}
 		}
 	}
-	common := slices.DeleteFunc(slices.Clone(ref.Errors), func(e httpapi.ErrorDoc) bool { return operations[e.ID] <= maxUncommon })
+	common := slices.DeleteFunc(slices.Clone(ref.Errors), func(e httpapi.ErrorDoc) bool { return uses[e.ID] <= operations/2 })
 	common = append(common, httpapi.ErrorDoc{
-		ID: "MethodNotAllowed", Status: "405", Code: string(cola.CodeMethodNotAllowed),
+		ID: "MethodNotAllowed", Status: "405", Codes: []string{string(cola.CodeMethodNotAllowed)},
 		Description: "The path doesn’t support this method. The Allow header lists the supported ones. Unknown paths return 404.",
 	})
 	slices.SortStableFunc(common, func(a, b httpapi.ErrorDoc) int { return strings.Compare(a.Status, b.Status) })
 	return common
 }
 
+// isCommon reports whether the overview describes an error.
+func (s *server) isCommon(id string) bool {
+	return slices.ContainsFunc(s.commonErrors, func(e httpapi.ErrorDoc) bool { return e.ID == id })
+}
+
 // templateFuncs returns the functions that the templates use.
 func (s *server) templateFuncs() template.FuncMap {
-	common := commonErrors(&s.opts.Reference)
 	return template.FuncMap{
-		"asset":   s.assets.URL,
-		"base":    func() string { return s.opts.PublicURL },
-		"count":   web.Thousands,
-		"code":    highlight,
-		"inline":  inlineCode,
-		"text":    commonMark,
-		"current": current,
-		"common": func(id string) bool {
-			return slices.ContainsFunc(common, func(e httpapi.ErrorDoc) bool { return e.ID == id })
-		},
-		"errors":    func() []httpapi.ErrorDoc { return common },
+		"asset":     s.assets.URL,
+		"base":      func() string { return s.opts.PublicURL },
+		"count":     web.Thousands,
+		"code":      highlight,
+		"inline":    inlineCode,
+		"text":      commonMark,
+		"current":   current,
+		"common":    s.isCommon,
+		"errors":    func() []httpapi.ErrorDoc { return s.commonErrors },
 		"format":    format,
 		"inputs":    inputs,
+		"join":      func(list []string) string { return strings.Join(list, ", ") },
 		"hyphens":   func(s string) string { return strings.ReplaceAll(s, "_", "-") },
 		"grouped":   grouped,
 		"leaf":      leaf,

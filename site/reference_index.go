@@ -23,8 +23,13 @@ func (s *server) indexOperations(area, path string, sections []httpapi.Section) 
 			}
 			if area == areaReference {
 				e.method, e.endpoint = op.Method, op.Path
+				for _, specific := range op.Errors {
+					if !s.isCommon(specific.ID) {
+						e.fields = append(e.fields, specific.Codes...)
+					}
+				}
 			} else {
-				e.name = op.ID
+				e.names = []string{op.ID}
 			}
 			s.search.add(e)
 		}
@@ -55,7 +60,7 @@ func (s *server) indexParameters() {
 				}
 				at[parameter{f.Name, f.Doc}] = len(params)
 				params = append(params, entry{
-					Area: areaReference, Page: op.Summary, Title: f.Name, name: f.Name, text: f.Doc + " " + strings.Join(f.Allowed, ", "),
+					Area: areaReference, Page: op.Summary, Title: f.Name, names: []string{f.Name}, text: f.Doc + " " + strings.Join(f.Allowed, ", "),
 					Path: referencePath + "/" + section.Anchor + "#" + op.ID + "." + f.Name, keywords: parameterKeywords,
 				})
 			}
@@ -73,22 +78,22 @@ func (s *server) indexParameters() {
 // headers.
 func (s *server) indexOverview() {
 	ref := &s.opts.Reference
-	add := func(title, name, id, text string) {
+	add := func(title, id, text string, names ...string) {
 		s.search.add(entry{
-			Area: areaReference, Page: "Overview", Title: title, Path: referencePath + "#" + id, text: text, name: name,
+			Area: areaReference, Page: "Overview", Title: title, Path: referencePath + "#" + id, text: text, names: names,
 		})
 	}
-	add("Requests", "", "request", "The base URL is "+ref.BaseURL+". Send your API key in the X-API-Key header.")
+	add("Requests", "request", "The base URL is "+ref.BaseURL+". Send your API key in the X-API-Key header.")
 	plans := "Price, monthly quotas of detail views and list records, and rate limit of each plan: "
 	for _, p := range ref.Plans {
 		plans += string(p.Tier) + " (" + p.Price + "), "
 	}
-	add("Plans and limits", "", "plans", strings.TrimSuffix(plans, ", "))
-	for _, e := range commonErrors(ref) {
-		add(e.Status+" "+e.Code, e.Code, "error-"+e.ID, e.Description)
+	add("Plans and limits", "plans", strings.TrimSuffix(plans, ", "))
+	for _, e := range s.commonErrors {
+		add(e.Status+" "+strings.Join(e.Codes, ", "), "error-"+e.ID, e.Description, e.Codes...)
 	}
 	for _, h := range ref.Headers {
-		add(h.Name, h.Name, "header-"+h.Name, h.Doc)
+		add(h.Name, "header-"+h.Name, h.Doc, h.Name)
 	}
 }
 

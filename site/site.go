@@ -90,12 +90,13 @@ func Handles(path string) bool {
 
 // server renders and serves the pages.
 type server struct {
-	opts    Options
-	layout  *template.Template
-	assets  *web.Assets
-	menu    []menuGroup
-	search  index
-	objects map[string]string // URLs of the objects in the reference, by name
+	opts         Options
+	layout       *template.Template
+	assets       *web.Assets
+	menu         []menuGroup
+	search       index
+	objects      map[string]string  // URLs of the objects in the reference, by name
+	commonErrors []httpapi.ErrorDoc // described in the overview of the reference
 
 	tools   map[string]mcp.ToolDoc // by name
 	landing landing
@@ -137,7 +138,7 @@ func newServer(o Options) *server {
 	}
 	s := &server{
 		opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), tools: toolsByName(),
-		landing: newLanding(o.Now), typingLimit: newTypingLimit(o.Now), pages: map[string]func() document{},
+		landing: newLanding(o.Now), typingLimit: newTypingLimit(o.Now), pages: map[string]func() document{}, commonErrors: commonErrors(&o.Reference),
 	}
 	s.layout = template.Must(template.New("layout").Funcs(s.templateFuncs()).ParseFS(pageFiles, "pages/*.html"))
 	s.menu = s.newMenu()

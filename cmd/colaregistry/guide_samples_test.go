@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -63,8 +62,7 @@ var sampleLanguages = []sampleLanguage{
 	{"go", "sample.go", mustGo, []string{"run"}},
 }
 
-// TestSamplesInGuides runs the programs in the quickstart and in the guides on pagination and
-// quotas.
+// TestSamplesInGuides runs the programs in the quickstart and in the guide on pagination.
 func TestSamplesInGuides(t *testing.T) {
 	t.Parallel()
 	h := demoFile(t)
@@ -87,18 +85,15 @@ func TestSamplesInGuides(t *testing.T) {
 			})
 			t.Run("pages", func(t *testing.T) {
 				run := language.program(t, "PAGINATION", 1)
-				checkPages(t, s, key.Reveal(), run)
-			})
-			t.Run("retries", func(t *testing.T) {
-				run := language.program(t, "QUOTAS", 1)
-				checkRetries(t, base, key.Reveal(), run)
+				checkRetries(t, base, key.Reveal(), checkPages(t, s, key.Reveal(), run), run)
 			})
 		})
 	}
 }
 
 // checkPages checks that a program prints every label of a search once, and fails with a wrong key.
-func checkPages(t *testing.T, s *serverProcess, key string, run func(base, key string) (string, error)) {
+// It returns the output.
+func checkPages(t *testing.T, s *serverProcess, key string, run func(base, key string) (string, error)) string {
 	t.Helper()
 	total := sampleTotal(t, s.base+"/colas?applicant_state=OR&product_type=wine&date_range=all&per_page=1", key)
 	base := strings.TrimSuffix(s.base, "/api/v1")
@@ -117,6 +112,7 @@ func checkPages(t *testing.T, s *serverProcess, key string, run func(base, key s
 	if out, err := run(base, "lar_wrong"); err == nil || out != "" {
 		t.Errorf("with a wrong key: %v, output %q", err, out)
 	}
+	return out
 }
 
 // sampleTotal returns the number of records that match a request.
@@ -139,16 +135,17 @@ func sampleTotal(t *testing.T, address, key string) int {
 	return found.Pagination.Total
 }
 
-// checkRetries checks that a program retries requests rejected with a short Retry-After, up to four
-// times. A proxy in front of the server rejects the first requests.
-func checkRetries(t *testing.T, base, key string, run func(base, key string) (string, error)) {
+// checkRetries checks that a program that prints labels, 100 per request, retries requests rejected
+// with a short Retry-After, up to four times. A proxy in front of the server rejects the first
+// requests. want is the output if the program succeeds.
+func checkRetries(t *testing.T, base, key, want string, run func(base, key string) (string, error)) {
 	t.Helper()
 	target, err := url.Parse(base)
 	if err != nil {
 		t.Fatal(err)
 	}
 	forward := httputil.NewSingleHostReverseProxy(target)
-	total := sampleTotal(t, base+"/api/v1/colas?q=oak&date_range=all&per_page=1", key)
+	pages := (strings.Count(want, "\n") + 99) / 100
 	for _, tt := range []struct {
 		name             string
 		status, rejected int
@@ -156,9 +153,9 @@ func checkRetries(t *testing.T, base, key string, run func(base, key string) (st
 		requests         int
 		ok               bool
 	}{
-		{"accepted", 0, 0, "", 1, true},
-		{"rate limit", 429, 2, "0", 3, true},
-		{"unavailable", 503, 1, "1", 2, true},
+		{"accepted", 0, 0, "", pages, true},
+		{"rate limit", 429, 2, "0", 2 + pages, true},
+		{"unavailable", 503, 1, "1", 1 + pages, true},
 		{"endless rate limit", 429, 100, "0", 5, false},
 		{"quota", 429, 100, "", 1, false},
 		{"tomorrow", 429, 100, "86400", 1, false},
@@ -177,12 +174,12 @@ func checkRetries(t *testing.T, base, key string, run func(base, key string) (st
 		}))
 		out, err := run(proxy.URL, key)
 		proxy.Close()
-		want := ""
-		if tt.ok {
-			want = strconv.Itoa(total) + "\n"
+		want := want
+		if !tt.ok {
+			want = ""
 		}
 		if (err == nil) != tt.ok || out != want || requests != tt.requests {
-			t.Errorf("%s: %d requests, output %q, %v; want %d, %q", tt.name, requests, out, err, tt.requests, want)
+			t.Errorf("%s: %d requests, output %.200q, %v; want %d, %.200q", tt.name, requests, out, err, tt.requests, want)
 		}
 	}
 }
