@@ -42,7 +42,7 @@ type SearchParams struct {
 	DerivedSubcategory     string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Renamed paths also work if an alias maps them to the current one." maxLength:"200" example:"Wine > Red Wine"`
 	Origin                 string       `json:"origin" doc:"Origin or country: name, adjective, US state code or ISO 3166 code. A code that is both a state and a country is read as the state; the response's notes say so. A country includes its parts: american also finds labels from Kentucky." maxLength:"200" example:"french"`
 	DomesticOrImported     string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
-	Status                 string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; default: all statuses. expired, surrendered and revoked search all dates." example:"approved"`
+	Status                 string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; default: all statuses. Searches by expired, surrendered or revoked cover all dates." example:"approved"`
 	BrandName              string       `json:"brand_name" doc:"Part of the brand name. Words match as in q. In \"quotes\", the whole name." maxLength:"200" example:"oak"`
 	BrandSimilarTo         string       `json:"brand_similar_to" doc:"Labels for brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
 	BrandFirstSeenFrom     Date         `json:"brand_first_seen_from" format:"date" doc:"Labels for brands whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
