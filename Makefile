@@ -33,7 +33,7 @@ test: lint unraced race ## run lint and all tests, most of them with the race de
 unraced: tools ## run tests of the whole program and slow tests, without the race detector
 	go test -vet=off -timeout 40m $(UNRACED) $(SHORT)
 
-race: tools ## run tests with the race detector (PKG=./auth for one package)
+race: tools ## run tests with the race detector, except slow ones (PKG=./auth for one package)
 	GORACE=atexit_sleep_ms=20 go test $(RACE) -short -vet=off -timeout 40m $(or $(PKG),$$(go list ./... | grep -vxF "$$(go list $(UNRACED))"))
 ifndef PKG
 	GORACE=atexit_sleep_ms=20 go test $(RACE) -vet=off -timeout 40m -run '^TestConcurrent$$' ./cmd/colaregistry

@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
@@ -135,11 +136,15 @@ func keyOnlyNotes() map[string]string {
 	}
 }
 
-// withNotes adds paragraphs to a Markdown file, by the second-level heading that they follow.
+// withNotes adds paragraphs to a Markdown file, by the second-level heading that they follow. It
+// panics if a heading is missing.
 func withNotes(source []byte, notes map[string]string) []byte {
 	for title, note := range notes {
-		heading := "\n## " + title + "\n"
-		source = bytes.Replace(source, []byte(heading), []byte(heading+"\n"+note+"\n"), 1)
+		before, after, ok := bytes.Cut(source, []byte("\n## "+title+"\n"))
+		if !ok {
+			panic("site: no heading for a note: " + title)
+		}
+		source = fmt.Appendf(nil, "%s\n## %s\n\n%s\n%s", before, title, note, after)
 	}
 	return source
 }

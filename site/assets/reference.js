@@ -69,8 +69,10 @@ for (const form of document.querySelectorAll(".try")) {
   let timer, update;
   form.addEventListener("input", () => {
     const call = form.querySelector(".request");
-    call?.replaceChildren();
-    if (call) appendCode(call, "GET " + target(form));
+    if (call) {
+      call.replaceChildren();
+      appendCode(call, "GET " + target(form));
+    }
     clearTimeout(timer);
     update?.abort();
     update = new AbortController();
