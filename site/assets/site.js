@@ -1,6 +1,6 @@
 // Adds copy buttons and heading links, marks the current section in the table of contents, focuses the
-// search on "/", shows results while typing, switches and remembers the language of samples, and leads signed-in
-// readers back to the dashboard. Pages work without it.
+// search on "/", shows results while typing, switches and remembers the language of samples, runs the sample calls
+// of the landing page, and leads signed-in readers back to the dashboard. Pages work without it.
 "use strict";
 
 // stored returns the value of a key in a storage, or null if the browser blocks site data.
@@ -249,3 +249,30 @@ if (location.pathname.startsWith("/docs")) {
 if (stored("localStorage", "signed-in")) showSession().catch(() => {}); // the page works as it is
 
 if (location.pathname.startsWith("/sign-in")) forgetSession(); // after signing out
+
+// The sample calls of the landing page show the status, time and body.
+for (const button of document.querySelectorAll("[data-sample]")) {
+  const panel = button.closest(".call");
+  const status = panel.querySelector("[role=status]");
+  const answer = panel.querySelector(".answer code");
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    status.textContent = "…";
+    const start = performance.now();
+    try {
+      const response = await fetch("/site/samples/" + button.dataset.sample);
+      const body = await response.text();
+      const took = Math.round(performance.now() - start);
+      const received = JSON.parse(body);
+      if (!response.ok) {
+        status.textContent = received.error.message;
+        return;
+      }
+      status.textContent = `${response.status} OK · ${took} ms · ${body.length} characters`;
+      const text = JSON.stringify(received, null, 2);
+      if (text !== answer.textContent) showJSON(answer, text); // the first answer is formatted by the server
+    } catch {
+      status.textContent = "The server didn’t respond. Try again.";
+    }
+  });
+}
