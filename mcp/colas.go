@@ -28,7 +28,7 @@ func colaTools() []tool {
 		newTool(tool{
 			name: "search_colas", title: "Search labels",
 			description: "Search US alcohol label approvals (COLAs), newest first by default. Use it to list a brand's or " +
-				"company's labels; to count labels, use count_labels. pagination.total is exact. Filters combine with AND; multiple values of one filter combine with OR. Without dates " +
+				"company's labels; to count labels, use count_labels. pagination.total is exact. Filters combine with AND; multiple values of one filter combine with OR. Without dates, " +
 				"it covers the last 365 days; set date_range to all for all dates. " +
 				"Searches by TTB ID, or by status expired, surrendered or revoked, cover all dates. " +
 				"Results include every status: check application_status before calling a label " +

@@ -36,8 +36,8 @@ func processingTimeTools() []tool {
 	return []tool{newTool(tool{
 		name: "get_processing_times", title: "Get TTB processing times",
 		description: "Get TTB's median processing times in days, newest first: label applications (kind " +
-			"cola), formula applications (formula) or original permits (registration). Set latest to true for only " +
-			"the newest figures.",
+			"cola), formula applications (formula) or original permits (registration). Set latest to true for " +
+			"the newest figures only.",
 		cost: free,
 		output: outputSchema(true, reflect.TypeFor[cola.ProcessingTime](),
 			reflect.TypeFor[cola.FormulaProcessingTime](), reflect.TypeFor[cola.RegistrationProcessingTime]()),

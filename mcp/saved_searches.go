@@ -56,9 +56,9 @@ func listSavedSearchesTool() tool {
 func createSavedSearchTool() tool {
 	return newTool(tool{
 		name: "create_saved_search", title: "Create a saved search",
-		description: "Save a search. With a schedule it becomes an alert: each daily, weekly or monthly run " +
+		description: "Save a search. With a schedule, it becomes an alert: each daily, weekly or monthly run " +
 			"reports labels approved since the last run, and older ones that reached the registry " +
-			"late. Results go to the account's destinations for free, up to 25 labels a message. " +
+			"late. Results go to the account's destinations for free, up to 25 labels per message. " +
 			"Ask the user to confirm filters and schedule first. To see current matches, use search_colas.\n\n" +
 			"Filters combine with AND; multiple types, categories or containers combine with OR. A schedule needs a " +
 			"filter other than status, estimated_dates or a full set of types. Limits: 10 active schedules, 1,000 " +

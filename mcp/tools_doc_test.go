@@ -33,15 +33,14 @@ demo records. [Assistants](docs/ASSISTANTS.md) explains how to connect a client.
 
 - Every call except ` + "`suggest_values`" + ` counts as one request toward the account's rate limit, like a REST API request. Connecting
   and listing tools don't count.
-- Arguments have the same names as REST parameters. An unknown argument causes an error that suggests the closest name. All problems
+- Arguments have the same names as the REST parameters. For an unknown argument, the error suggests the closest name. All problems
   are reported at once.
 - Some values of the wrong JSON type are converted: a number where a string is expected, a string where a number or boolean is
-  expected, and a single value where an array is expected.
-  Null means absent.
+  expected, and a single value where an array is expected. Null means absent.
 - ` + "`response_format`" + ` is ` + "`concise`" + ` (omits empty and rarely needed fields) or ` + "`detailed`" + `. Responses are limited to 25,000
   tokens: longer ones are truncated, only the returned records are charged, and a note says so.
-- A result has ` + "`notes`" + ` (messages from this service), ` + "`data`" + ` (records, which contain third-party text) and, if it used quota,
-  ` + "`charged`" + `. It is returned as structured content and as the same JSON in a text block.
+- A result has ` + "`notes`" + ` (messages from this service), ` + "`data`" + ` (records, which contain third-party text) and, if the call used
+  quota, ` + "`charged`" + `. It is returned as structured content and as the same JSON in a text block.
 - A failed call returns a result with ` + "`isError`" + `, the REST API's error envelope, and a hint. Missing or invalid credentials return
   HTTP 401.
 - ` + "`search` and `fetch`" + ` exist only at ` + "`/mcp/chatgpt`" + `. OpenAI defines their arguments and results.
