@@ -199,12 +199,17 @@ async function send(form, key) {
   button.disabled = false;
 }
 
-// markInvalid marks the fields that an error names, and shows the first one.
+// markInvalid explains the problems of the fields that an error names, and shows the first one.
 function markInvalid(form, details = {}) {
   const named = [...form.elements].filter(({ name }) => name && Object.hasOwn(details, name));
   for (const field of form.elements) field.removeAttribute("aria-invalid");
+  for (const problem of form.querySelectorAll(".problem")) problem.remove();
   for (const field of named) {
     field.ariaInvalid = "true";
+    const problem = document.createElement("span");
+    problem.className = "problem";
+    problem.textContent = [details[field.name]].flat().join(" ");
+    field.after(problem); // in the label, for screen readers
     const group = field.closest("details");
     if (group) group.open = true;
   }

@@ -1,6 +1,5 @@
-// Adds copy buttons and heading links, marks the current section in the table of contents, focuses the
-// search on "/", shows results while typing, switches and remembers the language of samples, runs the sample calls
-// of the landing page, and leads signed-in readers back to the dashboard. Pages work without it.
+// For all public pages: copy buttons, heading links, the current section, search, the language of samples, sample
+// calls, and the way back to the dashboard. Pages work without it.
 "use strict";
 
 // stored returns the value of a key in a storage, or null if the browser blocks site data.
@@ -250,7 +249,7 @@ if (stored("localStorage", "signed-in")) showSession().catch(() => {}); // the p
 
 if (location.pathname.startsWith("/sign-in")) forgetSession(); // after signing out
 
-// The sample calls of the landing page show the status, time and body.
+// Sample calls show the status, time and body.
 for (const button of document.querySelectorAll("[data-sample]")) {
   const panel = button.closest(".call");
   const status = panel.querySelector("[role=status]");
