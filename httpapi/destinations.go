@@ -252,7 +252,7 @@ func confirmDestination(svc Service) operation {
 		ID: "confirmDestination", Method: http.MethodPost, Path: oneDestinationPath + "/confirm", Tag: tagDestinations,
 		Summary: "Confirm an endpoint with a code",
 		Description: "Makes a `pending` endpoint active with the code from its latest challenge, for receivers that " +
-			"can't answer with the token. Each challenge allows ten attempts; after that, the error is `not_active`: " +
+			"can't answer with the token. Each challenge allows ten wrong codes; after that, the error is `not_active`: " +
 			"send another challenge. Confirming an active endpoint has no effect." + needsScope,
 		PathParam: destinationID(),
 		Body: &requestBody{
