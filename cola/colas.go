@@ -71,7 +71,7 @@ type Cola struct {
 	LLMProductDescription   Text     `json:"llm_product_description" nullable:"true" doc:"Description, derived from the label." example:"A dry red wine from Burgenland."`
 	LLMBrandEstablishedYear Opt[int] `json:"llm_brand_established_year" nullable:"true" doc:"Year the brand was established, derived from the label." example:"1849"`
 	LLMCategory             Text     `json:"llm_category" nullable:"true" doc:"Last level of llm_category_path; null if the path is derived from the class." example:"Zweigelt"`
-	LLMCategoryPath         Text     `json:"llm_category_path" nullable:"true" doc:"Category path, levels joined by ' > '; may end above the lowest level. Derived from the class/type if no other is known. Independent of product_type." example:"Wine > Red Wine > Zweigelt"`
+	LLMCategoryPath         Text     `json:"llm_category_path" nullable:"true" doc:"Category path, levels joined by ' > '; may stop short of the lowest level. Derived from the class/type if no other is known. Independent of product_type." example:"Wine > Red Wine > Zweigelt"`
 	LLMTastingNoteFlavors   []string `json:"llm_tasting_note_flavors" nullable:"false" doc:"Flavors in the tasting notes." example:"[\"cherry\",\"pepper\"]"`
 	LLMArtworkCredit        Text     `json:"llm_artwork_credit" nullable:"true" doc:"Artist credited on the label." example:"J. Huber"`
 	LLMWineDesignation      Text     `json:"llm_wine_designation" nullable:"true" doc:"Wine designation, such as reserve." example:"reserve"`
@@ -130,7 +130,7 @@ type BarcodeResult struct {
 	Colas        []ColaSummary `json:"colas" nullable:"false" maxItems:"100" doc:"Labels with the barcode, newest approval first; at most 100."`
 	TotalColas   int           `json:"total_colas" doc:"Number of labels with the barcode." example:"2"`
 
-	TruncatedByQuota bool `json:"truncated_by_quota" doc:"Whether colas was truncated because the monthly list records are used up." example:"false"`
+	TruncatedByQuota bool `json:"truncated_by_quota" doc:"Whether colas was truncated because the monthly quota of list records is used up." example:"false"`
 }
 
 // EffectiveDate returns the approval date or else its estimate; zero if the label is undated.

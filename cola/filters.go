@@ -113,7 +113,7 @@ var filters = indexed([]Filter{
 	{
 		Section: "Keywords and names", Param: "brand_similar_to", Saved: []string{"brand_similar_to"}, Noun: "brand name",
 		Phrase: "brand similar to “%s”", Label: "Brand name similar to",
-		Hint:  "Finds names that sound alike or differ by a letter or two.",
+		Hint:  "Finds names that sound like it or differ by a letter or two.",
 		field: "SimilarTo", normalize: (*Problems).similarTo, fold: vocabulary.FoldText,
 	},
 	{

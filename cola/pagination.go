@@ -9,7 +9,7 @@ type Pagination struct {
 	Pages   int    `json:"pages" minimum:"0" doc:"Number of pages of this size." example:"3"`
 	HasMore bool   `json:"has_more" doc:"Whether more records follow." example:"true"`
 	// TruncatedByQuota distinguishes a page truncated by the quota from the last page.
-	TruncatedByQuota bool   `json:"truncated_by_quota" doc:"Whether this page was truncated because the monthly list records are used up. To continue, wait until next month or upgrade to a larger plan." example:"false"`
+	TruncatedByQuota bool   `json:"truncated_by_quota" doc:"Whether this page was truncated because the monthly quota of list records is used up. To continue, wait until next month or upgrade to a larger plan." example:"false"`
 	NextCursor       string `json:"next_cursor,omitempty" doc:"cursor for the next page; present if has_more is true and the list supports cursors." example:"AQAB"`
 }
 
@@ -25,7 +25,7 @@ type PageMeta struct {
 	PerPage int  `json:"per_page" doc:"Rows per page." example:"20"`
 	HasMore bool `json:"has_more" doc:"Whether more rows follow." example:"true"`
 	// TruncatedByQuota distinguishes a page truncated by the quota from a full page.
-	TruncatedByQuota bool `json:"truncated_by_quota" doc:"Whether this page was truncated because the monthly list records are used up. The next page would skip rows: request this page again next month or after upgrading. Always false on free lists." example:"false"`
+	TruncatedByQuota bool `json:"truncated_by_quota" doc:"Whether this page was truncated because the monthly quota of list records is used up. The next page would skip rows: request this page again next month or after upgrading. Always false on free lists." example:"false"`
 }
 
 // DefaultsApplied reports that the default date window narrowed a search.

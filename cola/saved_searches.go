@@ -33,7 +33,7 @@ type SavedSearchFilters struct {
 	DerivedBeer         Opt[bool]    `json:"derived_beer,omitzero" doc:"Beer category." example:"false"`
 	DerivedWine         Opt[bool]    `json:"derived_wine,omitzero" doc:"Wine category." example:"true"`
 	DerivedLiquor       Opt[bool]    `json:"derived_liquor,omitzero" doc:"Liquor category." example:"false"`
-	DerivedCategory     string       `json:"derived_category,omitzero" doc:"Category path prefix, levels joined by ' > '. Renamed paths also work if an alias maps them to the current one." maxLength:"200" example:"Wine > Red Wine"`
+	DerivedCategory     string       `json:"derived_category,omitzero" doc:"Category path prefix, levels joined by ' > '. Old names of renamed paths also work if an alias maps them to the current path." maxLength:"200" example:"Wine > Red Wine"`
 	OriginDomestic      Opt[bool]    `json:"origin_domestic,omitzero" doc:"Made in the United States. If origin_imported is also true, any origin matches." example:"true"`
 	OriginImported      Opt[bool]    `json:"origin_imported,omitzero" doc:"Made outside the United States. If origin_domestic is also true, any origin matches." example:"false"`
 	Country             string       `json:"country,omitzero" doc:"Origin or country, as in the label search's origin parameter: name, adjective or code." maxLength:"200" example:"france"`
@@ -57,7 +57,7 @@ type SavedSearchFilters struct {
 	ContainerJug        Opt[bool]    `json:"container_jug,omitzero" doc:"Jugs." example:"false"`
 	Grape               string       `json:"grape,omitzero" doc:"Grape variety." maxLength:"200" example:"Zinfandel"`
 	Appellation         string       `json:"appellation,omitzero" doc:"Appellation, including areas inside it." maxLength:"200" example:"Napa Valley"`
-	EstimatedDates      string       `json:"estimated_dates,omitzero" enum:"exclude" doc:"exclude leaves out labels whose approval date is only estimated." example:"exclude"`
+	EstimatedDates      string       `json:"estimated_dates,omitzero" enum:"exclude" doc:"Set to exclude to leave out labels whose approval date is only estimated." example:"exclude"`
 	BrandSimilarTo      string       `json:"brand_similar_to,omitzero" doc:"Labels for brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
 	Class               string       `json:"class,omitzero" doc:"Exact class/type name." maxLength:"200" example:"TABLE RED WINE"`
 }

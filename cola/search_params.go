@@ -35,15 +35,15 @@ type Nulled struct {
 // SearchParams are the parameters of GET /colas and search_colas, as sent. Empty values are absent.
 type SearchParams struct {
 	Decoded
-	Q                      string       `json:"q" doc:"Text in the TTB ID, brand, product, class, permit number, or applicant or company name. Every word must match. Plurals match singulars, \"and\" matches &, and ABC matches A.B.C. \"Quotes\" match adjacent words as written; a trailing * matches a prefix. A 14-digit TTB ID finds that label. 8 to 14 digits, ignoring spaces and hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
+	Q                      string       `json:"q" doc:"Text to find in the TTB ID, brand, product, class, permit number, or applicant or company name. Every word must match. Plurals match singulars, \"and\" matches &, and ABC matches A.B.C. \"Quotes\" match adjacent words as written; a trailing * matches a prefix. A 14-digit TTB ID finds that label. 8 to 14 digits, ignoring spaces and hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
 	ProductType            []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Product type. With multiple values, a label needs to match only one." example:"wine"`
 	Class                  string       `json:"class" doc:"Exact class/type name." maxLength:"200" example:"TABLE RED WINE"`
 	Category               []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Top level of the category path. With multiple values, a label needs to match only one." example:"Wine"`
-	DerivedSubcategory     string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Renamed paths also work if an alias maps them to the current one." maxLength:"200" example:"Wine > Red Wine"`
+	DerivedSubcategory     string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Old names of renamed paths also work if an alias maps them to the current path." maxLength:"200" example:"Wine > Red Wine"`
 	Origin                 string       `json:"origin" doc:"Origin or country: name, adjective, US state code or ISO 3166 code. A code that is both a state and a country is read as the state; the response's notes say so. A country includes its parts: american also finds labels from Kentucky." maxLength:"200" example:"french"`
 	DomesticOrImported     string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
-	Status                 string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; default: all statuses. Searches by expired, surrendered or revoked cover all dates." example:"approved"`
-	BrandName              string       `json:"brand_name" doc:"Part of the brand name. Words match as in q. In \"quotes\", the whole name." maxLength:"200" example:"oak"`
+	Status                 string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; default: all statuses. Searches for expired, surrendered or revoked labels cover all dates." example:"approved"`
+	BrandName              string       `json:"brand_name" doc:"Part of the brand name. Words match as in q. Put the name in \"quotes\" to match it as a whole." maxLength:"200" example:"oak"`
 	BrandSimilarTo         string       `json:"brand_similar_to" doc:"Labels for brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
 	BrandFirstSeenFrom     Date         `json:"brand_first_seen_from" format:"date" doc:"Labels for brands whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
 	PermitNumber           string       `json:"permit_number" doc:"Exact permit number of the applicant. The example is a placeholder." maxLength:"200" example:"NJ-I-721"`
@@ -53,7 +53,7 @@ type SearchParams struct {
 	ApprovalDateFrom       Date         `json:"approval_date_from" format:"date" doc:"Earliest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-01-01"`
 	ApprovalDateTo         Date         `json:"approval_date_to" format:"date" doc:"Latest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-12-31"`
 	DateRange              string       `json:"date_range" enum:"all" doc:"Set to all to search all dates, including labels without a date. Don't combine with approval_date_from or approval_date_to." example:"all"`
-	EstimatedDates         string       `json:"estimated_dates" enum:"exclude" doc:"exclude leaves out labels whose approval date is only estimated." example:"exclude"`
+	EstimatedDates         string       `json:"estimated_dates" enum:"exclude" doc:"Set to exclude to leave out labels whose approval date is only estimated." example:"exclude"`
 	ABVMin                 Opt[float64] `json:"abv_min" minimum:"0" maximum:"100" doc:"Minimum ABV, percent. Excludes labels with unknown ABV." example:"12"`
 	ABVMax                 Opt[float64] `json:"abv_max" minimum:"0" maximum:"100" doc:"Maximum ABV, percent. Excludes labels with unknown ABV." example:"14.5"`
 	VolumeUnit             string       `json:"volume_unit" enum:"beer barrels,fluid ounces,gallons,liters,milliliters,pints,quarts" doc:"Unit of volume_min and volume_max; required with either." example:"milliliters"`

@@ -184,7 +184,7 @@ type OtherGroups struct {
 type OtherLabels struct {
 	Value   Text `json:"value" nullable:"true" doc:"Period or range." example:"2025"`
 	Count   int  `json:"count" minimum:"1" doc:"Number of labels." example:"310"`
-	Partial bool `json:"partial,omitempty" doc:"As in data." example:"true"`
+	Partial bool `json:"partial,omitempty" doc:"Same as partial in data." example:"true"`
 }
 
 // BreakDown sets Breakdown to the number of labels with each value of the axis that are not in

@@ -237,7 +237,7 @@ func (req *request) replayDelivery() error {
 	again, state, err := req.svc.ReplayDelivery(req.ctx(), req.caller, req.path("id"))
 	req.recordQuota(state)
 	if err == nil {
-		return req.redirect(deliveryPath(again.ID), "Resending under the same message ID.")
+		return req.redirect(deliveryPath(again.ID), "Resending with the same message ID.")
 	}
 	_, sentence, ok := formErrors(err)
 	if !ok {

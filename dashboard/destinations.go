@@ -151,7 +151,7 @@ func stateReason(d cola.Destination) string {
 		return "The endpoint hasn’t been confirmed. Have it respond to the challenge, or enter the code from the challenge " +
 			"yourself. Until then, messages are skipped; you can resend them later."
 	case d.State == cola.DestinationUnconfirmed:
-		return "The recipient must confirm using the link we emailed. Until then, we don’t send alerts."
+		return "The recipient must confirm using the link we emailed. Until then, we won’t send alerts."
 	case d.Reason.V == cola.ReasonHolder:
 		return "You paused this destination. Messages are skipped; you can resend them after you resume it."
 	case d.Reason.V == cola.ReasonUnsubscribed:

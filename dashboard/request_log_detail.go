@@ -60,7 +60,7 @@ func (req *request) loggedRequest() error {
 	switch {
 	case !complete:
 	case r.Channel == cola.ChannelREST && isAPI && r.Method == http.MethodGet:
-		view.Call = req.call(r.Method, withInput(path, r.Input), "Repeating the call is charged as usual.")
+		view.Call = req.call(r.Method, withInput(path, r.Input), "If you repeat the call, it’s charged as usual.")
 	case r.Method == "tools/call" && json.Valid([]byte(cmp.Or(r.Input, "{}"))):
 		call := (&apiCall{}).forTool(r.Target, json.RawMessage(cmp.Or(r.Input, "{}")))
 		p.Again = copied{"MCP request", call.ToolCall()}

@@ -218,7 +218,7 @@ func scheduleStateOf(s *cola.Schedule) scheduleState {
 		return scheduleState{Word: "on hold", Class: "bad",
 			Why: "Your account is suspended. Contact the operator. Once your account is restored, the next run covers the time this alert missed."}
 	case !s.Active:
-		return scheduleState{Word: "paused", Class: "soft", Why: "When you resume, the first run covers the time since the last one."}
+		return scheduleState{Word: "paused", Class: "soft", Why: "The first run after you resume covers everything since the previous run."}
 	}
 	return scheduleState{Word: "active", Class: "good"}
 }

@@ -128,7 +128,7 @@ func (req *request) showSearchError(err error) error {
 }
 
 func (req *request) pauseSearch() error {
-	return req.setActive(false, "Paused. When you resume, the first run covers the time since the last one.")
+	return req.setActive(false, "Paused. The first run after you resume covers everything since the previous run.")
 }
 
 func (req *request) resumeSearch() error {

@@ -12,7 +12,7 @@ import (
 type brandPage struct {
 	Data       []cola.BrandMatch `json:"data" nullable:"false" doc:"Brands on this page, highest score first."`
 	Pagination cola.Pagination   `json:"pagination" doc:"Position of this page."`
-	Notes      []string          `json:"notes,omitempty" nullable:"false" doc:"Number of similar brands on all pages, by kind of similarity." example:"[\"No identical brand; 1 sounds similar. This covers labels, not trademarks.\",\"Brands that score below 50 were left out.\"]"`
+	Notes      []string          `json:"notes,omitempty" nullable:"false" doc:"Number of similar brands on all pages, by kind of similarity." example:"[\"No identical brands; 1 sounds similar. This covers labels, not trademarks.\",\"Brands that score below 50 were left out.\"]"`
 }
 
 func brandOperations(svc Service) []operation {

@@ -224,8 +224,8 @@ func resendConfirmation(svc Service) operation {
 	return operation{
 		ID: "resendConfirmation", Method: http.MethodPost, Path: oneDestinationPath + "/confirmation",
 		Tag: tagDestinations, Summary: "Ask a recipient to confirm",
-		Description: "Sends a `pending` endpoint another challenge, or the owner of an `unconfirmed` or unsubscribed " +
-			"email address another request.\n\n" +
+		Description: "Sends another challenge to a `pending` endpoint, or another confirmation email to the owner of an " +
+			"`unconfirmed` or unsubscribed email address.\n\n" +
 			"Limits per account: 10 requests in 24 hours, 5 challenges per host per hour, 1 request per email " +
 			"address per hour. Limits across all accounts, in 24 hours: 50 challenges per host, 3 requests per email " +
 			"address." + needsScope,

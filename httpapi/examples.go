@@ -118,7 +118,7 @@ func exampleBrands() brandPage {
 		},
 		Pagination: cola.Pagination{Mode: "offset", Page: 1, PerPage: 2, Total: 3, Pages: 2, HasMore: true},
 		Notes: []string{
-			"No identical brand; 1 sounds similar, 2 share the main words. This covers labels, not trademarks.",
+			"No identical brands; 1 sounds similar, 2 share the main words. This covers labels, not trademarks.",
 			"Brands that score below 50 were left out.",
 		},
 	}

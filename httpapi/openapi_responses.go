@@ -66,15 +66,15 @@ func headers(s components) map[string]*huma.Param {
 		totalHeader: {Schema: whole(), Example: 41,
 			Description: "CSV and NDJSON: exact number of matching records on all pages."},
 		truncatedHeader: {Schema: text(), Example: "true",
-			Description: "CSV and NDJSON: true if the page was truncated because the monthly list records are used up."},
+			Description: "CSV and NDJSON: true if the page was truncated because the monthly quota of list records is used up."},
 		windowHeader: {Schema: text(), Example: "2025-11-20",
 			Description: "CSV and NDJSON: first approval date searched, if the default date window was applied."},
 		notesHeader: {Schema: text(), Example: `["DE was interpreted as Delaware; for Germany, use germany or DEU."]`,
 			Description: "CSV and NDJSON: notes, as a JSON array of strings in ASCII. Omitted if there are none."},
 		otherGroupsHeader: {Schema: whole(), Example: 112,
-			Description: "CSV and NDJSON of counts: number of groups omitted from the rows. Absent if unknown."},
+			Description: "Counts in CSV and NDJSON: number of groups omitted from the rows. Absent if unknown."},
 		otherLabelsHeader: {Schema: whole(), Example: 3310,
-			Description: "CSV and NDJSON of counts: number of labels in the groups omitted from the rows."},
+			Description: "Counts in CSV and NDJSON: number of labels in the groups omitted from the rows."},
 		"WWW-Authenticate": {Required: true, Schema: text(), Example: `Bearer realm="colaregistry"`,
 			Description: "The authentication scheme. If access tokens are accepted, also the metadata URL " +
 				"(resource_metadata, RFC 9728) and the scopes to request."},
@@ -141,7 +141,7 @@ var errorKinds = sync.OnceValue(func() []errorKind {
 			"A limit was reached; details.reason says which. detail_views, list_records: a monthly quota is used up, " +
 				"and upgrade_url is set if there is a larger plan. burst: too many requests in 60 seconds. failed_credentials: too many invalid " +
 				"credentials from your IP address; valid ones are still accepted. suggestions: too many requests to " +
-				"/suggest. requests: a feed or emailed link was requested too often. Retry-After is set unless a monthly quota is used up.",
+				"/suggest. requests: a feed, or a link in an email, was requested too often. Retry-After is set unless a monthly quota is used up.",
 			append([]string{"Retry-After"}, requestID...), quotaExamples()},
 		{http.StatusInternalServerError, "InternalError",
 			"Something went wrong on our side. Report the request ID.", requestID,
@@ -195,7 +195,7 @@ func quotaExamples() map[string]*cola.Error {
 		},
 		"failed_credentials": {
 			Code: cola.CodeQuotaExceeded,
-			Message: "Too many invalid credentials from this address. Check your credentials; valid " +
+			Message: "Too many invalid credentials from your IP address. Check your credentials; valid " +
 				"ones are still accepted. Try again in 2 seconds.",
 			Details:    map[string]any{"reason": "failed_credentials", "retry_after": 2},
 			RetryAfter: 2 * time.Second,

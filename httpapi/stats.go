@@ -14,7 +14,7 @@ type colaCounts struct {
 	Data             []cola.LabelGroup     `json:"data" nullable:"false" doc:"Groups of labels, in order."`
 	Total            int                   `json:"total" minimum:"0" doc:"Number of matching labels, equal to pagination.total of GET /colas with the same filters. The counts in data and others add up to it." example:"4514"`
 	Others           cola.OtherGroups      `json:"others" doc:"Groups omitted from data."`
-	TruncatedByQuota bool                  `json:"truncated_by_quota" doc:"Whether groups were left out because the monthly list records are used up." example:"false"`
+	TruncatedByQuota bool                  `json:"truncated_by_quota" doc:"Whether groups were left out because the monthly quota of list records is used up." example:"false"`
 	DefaultsApplied  *cola.DefaultsApplied `json:"defaults_applied,omitempty" doc:"Present only if the default date window was applied."`
 	Notes            []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was interpreted, or why few or no labels match. Omitted if empty." example:"[\"DE was interpreted as Delaware; for Germany, use germany or DEU.\"]"`
 }
@@ -23,7 +23,7 @@ func countOperations(svc Service) []operation {
 	return []operation{{
 		ID: "countColas", Path: "/colas/stats", Tag: tagColas, Summary: "Count labels",
 		Description: "Counts matching labels by one or two dimensions. Filters and the default date window are " +
-			"those of `GET /colas`. Counts are exact.\n\n" +
+			"the same as for `GET /colas`. Counts are exact.\n\n" +
 			"Groups are sorted by the first dimension, then by the second: dates newest first, ranges of `abv` and " +
 			"`volume` lowest first, and other values by their number of labels. If there are two dimensions and " +
 			"neither is a date or range, groups are sorted by the number of labels instead. A dimension is null for labels without a value.\n\n" +

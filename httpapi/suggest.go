@@ -16,7 +16,7 @@ type suggestionList struct {
 func suggestOperations(svc Service) []operation {
 	return []operation{{
 		ID: "suggestValues", Path: "/suggest", Tag: tagReference, Summary: "Suggest values",
-		Description: "Lists the values of a filter that begin with the given text, or contain a word that does, each with the number " +
+		Description: "Lists a filter's values that begin with the given text, or contain a word that does, each with the number " +
 			"of labels or report rows. Use it to complete form fields as the user types.",
 		Params: reflect.TypeFor[cola.SuggestParams](), Sample: "field=brand&q=oak&limit=5",
 		Response: reflect.TypeFor[suggestionList](), Example: exampleSuggestions(),

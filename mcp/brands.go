@@ -18,7 +18,7 @@ func brandTools() []tool {
 	return []tool{newTool(tool{
 		name: "check_brand", title: "Check a brand name",
 		description: "Find brands with names identical or similar to q, most similar first: same words, " +
-			"plurals, names that sound alike or differ by a letter or two, and names that contain q or are part of it. " +
+			"plurals, names that sound like it or differ by a letter or two, and names that contain q or are part of it. " +
 			"Use it to check whether a name is available; notes summarizes the result. Covers all dates and statuses. " +
 			"It covers labels, not trademarks, and is not legal advice.\n\n" +
 			"For a brand's labels, call search_colas with brand_name and date_range all; for its newest label, " +

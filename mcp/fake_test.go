@@ -330,7 +330,7 @@ func (f *fake) SearchBrandsLimited(ctx context.Context, _ cola.Caller, p cola.Br
 	}
 	rows, more, state := page(f, f.brands, q.PerPage, fit)
 	return registry.BrandPage{
-		Brands: rows, Notes: []string{"No identical brand; 2 sound similar. This covers labels, not trademarks."}, DataAsOf: dataAsOf,
+		Brands: rows, Notes: []string{"No identical brands; 2 sound similar. This covers labels, not trademarks."}, DataAsOf: dataAsOf,
 		Pagination: cola.Pagination{
 			Mode: "offset", Page: q.Page, PerPage: q.PerPage, Total: len(f.brands), Pages: pages(len(f.brands), q.PerPage), HasMore: more,
 		},

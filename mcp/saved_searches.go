@@ -59,7 +59,7 @@ func createSavedSearchTool() tool {
 		description: "Save a search. With a schedule, it becomes an alert: each daily, weekly or monthly run " +
 			"reports labels approved since the last run, and older ones that reached the registry " +
 			"late. Results go to the account's destinations for free, up to 25 labels per message. " +
-			"Ask the user to confirm filters and schedule first. To see current matches, use search_colas.\n\n" +
+			"Ask the user to confirm the filters and schedule first. To see current matches, use search_colas.\n\n" +
 			"Filters combine with AND; multiple types, categories or containers combine with OR. A schedule needs a " +
 			"filter other than status, estimated_dates or a full set of types. Limits: 10 active schedules, 1,000 " +
 			"saved searches. Repeating a call within 10 minutes returns the same search. " + needsScope,
@@ -94,8 +94,8 @@ func undescribedFilters() []string {
 func updateSavedSearchTool() tool {
 	return newTool(tool{
 		name: "update_saved_search", title: "Change a saved search",
-		description: "Change a saved search; omitted fields stay the same. schedule.active false pauses its " +
-			"alert, true resumes it. filters replaces all existing filters, so include the ones you want to keep. Find " +
+		description: "Change a saved search; omitted fields stay the same. Set schedule.active to false to pause the " +
+			"alert, or to true to resume it. The given filters replace all existing ones, so include those to keep. Find " +
 			"the uuid with list_saved_searches. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
@@ -203,10 +203,10 @@ func putSavedSearch(ctx context.Context, svc Service, a *toolResult, search cola
 	case !s.Active:
 		a.note("Saved with the alert paused.")
 	case s.PausedBecause == cola.Some(cola.PausedDowngraded):
-		a.note("The search is saved but does not run: the account has more active schedules than allowed, so only " +
+		a.note("The search is saved but won't run: the account has more active schedules than allowed, so only " +
 			"the oldest ones run.")
 	case s.PausedBecause.OK:
-		a.note("Saved, but the alert doesn't run: the account is suspended.")
+		a.note("Saved, but the alert won't run: the account is suspended.")
 	case s.NextRunAt.OK:
 		a.note("The alert next runs on %s. Results go to the account's destinations, including email addresses if this "+
 			"server sends email. "+

@@ -22,7 +22,7 @@ func countTools() []tool {
 			"with the most gin labels, or status by product type. Use it for trends, shares and rankings instead of " +
 			"repeated searches. It takes the same filters as search_colas and also defaults to the last 365 days. Dates are sorted " +
 			"newest first, abv and volume lowest first, everything else by number of labels. A null group holds labels " +
-			"without a value. others counts groups beyond top.",
+			"without a value. The field others counts the groups beyond top.",
 		cost: "1 list record per 50 groups returned.", meter: cola.MeterListRecords,
 		required: []string{"group_by"}, serviceValidates: true, describedElsewhere: filters,
 		undescribed: append(filters, "group_by"),

@@ -10,7 +10,7 @@ import (
 func suggestTools() []tool {
 	return []tool{newTool(tool{
 		name: "suggest_values", title: "Suggest values",
-		description: "List the values of a filter that begin with q, or contain a word that does, each with its number of " +
+		description: "List a filter's values that begin with q, or contain a word that does, each with its number of " +
 			"labels or report rows. If q seems misspelled, a note names the text used instead. Use it before a " +
 			"search if you are unsure how a brand, company, category, appellation, origin or class is spelled, or to " +
 			"list the values in use.",

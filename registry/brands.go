@@ -63,7 +63,7 @@ func (s *Service) SearchBrandsLimited(
 // brandNotes states how many brands are similar to the requested name, on all pages. A page beyond
 // the last one is free and has no notes.
 func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []Note {
-	identical := "No identical brand"
+	identical := "No identical brands"
 	if len(q.Similarities) > 0 && !slices.Contains(q.Similarities, cola.SimilarExact) {
 		identical = ""
 	} else if found.Counts[cola.SimilarExact] > 0 {
@@ -82,9 +82,9 @@ func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []Note {
 	switch {
 	case found.Total > 0:
 	case len(q.Similarities) > 0:
-		kinds = "No brand is similar in these ways: " + strings.Join(q.Similarities, ", ")
+		kinds = "No brands are similar in these ways: " + strings.Join(q.Similarities, ", ")
 	default:
-		kinds = "No identical or similar brand"
+		kinds = "No identical or similar brands"
 	}
 	summary := newNote(kinds + ". This covers labels, not trademarks.")
 	if found.Total == 0 && len(q.Similarities) > 0 {

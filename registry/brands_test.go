@@ -34,7 +34,7 @@ func TestSearchBrands(t *testing.T) {
 		"all": {
 			cola.BrandParams{Q: "Zanzibarr Quagga"},
 			[]string{"ZANZIBAR & QUAGGA sounds_alike 2", "QUAGGA ZANZIBAR sounds_alike 1", "ZANZIBAR sounds_alike 1"},
-			"No identical brand; 3 sound similar.",
+			"No identical brands; 3 sound similar.",
 		},
 		"one product type": {
 			cola.BrandParams{Q: "zanzibar quagga", ProductType: []string{"wine"}},
@@ -53,9 +53,9 @@ func TestSearchBrands(t *testing.T) {
 			[]string{"QUAGGA ZANZIBAR same_words 1"}, "One identical brand; 1 has the same words, 1 begins the same way.",
 		},
 		"not similar in this way": {
-			cola.BrandParams{Q: "zanzibar quagga", Strategies: []string{"plural"}}, nil, "No brand is similar in these ways: plural.",
+			cola.BrandParams{Q: "zanzibar quagga", Strategies: []string{"plural"}}, nil, "No brands are similar in these ways: plural.",
 		},
-		"not similar": {cola.BrandParams{Q: "xylophonist"}, nil, "No identical or similar brand."},
+		"not similar": {cola.BrandParams{Q: "xylophonist"}, nil, "No identical or similar brands."},
 	} {
 		page, state, err := w.SearchBrands(t.Context(), c, tt.params)
 		var got []string

@@ -14,7 +14,7 @@ type ColaCounts struct {
 	Groups    []cola.LabelGroup
 	Total     int                   // labels that match
 	Others    cola.OtherGroups      // groups left out
-	Truncated bool                  // groups are left out because the monthly list records are used up
+	Truncated bool                  // groups are left out because the monthly quota of list records is used up
 	Defaults  *cola.DefaultsApplied // nil unless the default date window is active
 	Notes     []string              // as in SearchColas, plus a note on ties
 	Advice    []Note                // SearchColas's notes, with the searches that they suggest

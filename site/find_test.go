@@ -3,6 +3,7 @@ package site
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -321,6 +322,26 @@ func TestInstantResults(t *testing.T) {
 	for _, query := range []string{"xyzzyplugh", "", "%C2%85"} {
 		if page := mustRead(t, send(h, "GET", findPath+"?instant=1&q="+query)); strings.TrimSpace(page) != "" {
 			t.Errorf("%q: response without results = %q, want empty", query, page)
+		}
+	}
+}
+
+// TestRegistrySearch checks the link from the results to a search for labels. Without sign-up, only
+// signed-in visitors see it.
+func TestRegistrySearch(t *testing.T) {
+	link := regexp.MustCompile(`(hidden)?>Looking for labels\?\n<a href="/explore([^"]*)">`)
+	for _, signUp := range []bool{true, false} {
+		s := newServer(Options{PublicURL: publicURL, Reference: newAPI().Reference, Service: samples{}, SignUp: signUp})
+		for _, query := range []string{`oak & "<b>`, "xyzzyplugh"} {
+			page := mustRead(t, send(s.routes(), "GET", "/docs/find?q="+url.QueryEscape(query)))
+			m := link.FindStringSubmatch(page)
+			if m == nil {
+				t.Fatalf("%q: no link in\n%s", query, page)
+			}
+			target, err := url.Parse(m[2])
+			if err != nil || target.Query().Get("q") != query || (m[1] == "hidden") == signUp {
+				t.Errorf("%q with sign-up %t: link %q, %v", query, signUp, m[0], err)
+			}
 		}
 	}
 }

@@ -367,7 +367,8 @@ func TestErrors(t *testing.T) {
 	s := newTestServer()
 	pages, common := mustParseAll(t, s), map[string]bool{}
 	describes := func(n *html.Node, e httpapi.ErrorDoc) bool {
-		return n != nil && strings.Contains(shownText(n), strings.Join(strings.Fields(e.Description), " "))
+		return n != nil && strings.Contains(shownText(n), strings.Join(strings.Fields(e.Description), " ")) &&
+			strings.Contains(shownText(n), strings.Join(e.Codes, ", "))
 	}
 	for _, e := range s.commonErrors {
 		common[e.ID] = true

@@ -36,7 +36,7 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 	about := oneLine(e.About, maxField)
 	body := notice{Button: "Review your account", Link: s.public + "/account"}
 	at := fmt.Sprintf("%s on %s", clockTime(e.CreatedAt), day(cola.DateOf(e.CreatedAt.UTC())))
-	const notYou = "If this wasn’t you, remove it, sign out other sessions and contact the operator."
+	const notYou = "If this wasn’t you, remove it, sign out of all other sessions and contact the operator."
 	switch e.Event {
 	case store.EventIdentityAdded:
 		p.Subject = "New sign-in method for your account"
@@ -45,7 +45,7 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 	case store.EventIdentityRemoved:
 		p.Subject = "Sign-in method removed from your account"
 		body.Paragraphs = []string{fmt.Sprintf("The sign-in method %s was removed from your account at %s.", about, at)}
-		body.After = "If this wasn’t you, sign out other sessions and contact the operator."
+		body.After = "If this wasn’t you, sign out of all other sessions and contact the operator."
 	case store.EventAppConnected:
 		p.Subject = "New app connected to your account"
 		body.Paragraphs = []string{fmt.Sprintf("The app “%s” was used with your account for the first time at %s. "+
@@ -65,7 +65,7 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 			"rejected, alerts don’t run, and you can sign in to keep the account or download your data.",
 			clockTime(deletes), day(cola.DateOf(deletes.UTC())))}
 		body.Button = "Keep my account"
-		body.After = "If you didn’t request this, sign in, keep the account, and sign out other sessions."
+		body.After = "If you didn’t request this, sign in, keep the account, and sign out of all other sessions."
 	case store.EventDeletionCanceled:
 		p.Subject = "Your account won’t be deleted"
 		body.Paragraphs = []string{fmt.Sprintf("The deletion of your account was canceled at %s.", at)}
@@ -114,7 +114,7 @@ func (s *Sender) quota(p *page, body *notice, e store.AccountEmail) error {
 	if !use.Tier.Largest() {
 		body.After = advice + ", change your plan: " + s.upgrade
 	}
-	p.Reason = fmt.Sprintf("We send this to %s when your account reaches 80%% and 100%% of a monthly quota. Turn it off at %s/account.",
+	p.Reason = fmt.Sprintf("We send this email to %s when your account reaches 80%% or 100%% of a monthly quota. Turn these emails off at %s/account.",
 		e.To, s.public)
 	return nil
 }

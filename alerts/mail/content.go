@@ -82,9 +82,9 @@ func window(r cola.SavedSearchRun) string {
 // late describes the late labels of a run.
 func late(n int) string {
 	if n == 1 {
-		return "1 label is late: it was approved earlier but added since the previous run."
+		return "1 label is late: it was approved earlier but added only after the previous run."
 	}
-	return withCommas(n) + " labels are late: they were approved earlier but added since the previous run."
+	return withCommas(n) + " labels are late: they were approved earlier but added only after the previous run."
 }
 
 // labelOf formats a label for the templates.
@@ -122,7 +122,7 @@ func (s *Sender) test(m alerts.Message, p *page, token string) {
 	p.Heading = "Test alert"
 	p.Preview = "Label alerts will reach this address."
 	p.Body = notice{Paragraphs: []string{
-		"An account on " + p.Site + " sent this test message. If you can read it, label alerts will reach this address. You don’t need to do anything.",
+		"An account on " + p.Site + " sent this test message. If you can read this, label alerts will reach this address. You don’t need to do anything.",
 	}}
 	p.Reason = fmt.Sprintf("Sent to %s, which receives label alerts from an account on %s.", recipient(m), p.Site)
 	p.UnsubscribeURL = s.tokenURL("unsubscribe", token)

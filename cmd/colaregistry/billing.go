@@ -17,7 +17,7 @@ type billingFlags struct {
 	StripeWebhookSecret     string     `group:"Billing flags:" name:"stripe-webhook-secret" placeholder:"SECRET" help:"Signing secret of the Stripe webhook endpoint PUBLIC_URL/stripe/webhook; required with a key. Prefer --stripe-webhook-secret-file."`
 	StripeWebhookSecretFile secretFile `group:"Billing flags:" name:"stripe-webhook-secret-file" placeholder:"PATH" help:"File with the signing secret of the webhook endpoint."`
 	StripeGraceDays         int        `group:"Billing flags:" name:"stripe-grace-days" default:"7" placeholder:"DAYS" help:"Days for which an account keeps its plan after a failed payment (default: ${default}). After that, it moves to the free plan until the payment succeeds."`
-	StripeAPIURL            string     `group:"Billing flags:" name:"stripe-api-url" placeholder:"URL" help:"Base URL of Stripe's API, for tests with a stand-in (default: Stripe)."`
+	StripeAPIURL            string     `group:"Billing flags:" name:"stripe-api-url" placeholder:"URL" help:"Base URL of Stripe's API, for tests against a mock server (default: Stripe)."`
 }
 
 // maxGraceDays is the maximum of --stripe-grace-days.

@@ -107,7 +107,7 @@ func checkPages(t *testing.T, s *serverProcess, key string, run func(base, key s
 		labels[id] = true
 	}
 	if err != nil || len(labels) != total || total <= 100 {
-		t.Errorf("printed %d of %d labels, want more than one page; %v", len(labels), total, err)
+		t.Fatalf("printed %d of %d labels, want more than one page; %v", len(labels), total, err)
 	}
 	if out, err := run(base, "lar_wrong"); err == nil || out != "" {
 		t.Errorf("with a wrong key: %v, output %q", err, out)

@@ -20,7 +20,7 @@ import (
 type oauthFlags struct {
 	Issuers     []string `group:"Access token flags:" name:"oidc-issuer" placeholder:"URL" help:"Accepted issuer of access tokens, exactly as in the tokens (repeatable; default: accept API keys only)."`
 	Audiences   []string `group:"Access token flags:" name:"oidc-audience" placeholder:"AUDIENCE" help:"Accepted audience of access tokens (repeatable; default: the public URL followed by /mcp, /mcp/readonly or /mcp/chatgpt)."`
-	Apps        string   `group:"Access token flags:" name:"oidc-apps" default:"allowlist" enum:"allowlist,any" placeholder:"allowlist|any" help:"Accepted apps: allowlist for registered ones (see app register), any for every client of the issuers (default: ${default})."`
+	Apps        string   `group:"Access token flags:" name:"oidc-apps" default:"allowlist" enum:"allowlist,any" placeholder:"allowlist|any" help:"Which apps to accept: allowlist (only registered ones; see app register) or any (every client of the issuers) (default: ${default})."`
 	Scopes      []string `group:"Access token flags:" name:"oidc-scope" placeholder:"SCOPE" help:"Scope that apps must request when they connect, for issuers that require one (repeatable)."`
 	LinkEmail   []string `group:"Access token flags:" name:"oidc-link-email" placeholder:"[ISSUER=]POLICY" help:"Which verified email addresses link a new sign-in to an existing account: verified (any; the default), verified:DOMAIN[:DOMAIN…] (in these domains) or never. To set the policy for one issuer, prefix it with ISSUER=. Repeatable."`
 	ScopePrefix string   `group:"Access token flags:" name:"oidc-scope-prefix" placeholder:"PREFIX" help:"Prefix of this service's scopes, for issuers that use fully qualified names, such as api://registry/."`

@@ -38,7 +38,7 @@ type serveCommand struct {
 	UpgradeURL     string        `name:"upgrade-url" placeholder:"URL" help:"Upgrade page, linked from quota errors (default: the dashboard's plans page)."`
 	AllowedHosts   []string      `name:"allowed-host" placeholder:"NAME" help:"Additional host name, without a port, that /mcp accepts besides those in the public URL and the listen address (repeatable)."`
 	AllowedOrigins []string      `name:"allowed-origin" placeholder:"ORIGIN" help:"Additional browser origin, such as https://app.example.com, that may call /mcp (repeatable)."`
-	DrainDelay     time.Duration `placeholder:"DURATION" help:"On shutdown, time between failing /readyz and closing the listener, for load balancers to notice (default: ${default})." default:"0s"`
+	DrainDelay     time.Duration `placeholder:"DURATION" help:"On shutdown, how long to accept connections after /readyz starts to fail, so that load balancers notice (default: ${default})." default:"0s"`
 	Alerts         string        `default:"on" enum:"on,off" placeholder:"on|off" help:"Whether this process runs due saved searches and sends alerts (default: ${default}). You can run several processes: they share the work."`
 	Demo           string        `default:"auto" enum:"auto,never" placeholder:"auto|never" help:"Whether to load demo data into a new SQLite database (default: ${default})."`
 }

@@ -234,7 +234,7 @@ func (f *discoveryFlags) discovery() httpapi.Discovery {
 type deliveryFlags struct {
 	SMTP            string     `group:"Alert flags:" name:"smtp" placeholder:"URL" help:"Mail server, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://…:465 (default: send no email)."`
 	SMTPFile        secretFile `group:"Alert flags:" name:"smtp-file" placeholder:"PATH" help:"File with the mail server URL, to keep its password off the command line."`
-	MailFrom        string     `group:"Alert flags:" name:"mail-from" placeholder:"ADDRESS" help:"Sender of email, such as 'Label alerts <alerts@example.com>'; required with --smtp. If you pass only an address, the site name is the display name."`
+	MailFrom        string     `group:"Alert flags:" name:"mail-from" placeholder:"ADDRESS" help:"From address of emails, such as 'Label alerts <alerts@example.com>'; required with --smtp. If you pass only an address, the site name is the display name."`
 	WebhooksPrivate bool       `group:"Alert flags:" name:"webhook-allow-private" help:"Allow webhooks to private addresses and over plain http. Use it only for testing, or if you trust every account holder."`
 }
 

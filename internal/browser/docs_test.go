@@ -72,6 +72,12 @@ func (b *tab) checkPublic(where, axe string) {
 	if over := ask(b, chromedp.Evaluate[int](overflow)); over > 0 {
 		b.t.Errorf("%s overflows horizontally by %d pixels: %s", where, over, ask(b, chromedp.Evaluate[string](widest)))
 	}
+	b.checkDocsSize(where)
+}
+
+// checkDocsSize checks the size of a public page and the number of its files.
+func (b *tab) checkDocsSize(where string) {
+	b.t.Helper()
 	sizes, total := ask(b, chromedp.Evaluate[[]int](loaded)), 0
 	for _, size := range sizes {
 		total += size
@@ -167,6 +173,10 @@ func TestKeyInDocs(t *testing.T) {
 	if marked := ask(b, chromedp.Evaluate[string](`[...document.querySelectorAll("[aria-invalid=true]")].map(e => e.name).join()`)); marked != "per_page" {
 		t.Errorf("the error marks %q, want per_page", marked)
 	}
+	const problems = `[...document.querySelectorAll(".try .problem")].map(e => e.textContent && e.parentElement.querySelector("input").name).join()`
+	if explained := ask(b, chromedp.Evaluate[string](problems)); explained != "per_page" {
+		t.Errorf("the page explains problems of %q, want per_page", explained)
+	}
 	for language, call := range map[string]string{
 		"curl": "?q=a+b%26c&product_type=wine&per_page=101\"", "Python": `"q": "a b&c", "product_type": "wine", "per_page": "101"`,
 		"JavaScript": `q: "a b&c", product_type: "wine", per_page: "101"`, "Go": `"q": {"a b&c"}`,
@@ -177,6 +187,9 @@ func TestKeyInDocs(t *testing.T) {
 	b.tryCall(`"ttb_id": `, "q=oak", "approval_date_from=01012000", "per_page=2")
 	b.shows("GET /api/v1/colas?q=oak&product_type=wine&per_page=2&approval_date_from=2000-01-01",
 		"200 OK", "Charged 2 list records; 99,998 of 100,000 left this month.")
+	if explained := ask(b, chromedp.Evaluate[string](problems)); explained != "" {
+		t.Errorf("after a successful call, the page explains problems of %q", explained)
+	}
 	id := ask(b, chromedp.Evaluate[string](`document.querySelector(".try .status a").search`))
 	if shown := ask(b, chromedp.Evaluate[string](tried)); len(id) < 10 || !strings.Contains(shown, "Request ID "+strings.TrimPrefix(id, "?q=")) {
 		t.Errorf("the request log is filtered by %s; the call says\n%s", id, shown)

@@ -274,12 +274,10 @@ func (s *site) try(b *tab, p namedPage, open func(b *tab, url string), axe strin
 			b.t.Errorf("%s: overflows horizontally by %d pixels: %s", where, over,
 				ask(b, chromedp.Evaluate[string](widest)))
 		}
-		limit, size := maxPage, pageSize
 		if docs.Handles(p.path) {
-			limit, size = maxDocsPage, loaded
-		}
-		if n := ask(b, chromedp.Evaluate[int](size)); n > limit || n == 0 {
-			b.t.Errorf("%s: %d bytes, want at most %d", where, n, limit)
+			b.checkDocsSize(where)
+		} else if n := ask(b, chromedp.Evaluate[int](pageSize)); n > maxPage || n == 0 {
+			b.t.Errorf("%s: %d bytes, want at most %d", where, n, maxPage)
 		}
 		looks.compare(b, fmt.Sprintf("%s-%d-%s", p.name, view.width, view.scheme))
 	}

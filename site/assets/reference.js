@@ -201,14 +201,14 @@ async function send(form, key) {
 
 // markInvalid explains the problems of the fields that an error names, and shows the first one.
 function markInvalid(form, details = {}) {
-  const named = [...form.elements].filter(({ name }) => name && Object.hasOwn(details, name));
+  const named = [...form.elements].filter(({ name }) => name && Array.isArray(details[name]));
   for (const field of form.elements) field.removeAttribute("aria-invalid");
   for (const problem of form.querySelectorAll(".problem")) problem.remove();
   for (const field of named) {
     field.ariaInvalid = "true";
     const problem = document.createElement("span");
     problem.className = "problem";
-    problem.textContent = [details[field.name]].flat().join(" ");
+    problem.textContent = details[field.name].join(" ");
     field.after(problem); // in the label, for screen readers
     const group = field.closest("details");
     if (group) group.open = true;
