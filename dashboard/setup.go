@@ -65,7 +65,7 @@ type setupPage struct {
 func (req *request) setup() error {
 	p := setupPage{
 		API: req.opts.PublicURL + apiPath, MCP: req.mcpURL(), SignIn: req.opts.SignInForApps,
-		Prompt:     copied{"commands", "read -rs API_KEY\nexport API_KEY"},
+		Prompt:     copied{"command", "printf 'API key: '; read -rs API_KEY; echo; export API_KEY"},
 		Usage:      copied{"usage command", req.call("GET", "/usage", "").Curl()},
 		Search:     copied{"search command", req.call("GET", "/colas?q=oak&per_page=3", "").Curl()},
 		Assistants: req.assistants(),
