@@ -2,9 +2,12 @@ package dashboard
 
 import (
 	"encoding/json"
+	"html"
 	"log/slog"
 	"net/http"
 	"os"
+	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +47,17 @@ func TestSetupBySigningIn(t *testing.T) {
 		"https://registry.example/mcp</code>", "https://registry.example/mcp/chatgpt</code>", `id="chatgpt"`)
 	if strings.Contains(a.text, "example//") {
 		t.Error("URL has a double slash")
+	}
+}
+
+// TestPrompt pastes the command that reads a key into a shell, as a terminal without bracketed paste
+// does: the shell reads the lines one by one.
+func TestPrompt(t *testing.T) {
+	m := regexp.MustCompile(`printf &#39;.*export API_KEY`).FindString(mustSite(t).get("/setup").body)
+	bash := exec.CommandContext(t.Context(), "bash")
+	bash.Stdin = strings.NewReader(html.UnescapeString(m) + "\nlar_key\nprintenv API_KEY\n")
+	if out, err := bash.Output(); err != nil || string(out) != "API key: \nlar_key\n" {
+		t.Errorf("%s: %q, %v", m, out, err)
 	}
 }
 

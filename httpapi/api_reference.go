@@ -21,6 +21,7 @@ import (
 // for the plans and the table of errors.
 type Reference struct {
 	Title, Version, Intro string
+	Conventions           string // CommonMark
 	BaseURL               string // includes the path /api/v1
 	Plans                 []Plan
 	Sections              []Section
@@ -97,8 +98,9 @@ type Plan struct {
 }
 
 func newReference(doc description, publicURL string) Reference {
+	intro, conventions, _ := strings.Cut(doc.Info.Description, "\n\n")
 	ref := Reference{
-		Title: doc.Info.Title, Version: doc.Info.Version, Intro: doc.Info.Description,
+		Title: doc.Info.Title, Version: doc.Info.Version, Intro: intro, Conventions: conventions,
 		BaseURL: cmp.Or(publicURL, defaultURL) + basePath,
 	}
 	for _, t := range cola.Tiers() {

@@ -21,8 +21,8 @@ func (s *server) addReference() {
 		Title: "API reference", Path: referencePath, Body: "reference", Data: ref,
 		Description: "Base URL, authentication, limits and errors for the label approval registry’s REST API.",
 		Headings: []heading{
-			{"request", "Requests", 2}, {"plans", "Plans and limits", 2}, {"errors", "Errors", 2},
-			{"headers", "Response headers", 2},
+			{"request", "Requests", 2}, {"plans", "Plans and limits", 2}, {"conventions", "Conventions", 2},
+			{"errors", "Errors", 2}, {"headers", "Response headers", 2},
 		},
 	})
 	s.addObjects()

@@ -138,7 +138,8 @@ func newServer(o Options) *server {
 	}
 	s := &server{
 		opts: o, assets: web.LoadAssets(assetFiles, assetsPath, "site.css"), tools: toolsByName(),
-		landing: newLanding(o.Now), typingLimit: newTypingLimit(o.Now), pages: map[string]func() document{}, commonErrors: commonErrors(&o.Reference),
+		landing: newLanding(o.Now), typingLimit: newTypingLimit(o.Now), pages: map[string]func() document{},
+		commonErrors: commonErrors(&o.Reference),
 	}
 	s.layout = template.Must(template.New("layout").Funcs(s.templateFuncs()).ParseFS(pageFiles, "pages/*.html"))
 	s.menu = s.newMenu()

@@ -367,13 +367,15 @@ func TestErrors(t *testing.T) {
 	s := newTestServer()
 	pages, common := mustParseAll(t, s), map[string]bool{}
 	describes := func(n *html.Node, e httpapi.ErrorDoc) bool {
-		return n != nil && strings.Contains(shownText(n), strings.Join(strings.Fields(e.Description), " ")) &&
-			strings.Contains(shownText(n), strings.Join(e.Codes, ", "))
+		return n != nil && strings.Contains(shownText(n), strings.Join(strings.Fields(e.Description), " "))
+	}
+	names := func(n *html.Node, e httpapi.ErrorDoc) bool {
+		return strings.Contains(shownText(n), strings.Join(e.Codes, ", "))
 	}
 	for _, e := range s.commonErrors {
 		common[e.ID] = true
-		if !describes(pages[referencePath].ids["error-"+e.ID], e) {
-			t.Errorf("overview lacks %s", e.ID)
+		if n := pages[referencePath].ids["error-"+e.ID]; !describes(n, e) || !names(n, e) {
+			t.Errorf("overview lacks %s or its codes", e.ID)
 		}
 	}
 	if all := s.commonErrors; !slices.IsSortedFunc(all, func(a, b httpapi.ErrorDoc) int { return strings.Compare(a.Status, b.Status) }) {
@@ -390,6 +392,9 @@ func TestErrors(t *testing.T) {
 				described[e.ID] = true
 				if describes(page.ids[op.ID], e) == common[e.ID] {
 					t.Errorf("%s describes %s: %v", op.ID, e.ID, !common[e.ID])
+				}
+				if !common[e.ID] && !names(page.ids[op.ID], e) {
+					t.Errorf("%s lacks the codes of %s", op.ID, e.ID)
 				}
 			}
 		}
