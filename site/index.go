@@ -132,8 +132,9 @@ func synonyms(word string) []string {
 	for _, group := range [][]string{
 		{"plan", "tier"}, {"price", "pricing"}, {"limit", "throttle", "burst"}, {"image", "picture", "photo"},
 		{"barcode", "upc", "ean", "gtin"}, {"company", "permittee", "producer"}, {"exceed", "exceeded"},
+		{"rss", "atom", "feed"},
 	} {
-		if slices.Contains(group, strings.TrimSuffix(word, "s")) {
+		if slices.Contains(group, word) || slices.Contains(group, strings.TrimSuffix(word, "s")) {
 			return append([]string{word}, group...)
 		}
 	}
@@ -147,9 +148,9 @@ type term struct {
 	rows  map[int]bool // the entries that match
 }
 
-// terms returns the words of a query, without stop words unless there are no others. If a word
-// doesn't occur, perhaps because it is still being typed, its term matches the words that begin
-// with it, or the most similar word.
+// terms returns the words of a query, without stop words unless there are no others. A term also
+// matches longer words that the reader may be typing. If a word doesn't occur at all, its term matches
+// the most similar word.
 func (x *index) terms(query string) (terms []term) {
 	words := x.words(query)
 	for i, word := range words {
@@ -163,7 +164,7 @@ func (x *index) terms(query string) (terms []term) {
 		if i+1 < len(words) {
 			alternatives = append(alternatives, word+words[i+1])
 		}
-		t := term{text: word, match: anyOf(alternatives)}
+		t := term{text: word, match: anyOf(append(alternatives, x.longer(word)...))}
 		if t.rows = x.rows(t.match); len(t.rows) == 0 {
 			if text, match, ok := x.closest(word); ok {
 				t = term{text: text, match: match, rows: x.rows(match)}
@@ -174,22 +175,21 @@ func (x *index) terms(query string) (terms []term) {
 	return terms
 }
 
-// closest returns an FTS5 query for the words that begin with a text, or for the most similar word.
-// similar is that word, or the text.
+// closest returns an FTS5 query for the identifiers that begin with a text, or for the most similar
+// word. similar is that word, or the text.
 func (x *index) closest(text string) (similar, match string, ok bool) {
 	if strings.ContainsAny(text, "_-") {
 		return text, beginning(text), true
-	}
-	if longer := x.wordsFrom(text); longer != nil {
-		return text, anyOf(longer), true
 	}
 	similar, ok = x.similarWord(text)
 	return similar, anyOf(synonyms(similar)), ok
 }
 
-// wordsFrom returns up to 20 words in the documentation that begin with the given text.
-func (x *index) wordsFrom(text string) (words []string) {
-	rows, err := x.db.Query("SELECT term FROM words WHERE term >= ?1 AND term < ?1 || char(0x10FFFF) LIMIT 20", text)
+// longer returns up to 20 words in the documentation that begin with a text and occur in more than
+// twice as many entries: "authentication" for "auth".
+func (x *index) longer(text string) (words []string) {
+	rows, err := x.db.Query(`SELECT term FROM words WHERE term > ?1 AND term < ?1 || char(0x10FFFF)
+		AND doc > 2 * coalesce((SELECT doc FROM words WHERE term = ?1), 0) LIMIT 20`, text)
 	must(err)
 	defer rows.Close()
 	for rows.Next() {
