@@ -85,6 +85,15 @@
     document.activeElement.closest(".when")?.blur();
   });
 
+  // The slash key leads to the search on the page, or else to the search of the docs.
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    const field = document.querySelector("main input[name=q]") ?? document.querySelector(".find input");
+    if (event.target.closest?.("input, select, textarea, [contenteditable]") || !field?.checkVisibility()) return;
+    event.preventDefault();
+    field.focus();
+  });
+
   // Link a label to its neighbors in the list that it was opened from: the last list of labels in this tab. It holds
   // only labels that a page has shown. Public pages, such as sign-in, delete it when the session has ended
   // (site/assets/site.js).

@@ -51,6 +51,24 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+// TestSlash checks that the slash key leads to the search on a dashboard page, or to the search of the
+// documentation, but is a character in a field.
+func TestSlash(t *testing.T) {
+	s := newSite(t)
+	s.registry.Holder(t, ann, cola.TierFree)
+	b := s.signIn(ann)
+	b.open(registrytest.PublicURL + "/explore")
+	const press = `document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true, cancelable: true }))`
+	if ask(b, chromedp.Evaluate[bool](press)) || !ask(b, chromedp.Evaluate[bool](`document.activeElement.id === "f-q"`)) {
+		t.Error("the key doesn't lead to the search of labels")
+	}
+	if !ask(b, chromedp.Evaluate[bool](press)) {
+		t.Error("the key can't be typed in the field")
+	}
+	b.open(registrytest.PublicURL + "/keys")
+	b.do(chromedp.KeyEvent("/"), until(`document.activeElement.matches(".find input")`))
+}
+
 // TestWithoutScript creates a key and previews a saved search with scripts disabled.
 func TestWithoutScript(t *testing.T) {
 	s := newSite(t)
