@@ -16,7 +16,8 @@ import (
 // Browsers break lines after hyphens and question marks, which splits options and names. The pages
 // prevent that with elements, not with invisible characters, which would end up in copied code:
 //
-//	<u>     a hyphen and the next character, which stay on one line
+//	<u>     a hyphen and the next character, or a backslash at the end of a line and the last character
+//	        before it, which stay on one line
 //	<wbr>   before a part of a URL: a line may break here
 //	<span>  an argument with spaces, which moves to the next line as a whole
 //	<b>     a line that may break; its continuation is indented
@@ -128,21 +129,27 @@ const (
 	lineEnd       = "</b>"
 	argumentStart = "<span>"
 	argumentEnd   = "</span>"
-	hyphenStart   = "<u>"
-	hyphenEnd     = "</u>"
+	unbrokenStart = "<u>"
+	unbrokenEnd   = "</u>"
 )
 
 // shellArgument finds comments and quoted arguments in a shell command. The submatch is an argument
-// in double quotes, with the option before it.
-var shellArgument = regexp.MustCompile(`(?m)(?:^|\s)(?:#.*|'[^']*'|((?:-[\w-]+ )?"(?:[^"\\\n]|\\.)*"))`)
+// in double quotes, with the option before it and the backslash after it.
+var shellArgument = regexp.MustCompile(`(?m)(?:^|\s)(?:#.*|'[^']*'|((?:-[\w-]+ )?"(?:[^"\\\n]|\\.)*"(?: \\$)?))`)
 
-// shellBounds returns the bounds of the lines of a shell command, and of the arguments in them that
-// contain spaces.
+// continued finds the end of a line that continues on the next one.
+var continued = regexp.MustCompile(`(?m)\S \\$`)
+
+// shellBounds returns the bounds of the lines of a shell command, of their backslashes, and of the
+// arguments in them that contain spaces.
 func shellBounds(source string) (bounds []bound) {
 	at := 0
 	for line := range strings.Lines(source) {
 		bounds = append(bounds, bound{at, lineStart}, bound{at + len(line), lineEnd})
 		at += len(line)
+	}
+	for _, end := range continued.FindAllStringIndex(source, -1) {
+		bounds = append(bounds, bound{end[0], unbrokenStart}, bound{end[1], unbrokenEnd})
 	}
 	for _, a := range shellArgument.FindAllStringSubmatchIndex(source, -1) {
 		if a[2] >= 0 && strings.Contains(source[a[2]:a[3]], " ") {
@@ -160,7 +167,7 @@ func hyphenBounds(source string, tokens []chroma.Token) (bounds []bound) {
 		at += len(token.Value)
 		start := len(strings.TrimRight(source[:min(at, len(source))], "-"))
 		if next, size := utf8.DecodeRuneInString(source[min(at, len(source)):]); start < at && size > 0 && next != '-' && !unicode.IsSpace(next) {
-			bounds = append(bounds, bound{start, hyphenStart}, bound{at + size, hyphenEnd})
+			bounds = append(bounds, bound{start, unbrokenStart}, bound{at + size, unbrokenEnd})
 		}
 	}
 	return bounds
@@ -172,7 +179,7 @@ func sortBounds(bounds []bound) []bound {
 		if strings.HasPrefix(tag, "<b") {
 			tag = lineStart
 		}
-		return slices.Index([]string{hyphenEnd, argumentEnd, lineEnd, lineStart, argumentStart, hyphenStart}, tag)
+		return slices.Index([]string{unbrokenEnd, argumentEnd, lineEnd, lineStart, argumentStart, unbrokenStart}, tag)
 	}
 	slices.SortStableFunc(bounds, func(a, b bound) int { return cmp.Or(a.at-b.at, order(a.tag)-order(b.tag)) })
 	return bounds

@@ -772,7 +772,7 @@ func TestHighlight(t *testing.T) {
 		{"unknown", "<script>", "&lt;script&gt;"},
 		{"", "<plain>", "&lt;plain&gt;"},
 		{"curl", `curl "$A"`, `<b>curl <i>"</i><i class=n>$A</i><i>"</i></b>`},
-		{"curl", "curl \\\n  https://a/b\n", "<b>curl \\\n</b><b>  https://a<wbr>/b\n</b>"},
+		{"curl", "curl \\\n  https://a/b\n", "<b>cur<u>l \\</u>\n</b><b>  https://a<wbr>/b\n</b>"},
 		{"curl", `curl "$API/a?b=c,d&e=$X"`, `<b>curl <i>"</i><i class=n>$API</i><i><wbr>/a<wbr><u>?b</u>=c,d<wbr>&amp;e=</i>` +
 			`<i class=n>$X</i><i>"</i></b>`},
 		{"curl", `curl "$API/a?b=` + long + `,c"`, `<b>curl <i>"</i><i class=n>$API</i><i><wbr>/a<wbr><u>?b</u>=` + long + `,<wbr>c"</i></b>`},

@@ -11,8 +11,9 @@ import (
 // unfold opens all samples and collapsed parts of a page.
 const unfold = `document.querySelectorAll("details").forEach((e) => { e.removeAttribute("name"); e.open = true; }) ?? true`
 
-// afterHyphen evaluates to the code that breaks after a hyphen: the characters around each break.
-const afterHyphen = `[...document.querySelectorAll("main :is(pre, code:not(pre code))")].filter((e) => e.checkVisibility()).flatMap((code) => {
+// misplaced evaluates to the code that breaks after a hyphen, or before a backslash at the end of a line:
+// the characters around each break.
+const misplaced = `[...document.querySelectorAll("main :is(pre, code:not(pre code))")].filter((e) => e.checkVisibility()).flatMap((code) => {
 	const characters = [];
 	const nodes = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
 	while (nodes.nextNode()) {
@@ -25,7 +26,8 @@ const afterHyphen = `[...document.querySelectorAll("main :is(pre, code:not(pre c
 		return [...range.getClientRects()].at(-1)?.bottom;
 	};
 	const text = code.textContent;
-	return [...text.matchAll(/-(?=[^\s-])/g)].filter(({ index }) => bottom(characters[index + 1]) - bottom(characters[index]) > 5)
+	return [...text.matchAll(/-(?=[^\s-])|\S(?= \\$)/gm)]
+		.filter(({ index }) => bottom(characters[index + (text[index + 1] === " " ? 2 : 1)]) - bottom(characters[index]) > 5)
 		.map(({ index }) => text.slice(Math.max(0, index - 20), index + 10));
 })`
 
@@ -36,8 +38,15 @@ const wideCode = `[...document.querySelectorAll("main pre")].filter((e) => e.scr
 // characters.
 const invisible = `[...document.querySelectorAll("main pre")].filter((e) => /[\u00ad\u200b-\u200d\u2060\ufeff]/.test(e.textContent)).length`
 
-// TestLineBreaks checks that lines of code don't break after hyphens, fit on a phone, and keep the
-// text that readers copy.
+// enterKey enters a key on a page of the reference.
+const enterKey = `(() => {
+	const field = document.querySelector(".key input");
+	if (field) Object.assign(field, { value: "lar_" + "W".repeat(36) }).dispatchEvent(new Event("input"));
+	return true;
+})()`
+
+// TestLineBreaks checks that lines of code don't break after hyphens or before backslashes, fit on a
+// phone, and keep the text that readers copy.
 func TestLineBreaks(t *testing.T) {
 	b := newTab(t, newSite(t).browser, true)
 	for _, width := range []int64{wide, phone, narrow} {
@@ -45,8 +54,11 @@ func TestLineBreaks(t *testing.T) {
 		for _, page := range []string{"assistants", "alerts", "reference/saved-searches", "reference/labels", "tools/saved-searches"} {
 			b.open(registrytest.PublicURL + "/docs/" + page)
 			b.do(until(unfold))
-			if broken := ask(b, chromedp.Evaluate[[]string](afterHyphen)); len(broken) > 0 {
-				t.Errorf("%s, %d wide: %d lines break after a hyphen: %q", page, width, len(broken), broken[:min(9, len(broken))])
+			for _, prepare := range []string{"true", enterKey} {
+				b.do(until(prepare))
+				if broken := ask(b, chromedp.Evaluate[[]string](misplaced)); len(broken) > 0 {
+					t.Errorf("%s, %d wide: %d breaks after hyphens or before backslashes: %q", page, width, len(broken), broken[:min(9, len(broken))])
+				}
 			}
 			if over := ask(b, chromedp.Evaluate[[]string](wideCode)); len(over) > 0 {
 				t.Errorf("%s, %d wide: code overflows: %q", page, width, over)
