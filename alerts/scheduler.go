@@ -198,7 +198,7 @@ func (t *tick) ensureCandidates(ctx context.Context, d *store.DueSearch, claimed
 
 // errAhead is the error for a search whose mark is beyond the latest revision, which doesn't happen
 // in an intact database.
-var errAhead = errors.New("the search's mark is ahead of the database's latest revision; the database may have been restored from an older backup")
+var errAhead = errors.New("the last revision that the search covered is ahead of the database's latest revision; the database may have been restored from an older backup")
 
 // runOf computes the run of a search.
 func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {

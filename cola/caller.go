@@ -93,7 +93,7 @@ const NotAllowed = "app_not_allowed"
 func InsufficientScope(s Scope) *Error {
 	return &Error{
 		Code:    CodeInsufficientScope,
-		Message: fmt.Sprintf("The access token lacks the scope %q. Reconnect the app and grant it, or use an API key.", s),
+		Message: fmt.Sprintf("The access token lacks the scope %q. Reconnect the app and grant this scope, or use an API key.", s),
 		Details: map[string]any{"required_scope": string(s)},
 	}
 }

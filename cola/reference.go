@@ -166,7 +166,7 @@ func (p ProductionReportParams) Normalize() (ProductionReportSearch, error) {
 		StatisticalGroup:  problems.words("statistical_group", p.StatisticalGroup),
 		StatisticalDetail: problems.words("statistical_detail", p.StatisticalDetail),
 		Latest:            p.Latest.V,
-		Page:              problems.page(p.Page, "To read further, filter by year, month or commodity."),
+		Page:              problems.page(p.Page, "To see more rows, filter by year, month or commodity."),
 		PerPage:           problems.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
 	}
 	if p.Year.OK {

@@ -204,7 +204,7 @@ type SavedSearchMatch struct {
 	TTBID TTBID `json:"ttb_id" doc:"TTB ID of the label, 14 digits." example:"26282001000009"`
 	Late  bool  `json:"late" doc:"Whether it was approved before the dates the run covers and reached the registry after the previous run." example:"false"`
 	// Met is empty for matches recorded by versions that didn't store it.
-	Met FilterSet `json:"met" nullable:"false" doc:"Filters that the label matched when it was found. If any one of several filters was enough, lists only those that matched. Omits volume_unit, and omits the origin filters if both are set. Empty for matches found by an older server version." example:"brand_name,type_wine"`
+	Met FilterSet `json:"met" nullable:"false" doc:"Filters that the label matched when it was found. Within a group of alternatives, only the filters that matched. Omits volume_unit, and omits the origin filters if both are set. Empty for matches found by an older server version." example:"brand_name,type_wine"`
 }
 
 // SavedSearchListParams are the parameters of lists of saved searches, runs and matches, as sent.

@@ -234,14 +234,14 @@ func (c *collector) probe(ctx context.Context, cl claim) (up bool, err error) {
 // it ends the run if the site has been down for too long.
 func (c *collector) siteDown(ctx context.Context, cl claim, cause error) error {
 	if c.failures == downFailures || time.Since(c.loggedDown) >= time.Hour {
-		c.o.Logger.Warn("the site keeps failing", "failures", c.failures, "work", cl.what, "error", cause)
+		c.o.Logger.Warn("requests to the site keep failing", "failures", c.failures, "work", cl.what, "error", cause)
 		c.loggedDown = time.Now()
 	}
 	if err := cl.release(ctx); err != nil {
 		return err
 	}
 	if c.failures >= maxSiteFailures && !c.o.Follow {
-		return fmt.Errorf("the site keeps failing; run the command again later: %w", cause)
+		return fmt.Errorf("requests to the site keep failing; run the command again later: %w", cause)
 	}
 	return c.st.PauseRequests(ctx, c.o.backoff(c.failures-1))
 }

@@ -337,7 +337,7 @@ func TestExploreNotes(t *testing.T) {
 	s := mustSite(t)
 	s.get("/explore?origin=DE").shows(t, http.StatusOK, "Delaware", "DEU")
 	s.get("/explore?origin=frrance&page=1&product_type=wine").shows(t, http.StatusOK,
-		`No label has the origin "frrance".</bdi> <a href="/explore?origin=FRANCE&product_type=wine">`)
+		`No label is from "frrance".</bdi> <a href="/explore?origin=FRANCE&product_type=wine">`)
 	s.registry.AddLabels(t, cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID: 15_001_001_000_998, BrandName: "BYGONE", ProductType: vocabulary.Wine, PermitNumber: "ZZ-I-9",
 		ApprovalDate: cola.NewDate(2015, time.March, 1),

@@ -69,7 +69,7 @@ func (k keyRow) From() string {
 		return "from any network"
 	}
 	if len(list) > networksShown {
-		list = append(list[:networksShown:networksShown], fmt.Sprintf("%d more", len(list)-networksShown))
+		list = append(list[:networksShown:networksShown], fmt.Sprintf("and %d more", len(list)-networksShown))
 	}
 	return "from " + strings.Join(list, ", ")
 }

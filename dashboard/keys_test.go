@@ -477,14 +477,14 @@ func TestEditKey(t *testing.T) {
 		"form": {token}, "name": {"report"}, "scope": {"read"}, "networks": {"203.0.113.7/24\r\n2001:db8::1\r\n198.51.100.1"},
 	})
 	created.checkHTML(t)
-	created.shows(t, http.StatusOK, "Read-only", "from 203.0.113.0/24, 2001:db8::1, 1 more")
+	created.shows(t, http.StatusOK, "Read-only", "from 203.0.113.0/24, 2001:db8::1, and 1 more")
 	secret, key := created.secret(t), s.keys()[0]
 	if key.Scope() != registry.ReadOnly || len(key.Networks) != 3 {
 		t.Fatalf("created key = %+v, want a read-only key with three networks", key)
 	}
 	list := s.get("/keys")
 	list.checkHTML(t)
-	list.shows(t, http.StatusOK, "Read-only", "203.0.113.0/24, 2001:db8::1, 1 more", keyPath(key, "edit"))
+	list.shows(t, http.StatusOK, "Read-only", "203.0.113.0/24, 2001:db8::1, and 1 more", keyPath(key, "edit"))
 	form := s.get(keyPath(key, "edit"))
 	form.checkHTML(t)
 	form.shows(t, http.StatusOK, `value="report"`, "203.0.113.0/24\n2001:db8::1\n198.51.100.1</textarea>", `value="read" checked`)

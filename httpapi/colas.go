@@ -23,7 +23,7 @@ type colaPage struct {
 // colaParams are the parameters of GET /colas: the search and the members to return.
 type colaParams struct {
 	cola.SearchParams
-	Fields []string `json:"fields" enum:"ttb_id,brand_name,product_name,product_type,class_name,origin_name,permit_number,application_status,approval_date,approval_date_estimate,date_is_estimated,image_count,has_barcode,company_name,abv,volume_ml" doc:"Fields to return in each row, instead of the default set. All others are omitted, even those marked required. company_name, abv (percent) and volume_ml (milliliters) are only returned if selected; null if unknown. A cursor works with any fields." example:"ttb_id,brand_name,approval_date"`
+	Fields []string `json:"fields" enum:"ttb_id,brand_name,product_name,product_type,class_name,origin_name,permit_number,application_status,approval_date,approval_date_estimate,date_is_estimated,image_count,has_barcode,company_name,abv,volume_ml" doc:"Fields to return in each row, instead of the default set. All others are omitted, even those marked required. company_name, abv (percent) and volume_ml (milliliters) are only returned if selected; null if unknown. You can change fields while following a cursor." example:"ttb_id,brand_name,approval_date"`
 }
 
 func colaOperations(svc Service) []operation {

@@ -112,8 +112,8 @@ func introduction() string {
 	return strings.Join([]string{
 		"The registry of US alcohol label approvals (COLAs): labels, permittees, barcodes, reference data, and " +
 			"saved searches.",
-		"**Quotas.** Looking up a single record uses one detail view. Counts use one list record per 50 groups, and " +
-			"other lists one per record returned. Detail views and list records are counted per account per calendar month (UTC), across all keys and apps. " +
+		"**Quotas.** Looking up a single record uses one detail view. Counts use one list record per 50 groups; " +
+			"other lists use one per record returned. Detail views and list records are counted per account per calendar month (UTC), across all keys and apps. " +
 			"Every request except those to `/suggest` also counts toward the rate limit, which limits requests in any " +
 			"60-second window. " +
 			"Every authenticated response, including errors, has the five quota headers.",

@@ -42,7 +42,7 @@ func runOperations(svc Service) []operation {
 			ID: "listSavedSearchMatches", Path: savedSearchesPath + "/{uuid}/matches", PathParam: search,
 			Summary: "List a search's matches",
 			Description: "TTB IDs of the labels found by any run of the search, latest run first, with the filters " +
-				"that each label matched. If any one of several filters was enough, only those that matched are listed. " +
+				"that each label matched. Within a group of alternative filters, only those that matched are listed. " +
 				"`/saved-searches/{uuid}/explain/{ttb_id}` explains why the search does or doesn't match a label. " +
 				"Counts are free at `/saved-searches/{uuid}/runs`.",
 		}, func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (matches, cola.QuotaState, error) {

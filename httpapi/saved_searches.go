@@ -142,8 +142,8 @@ func createSavedSearch(svc Service) operation {
 	return operation{
 		ID: "createSavedSearch", Method: http.MethodPost, Path: savedSearchesPath, Tag: tagSearches,
 		Summary: "Create a saved search",
-		Description: "Saves a search. With a `schedule` it is an alert that runs regularly, and needs a filter that " +
-			"narrows it. Limits per account: 10 active schedules, 1,000 saved searches.\n\n" +
+		Description: "Saves a search. With a `schedule`, the search becomes an alert: it runs regularly and needs a " +
+			"filter that narrows it. Limits per account: 10 active schedules, 1,000 saved searches.\n\n" +
 			"New matches are sent to the account's destinations (`/destinations`), including its email address if the " +
 			"server sends email. A message about a scheduled run lists up to 25 labels for free. " +
 			"`/saved-searches/{uuid}/matches` lists all matches, for one list record each.\n\n" +

@@ -60,7 +60,7 @@ func (e *edge) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 		return nil, &cola.Error{
 			Code: cola.CodeMethodNotAllowed,
 			Message: fmt.Sprintf(
-				"%s is not allowed at %s; use POST. The server keeps no sessions and opens no streams.",
+				"%s is not allowed at %s; use POST. The server is stateless and has no event streams.",
 				displayMethod(r.Method), e.path),
 			Details: map[string]any{"allowed": []string{http.MethodPost}},
 		}

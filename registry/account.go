@@ -56,13 +56,13 @@ type Account struct {
 
 // Messages for requests with an unknown outcome.
 const (
-	changeKeyUnconfirmed = "The key may not have been changed. Check the list of keys, or try again in a few seconds; it's safe to repeat."
-	revokeKeyUnconfirmed = "The key may not have been revoked and may still work. Try again in a few seconds; it's safe to repeat."
-	revokeAppUnconfirmed = "The app's access may not have been revoked. Try again in a few seconds; it's safe to repeat."
-	restoreUnconfirmed   = "The app's access may not have been restored. Try again in a few seconds; it's safe to repeat."
-	removeUnconfirmed    = "The sign-in method may not have been removed. Try again in a few seconds; it's safe to repeat."
-	settingUnconfirmed   = "The setting may not have been saved. Try again in a few seconds; it's safe to repeat."
-	signOutUnconfirmed   = "The sign-out may not have completed. Try again in a few seconds; it's safe to repeat."
+	changeKeyUnconfirmed = "The key may not have been changed. Check the list of keys, or try again in a few seconds; it's safe to retry."
+	revokeKeyUnconfirmed = "The key may not have been revoked and may still work. Try again in a few seconds; it's safe to retry."
+	revokeAppUnconfirmed = "The app's access may not have been revoked. Try again in a few seconds; it's safe to retry."
+	restoreUnconfirmed   = "The app's access may not have been restored. Try again in a few seconds; it's safe to retry."
+	removeUnconfirmed    = "The sign-in method may not have been removed. Try again in a few seconds; it's safe to retry."
+	settingUnconfirmed   = "The setting may not have been saved. Try again in a few seconds; it's safe to retry."
+	signOutUnconfirmed   = "The sign-out may not have completed. Try again in a few seconds; it's safe to retry."
 )
 
 // dashboardOnly is the error for callers other than a signed-in account holder. Keys and apps may

@@ -19,8 +19,8 @@ import (
 const DeletionPhrase = "delete my account"
 
 const (
-	deleteUnconfirmed = "The deletion may not have been scheduled. Try again in a few seconds; it's safe to repeat."
-	keepUnconfirmed   = "The deletion may not have been canceled. Try again in a few seconds; it's safe to repeat."
+	deleteUnconfirmed = "The deletion may not have been scheduled. Try again in a few seconds; it's safe to retry."
+	keepUnconfirmed   = "The deletion may not have been canceled. Try again in a few seconds; it's safe to retry."
 )
 
 // Confirmation returns the text that the holder must type to delete the account: the email address,

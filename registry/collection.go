@@ -138,7 +138,7 @@ func (s *Service) Collection(ctx context.Context, c cola.Caller) (Collection, co
 }
 
 // collectionUnconfirmed is the message if the outcome of a change to the collectors is unknown.
-const collectionUnconfirmed = "The change may not have taken effect. Try again in a few seconds; it's safe to repeat."
+const collectionUnconfirmed = "The change may not have taken effect. Try again in a few seconds; it's safe to retry."
 
 // changeCollection makes a change for an operator and logs it.
 func (s *Service) changeCollection(
@@ -149,7 +149,7 @@ func (s *Service) changeCollection(
 		err = s.changeManaged(ctx, change, collectionUnconfirmed, nil, work)
 	}
 	if err == nil {
-		s.log.Info("collectors changed by an operator", "change", change, "account", c.Account)
+		s.log.Info("operator changed data collection", "change", change, "account", c.Account)
 	}
 	return state, err
 }

@@ -21,7 +21,7 @@ const maxReplayed = 1_000
 // Messages for requests with an unknown outcome.
 const (
 	changeDestinationUnconfirmed = "The destination may not have been changed. Send the same request again in a few " +
-		"seconds; it's safe to repeat."
+		"seconds; it's safe to retry."
 	deleteDestinationUnconfirmed = "The destination may not have been deleted. Send the same request again in a few " +
 		"seconds; not_found means that it was."
 	rotateSecretUnconfirmed = "The secret may not have been replaced. Send the same request again in a few " +

@@ -42,7 +42,7 @@ type FeedLabel struct {
 // Messages for requests with an unknown outcome.
 const (
 	createFeedUnconfirmed = "The feed may not have been created. Send the same request again in a few seconds; only the latest URL works."
-	deleteFeedUnconfirmed = "The feed may not have been deleted. Send the same request again in a few seconds; it's safe to repeat."
+	deleteFeedUnconfirmed = "The feed may not have been deleted. Send the same request again in a few seconds; it's safe to retry."
 )
 
 // CreateFeed creates a feed for one of the caller's searches and returns its URL, which is not

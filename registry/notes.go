@@ -191,7 +191,7 @@ func valueNotes(view *search.View, p *cola.SearchParams) (notes []Note) {
 			notes = append(notes, n)
 		}
 	}
-	finding, near := words.unknownOrigin("origin", p.Origin)
+	finding, near := words.unknownOrigin(p.Origin)
 	add(finding, near, func(changed *cola.SearchParams) { changed.Origin = near })
 	path, nearPath := words.unknownCategory(p.DerivedSubcategory)
 	add(path, nearPath, func(changed *cola.SearchParams) { changed.DerivedSubcategory = nearPath })

@@ -85,7 +85,7 @@ func TestSearchNotes(t *testing.T) {
 		"an ambiguous code":    {cola.SearchParams{Q: "twofold", Origin: "DE"}, []string{"DE was interpreted as Delaware"}},
 		"an unambiguous code":  {cola.SearchParams{Q: "twofold", Origin: "GE"}, nil},
 		"two Georgias":         {cola.SearchParams{Q: "twofold", Origin: "georgian"}, []string{"use GA for the state"}},
-		"an unknown origin":    {cola.SearchParams{Origin: "narnia"}, []string{`No label has the origin "narnia".`}},
+		"an unknown origin":    {cola.SearchParams{Origin: "narnia"}, []string{`No label is from "narnia".`}},
 		"a misspelled origin":  {cola.SearchParams{Origin: "frrance"}, []string{"Did you mean FRANCE?"}},
 		"an unknown path":      {cola.SearchParams{DerivedSubcategory: "Wine > Rde Wine"}, []string{"Did you mean Wine > Red Wine?", "the category is unknown"}},
 		"before the window":    {cola.SearchParams{Q: "bygone"}, []string{"1 label matches outside the default window"}},

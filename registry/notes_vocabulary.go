@@ -9,23 +9,22 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// UnknownOrigin returns a note if no label has the given origin, and "" otherwise. name is the
-// caller's name for the filter.
-func (w Vocabulary) UnknownOrigin(name, word string) string {
-	finding, near := w.unknownOrigin(name, word)
+// UnknownOrigin returns a note if no label has the given origin, and "" otherwise.
+func (w Vocabulary) UnknownOrigin(word string) string {
+	finding, near := w.unknownOrigin(word)
 	return finding + didYouMean(near, near != "")
 }
 
 // unknownOrigin is UnknownOrigin, but returns the suggested origin separately, or "" if there is
 // none.
-func (w Vocabulary) unknownOrigin(name, word string) (finding, near string) {
+func (w Vocabulary) unknownOrigin(word string) (finding, near string) {
 	if strings.TrimSpace(word) == "" || w.HasOrigin(word) {
 		return "", ""
 	}
 	if !vocabulary.IsOrigin(word) {
 		near, _ = vocabulary.NearestSpelling(word, w.originWords())
 	}
-	return fmt.Sprintf("No label has the %s %s.", name, cola.Quoted(word)), near
+	return fmt.Sprintf("No label is from %s.", cola.Quoted(word)), near
 }
 
 // unknownValue returns a finding if no label has the given value, and the nearest known value, or
@@ -77,7 +76,7 @@ func (w Vocabulary) UnknownState(state string) string {
 
 // UnknownWords returns a note for each word in a saved search's filters that no label has.
 func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
-	return nonEmpty(w.UnknownOrigin("country", f.Country), w.UnknownState(f.USState),
+	return nonEmpty(w.UnknownOrigin(f.Country), w.UnknownState(f.USState),
 		w.UnknownCategory(f.DerivedCategory))
 }
 

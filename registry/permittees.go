@@ -68,7 +68,7 @@ func permitteeNotes(view *search.View, q cola.PermitteeSearch, total int) []stri
 	if n := count(q.Name); n > 0 {
 		return []string{fmt.Sprintf("Permittees that match the name but not the other filters: %d.", n)}
 	}
-	note := fmt.Sprintf("No permittee has the name %s.", cola.Quoted(q.Name))
+	note := fmt.Sprintf("No permittee name contains %s.", cola.Quoted(q.Name))
 	if near := view.Correct(cola.SuggestCompany, q.Name); near != "" && count(near) > 0 {
 		q.Name, q.Page = near, 1
 		if n := view.Permittees(q).Total; n > 0 {

@@ -24,7 +24,7 @@ func TestPermitteeNotes(t *testing.T) {
 		{cola.PermitteeParams{Q: name}, ""},
 		{cola.PermitteeParams{Q: name[:1] + name[2:]}, "Did you mean " + strings.ToLower(name)},
 		{cola.PermitteeParams{Q: name[:1] + name[2:], State: "GU"}, "Did you mean " + strings.ToLower(name) + "?"},
-		{cola.PermitteeParams{Q: "zzyzx"}, `No permittee has the name "zzyzx".`},
+		{cola.PermitteeParams{Q: "zzyzx"}, `No permittee name contains "zzyzx".`},
 		{cola.PermitteeParams{Q: name, State: "GU"}, "Permittees that match the name but not the other filters: "},
 		{cola.PermitteeParams{State: "GU"}, ""},
 		{cola.PermitteeParams{Q: "&"}, ""},

@@ -300,11 +300,11 @@ func savedSearchNotFound(id string) *cola.Error {
 // Messages for requests with an unknown outcome.
 const (
 	changeSearchUnconfirmed = "The search may not have been changed. Send the same request again in a few seconds; " +
-		"it's safe to repeat."
+		"it's safe to retry."
 	deleteSearchUnconfirmed = "The search may not have been deleted. Send the same request again in a few seconds; " +
 		"not_found means that it was."
 	runSearchUnconfirmed = "The run may not have been requested. Send the same request again in a few seconds; " +
-		"it's safe to repeat."
+		"it's safe to retry."
 )
 
 // changeSearchError returns the public error for a failed change or deletion. unknown is the

@@ -30,7 +30,7 @@ func (s Subscription) Ended() bool { return s.Reason == cola.ReasonUnsubscribed 
 func (s Subscription) Confirmed() bool { return !s.Ended() && s.State != cola.DestinationUnconfirmed }
 
 // subscribeUnconfirmed is the message for a request with an unknown outcome.
-const subscribeUnconfirmed = "The change may not have been saved. Try again in a few seconds; it's safe to repeat."
+const subscribeUnconfirmed = "The change may not have been saved. Try again in a few seconds; it's safe to retry."
 
 // Subscription returns the subscription for a token. It fails with CodeNotFound if the email
 // destination no longer exists.

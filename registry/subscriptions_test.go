@@ -95,7 +95,7 @@ func TestRejectedSubscriptions(t *testing.T) {
 	}
 	w.full.Store(false)
 	w.destinationsReadOnly.Store(true)
-	if _, err := w.Unsubscribe(t.Context(), token); code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "safe to repeat") {
+	if _, err := w.Unsubscribe(t.Context(), token); code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "safe to retry") {
 		t.Errorf("Unsubscribe without writes: error = %v, want unavailable", err)
 	}
 	w.destinationsReadOnly.Store(false)

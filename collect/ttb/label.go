@@ -50,7 +50,7 @@ func (c *Client) label(ctx context.Context, id cola.TTBID, query string, kind tt
 	stated, err := a.page.Label()
 	if err != nil || stated.TTBID != id.String() {
 		c.close() // the site may have mixed up sessions
-		return nil, unexpected("the page is about label %q instead of %s", stated.TTBID, id)
+		return nil, unexpected("the page is for label %q, not %s", stated.TTBID, id)
 	}
 	return a.body, nil
 }
