@@ -119,7 +119,7 @@ func introduction() string {
 			"Every authenticated response, including errors, has the five quota headers.",
 		"**Parameters.** All problems with a request are reported at once. Unknown parameters are rejected; empty " +
 			"values are ignored. " +
-			"Separate multiple values with commas, or repeat the parameter. Filters and " +
+			"If a parameter takes multiple values, separate them with commas or repeat the parameter. Filters and " +
 			"enumerated values are case-insensitive.",
 		"**Formats.** Lists of labels, counts, brands, permittees, matches and reference data are also available as " +
 			"`text/csv` and `application/x-ndjson` (one JSON object per line): set `Accept`. Rows, limits and cost are the same. " +

@@ -183,24 +183,27 @@ func valueNotes(view *search.View, p *cola.SearchParams) (notes []Note) {
 	if p.Origin != "" || p.DerivedSubcategory != "" { // listing the values takes longer than the search
 		words = vocabularyOf(view)
 	}
-	add := func(finding, near string, change func(changed *cola.SearchParams)) {
+	add := func(value, finding, near string, change func(changed *cola.SearchParams)) {
 		if finding != "" {
 			n := newNote(finding)
 			n.didYouMean(near, p, change)
+			if strings.Contains(value, ",") {
+				n.Text += " This filter takes only one value."
+			}
 			n.Text += " This filter alone rules out every label."
 			notes = append(notes, n)
 		}
 	}
 	finding, near := words.unknownOrigin(p.Origin)
-	add(finding, near, func(changed *cola.SearchParams) { changed.Origin = near })
+	add(p.Origin, finding, near, func(changed *cola.SearchParams) { changed.Origin = near })
 	path, nearPath := words.unknownCategory(p.DerivedSubcategory)
-	add(path, nearPath, func(changed *cola.SearchParams) { changed.DerivedSubcategory = nearPath })
+	add(p.DerivedSubcategory, path, nearPath, func(changed *cola.SearchParams) { changed.DerivedSubcategory = nearPath })
 	class, nearClass := unknownValue("class/type", p.Class, view.KnowsClass)
-	add(class, nearClass, func(changed *cola.SearchParams) { changed.Class = nearClass })
+	add(p.Class, class, nearClass, func(changed *cola.SearchParams) { changed.Class = nearClass })
 	grape, nearGrape := unknownValue("grape variety", p.Grape, view.KnowsGrape)
-	add(grape, nearGrape, func(changed *cola.SearchParams) { changed.Grape = nearGrape })
+	add(p.Grape, grape, nearGrape, func(changed *cola.SearchParams) { changed.Grape = nearGrape })
 	area, nearArea := unknownValue("appellation", p.Appellation, view.KnowsAppellation)
-	add(area, nearArea, func(changed *cola.SearchParams) { changed.Appellation = nearArea })
+	add(p.Appellation, area, nearArea, func(changed *cola.SearchParams) { changed.Appellation = nearArea })
 	return notes
 }
 
