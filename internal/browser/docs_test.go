@@ -2,7 +2,12 @@ package browser
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -158,7 +163,7 @@ func TestKeyInDocs(t *testing.T) {
 	}
 	b.fill(".key [name=key]", " "+key+" ")
 	want := strings.NewReplacer("$API_KEY", key, `os.environ["API_KEY"]`, `"`+key+`"`, "process.env.API_KEY", `"`+key+`"`,
-		`os.Getenv("API_KEY")`, `"`+key+`"`).Replace(printed)
+		`os.Getenv("API_KEY")`, `"`+key+`"`, "import os\n", "", "\t\"os\"\n", "").Replace(printed)
 	if got := ask(b, chromedp.Evaluate[string](samples)); got != want || strings.Count(got, key) != 4 {
 		t.Errorf("samples with the key:\n%s\nwant:\n%s", got, want)
 	}
@@ -216,6 +221,43 @@ func TestKeyInDocs(t *testing.T) {
 	b.checkErrors("a key in the documentation")
 }
 
+// TestGoSamplesWithKey checks that no Go sample has unused imports once it contains a key: the compiler
+// rejects them.
+func TestGoSamplesWithKey(t *testing.T) {
+	b := newTab(t, newSite(t).browser, true)
+	b.open(registrytest.PublicURL + "/docs/reference")
+	pages := ask(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll('.side a[href^="/docs/reference/"]')].map((a) => a.href)`))
+	checked := 0
+	for _, page := range pages {
+		b.open(page)
+		b.do(until(enterKey))
+		for _, source := range ask(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll("[data-language=Go] pre")].map((e) => e.textContent)`)) {
+			file, err := parser.ParseFile(token.NewFileSet(), "sample.go", source, 0)
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", page, err, source)
+			}
+			used := map[string]bool{}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					if x, ok := s.X.(*ast.Ident); ok {
+						used[x.Name] = true
+					}
+				}
+				return true
+			})
+			for _, imported := range file.Imports {
+				if p, _ := strconv.Unquote(imported.Path.Value); !used[path.Base(p)] {
+					t.Errorf("%s: %q is unused in\n%s", page, p, source)
+				}
+			}
+			checked++
+		}
+	}
+	if checked < 40 {
+		t.Errorf("checked %d samples on %d pages", checked, len(pages))
+	}
+}
+
 // used returns an account's usage.
 func (s *site) used(holder cola.Caller) cola.Used {
 	s.t.Helper()
@@ -242,7 +284,7 @@ func charge(before, after cola.Used, charged map[string]bool) string {
 }
 
 // TestTryCharge sends the example calls of three pages. The page must say what the ledger charged
-// for each call.
+// for each call, where the reader sees it.
 func TestTryCharge(t *testing.T) {
 	s := newSite(t)
 	holder := s.registry.Holder(t, ann, cola.TierPro)
@@ -260,6 +302,10 @@ func TestTryCharge(t *testing.T) {
 			if got := ask(b, chromedp.Evaluate[string](form+`.querySelector(".status").innerText`)); !strings.Contains(got, want) {
 				t.Errorf("%s, form %d: %q, want %q", page, i, got, want)
 			}
+			b.do(until(`((status) => {
+				const { left, top, bottom } = status.getBoundingClientRect();
+				return bottom <= innerHeight && document.elementFromPoint(left + 5, (top + bottom) / 2) === status;
+			})(` + form + `.querySelector(".status"))`))
 		}
 	}
 	if len(charged) != 2 {

@@ -86,11 +86,14 @@ for (const form of document.querySelectorAll(".try")) {
   form.querySelector('[href="#key"]').addEventListener("click", (event) => { event.preventDefault(); askKey(form); });
 }
 
-// fillKey replaces the expression for the key in a sample, which may span several elements.
+// fillKey replaces the expression for the key in a sample, which may span several elements, and removes
+// the import that only the expression needs.
 function fillKey(pre, key) {
   const quoted = `"${key}"`;
   for (const [expression, value] of [
-    ["$API_KEY", key], ['os.environ["API_KEY"]', quoted], ["process.env.API_KEY", quoted], ['os.Getenv("API_KEY")', quoted],
+    ["$API_KEY", key], ["process.env.API_KEY", quoted],
+    ['os.environ["API_KEY"]', quoted], ["import os\n", ""],
+    ['os.Getenv("API_KEY")', quoted], ['\t"os"\n', ""],
   ]) {
     const from = pre.textContent.indexOf(expression);
     if (from < 0) continue;
@@ -182,6 +185,7 @@ async function send(form, key) {
   body.closest(".code").hidden = true;
   button.disabled = true;
   status.textContent = "Sending…";
+  status.scrollIntoView({ block: "nearest" });
   const began = performance.now();
   try {
     const response = await fetch(...request(form, key));
@@ -193,9 +197,11 @@ async function send(form, key) {
     markInvalid(form, answer.error?.details);
     showBody(body, text);
     body.closest(".code").hidden = !text;
+    body.closest(".code").scrollIntoView({ block: "nearest" });
   } catch (error) {
     status.textContent = "The request failed: " + error.message;
   }
+  status.scrollIntoView({ block: "nearest" });
   button.disabled = false;
 }
 
