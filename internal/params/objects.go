@@ -178,7 +178,7 @@ func nested(prefix, name string) string {
 
 // unknown returns the message for an unknown name. It suggests a similar name or lists all names.
 func (o *object) unknown(name string) string {
-	if nearest, ok := vocabulary.Nearest(name, o.names); ok {
+	if nearest, ok := nearest(name, o.names); ok {
 		return didYouMean(o.prefix + nearest)
 	}
 	return Unknown(name, o.owner, o.names)
@@ -186,13 +186,28 @@ func (o *object) unknown(name string) string {
 
 // Unknown returns the message for a name that owner does not accept. names must be sorted.
 func Unknown(name, owner string, names []string) string {
-	switch nearest, ok := vocabulary.Nearest(name, names); {
+	switch nearest, ok := nearest(name, names); {
 	case len(names) == 0:
 		return "Unknown parameter; " + owner + " has no parameters."
 	case ok:
 		return didYouMean(nearest)
 	}
 	return "Unknown parameter; " + owner + " accepts " + strings.Join(names, ", ") + "."
+}
+
+// nearest returns the parameter that a name most likely stands for: the one that other APIs call so, or
+// a similar one.
+func nearest(name string, names []string) (string, bool) {
+	ours := map[string]string{
+		"count": "per_page", "limit": "per_page", "page_size": "per_page", "pagesize": "per_page", "size": "per_page",
+		"keyword": "q", "query": "q", "search": "q", "text": "q",
+		"offset": "page", "order": "sort", "order_by": "sort", "sort_by": "sort",
+		"ean": "barcode_value", "gtin": "barcode_value", "upc": "barcode_value",
+	}[strings.ToLower(name)]
+	if slices.Contains(names, ours) {
+		return ours, true
+	}
+	return vocabulary.Nearest(name, names)
 }
 
 func didYouMean(name string) string { return "Unknown parameter; did you mean " + name + "?" }

@@ -2,6 +2,7 @@ package params
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,6 +23,21 @@ func TestTakes(t *testing.T) {
 	for name, want := range map[string][2]bool{"q": {false, true}, "product_type": {true, true}, "Q": {}, "problems": {}} {
 		if repeatable, ok := r.Takes(name); repeatable != want[0] || ok != want[1] {
 			t.Errorf("Takes(%q) = %t, %t, want %v", name, repeatable, ok, want)
+		}
+	}
+}
+
+// TestUnknown checks the parameter suggested for an unknown name.
+func TestUnknown(t *testing.T) {
+	names := []string{"brand_name", "page", "per_page", "q"}
+	for name, want := range map[string]string{"brandname": "brand_name", "Limit": "per_page", "offset": "page", "search": "q"} {
+		if got := Unknown(name, "a test", names); !strings.Contains(got, "did you mean "+want+"?") {
+			t.Errorf("%s: %q, want %s", name, got, want)
+		}
+	}
+	for _, name := range []string{"sort_by", "zzzzzz"} {
+		if got := Unknown(name, "a test", names); !strings.Contains(got, "brand_name, page, per_page, q") {
+			t.Errorf("%s: %q, want all names", name, got)
 		}
 	}
 }
