@@ -339,7 +339,7 @@ func TestLabelActions(t *testing.T) {
 	s.costs(before, 0, 1)
 	page.checkHTML(t)
 	ofBrand := allHistory("brand_name", `"`+odd+`"`)
-	page.shows(t, http.StatusOK, `href="`+cola.TTBID(15_101_001_000_901).PageURL()+`"`, `href="#api-call"`, `id="api-call"`,
+	page.shows(t, http.StatusOK, `href="`+cola.TTBID(15_101_001_000_901).PageURL()+`"`, `href="#api-call">API call`, `id="api-call"`,
 		"<code>15101001000901</code>", `href="`+ofBrand+`">2 labels</a>`, `href="`+allHistory("permit_number", "NJ-I-721")+`">`)
 	if n := s.get(ofBrand).total(t); n != 2 {
 		t.Errorf("link to the brand finds %d labels, want 2", n)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -84,6 +85,9 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	result, state, err := req.svc.Explore(req.ctx(), req.caller, search.params)
 	req.recordQuota(state)
 	p.Quota = req.quota
+	if err != nil { // there are no results, whose chips would show the filters
+		p.Form.open(maps.Keys(search.values))
+	}
 	if problems := fieldProblems(err); problems != nil {
 		web.EventOf(req.ctx()).Code = cola.CodeValidation
 		p.Form.setProblems(problems)

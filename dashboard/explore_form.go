@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"net/url"
 	"slices"
@@ -135,10 +136,15 @@ func newExploreForm(values url.Values, problems map[string][]string) exploreForm
 	return f
 }
 
-// setProblems sets the problems. It opens the additional filters if one of them has a problem.
+// setProblems sets the problems. It shows the additional filters if one of them has a problem.
 func (f *exploreForm) setProblems(problems map[string][]string) {
 	f.Problems = problems
-	for name := range problems {
+	f.open(maps.Keys(problems))
+}
+
+// open shows the additional filters if names includes one of them.
+func (f *exploreForm) open(names iter.Seq[string]) {
+	for name := range names {
 		_, filter := cola.FilterOf(name)
 		f.Open = f.Open || filter && name != "q"
 	}

@@ -487,6 +487,8 @@ func TestExploreAtLimits(t *testing.T) {
 		`value="nosuchlabel"`, `data-countdown="`+full.Header.Get("Retry-After")+`"`)
 	full.lacks(t, "Try again in")
 	full.checkHTML(t)
+	full.lacks(t, "<details open>")
+	free.get("/explore?q=nosuchlabel&product_type=wine").shows(t, http.StatusTooManyRequests, "<details open>", `value="wine" checked`)
 	free.get("/explore?q=%3Cscript%3E%22&sort=brand&view=gallery").shows(t, http.StatusTooManyRequests,
 		`value="<script>""`, `name="sort" value="brand"`, `name="view" value="gallery"`)
 	if full.Header.Get("Retry-After") == "" {

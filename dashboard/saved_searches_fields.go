@@ -277,8 +277,9 @@ func formFingerprint(form url.Values) string {
 
 var exploredReader = params.New[cola.SearchParams]("this page")
 
-// fillFromSearch fills in the form from a search with the query parameters of GET /colas. It notes
-// filters that saved searches don't support, and ignores unknown parameters.
+// fillFromSearch fills in the form from a search with the query parameters of GET /colas, and names
+// it after its filters. It notes filters that saved searches don't support, and ignores unknown
+// parameters.
 func (f *searchForm) fillFromSearch(query url.Values) {
 	if from := query.Get("from"); from != "" {
 		query, _ = url.ParseQuery(strings.TrimPrefix(from, "?")) // malformed parts are dropped
@@ -288,7 +289,11 @@ func (f *searchForm) fillFromSearch(query url.Values) {
 		return !known
 	})
 	p := exploredReader.Read(values, nil)
-	fillFilters(f.Values, p.ForSavedSearch())
+	filters := p.ForSavedSearch()
+	fillFilters(f.Values, filters)
+	if len(filters.Conditions()) > 0 {
+		f.Values.Set("name", truncate(singleLine(filterSummary(filters)), nonFilterFields["name"].MaxLength-1))
+	}
 	f.noteUnsupported(p)
 }
 

@@ -161,8 +161,8 @@ func TestPreviewMatchesRun(t *testing.T) {
 	}
 }
 
-// TestFormFromSearch checks that a label search fills in the form, and that the page lists the
-// parameters that have no saved search filter.
+// TestFormFromSearch checks that a label search fills in and names the form, and that the page lists
+// the parameters that have no saved search filter.
 func TestFormFromSearch(t *testing.T) {
 	s := mustSite(t)
 	query := url.Values{
@@ -199,4 +199,10 @@ func TestFormFromSearch(t *testing.T) {
 		}
 	}
 	s.get("/saved-searches/new?abv_min=x").shows(t, http.StatusOK, "invalid values")
+	for query, want := range map[string]string{
+		"": "", "date_range=all": "", "q=oak&product_type=wine": "“oak” · wine", "q=oak&name=Mine": "Mine",
+		"q=" + strings.Repeat("é", 200): "“" + strings.Repeat("é", 198) + "…", // 200 characters
+	} {
+		s.get("/saved-searches/new?"+query).shows(t, http.StatusOK, `name="name" value="`+want+`" maxlength="200"`)
+	}
 }

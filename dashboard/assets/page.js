@@ -94,20 +94,22 @@
     field.focus();
   });
 
-  // Link a label to its neighbors in the list that it was opened from: the last list of labels in this tab. It holds
-  // only labels that a page has shown. Public pages, such as sign-in, delete it when the session has ended
-  // (site/assets/site.js).
+  // Link a label to the list that it was opened from, the last list of labels in this tab, and to its neighbors there.
+  // The list holds only labels that a page has shown. Public pages, such as sign-in, delete it when the session has
+  // ended (site/assets/site.js).
   const listKey = "labels", steps = document.querySelector("[data-steps]");
   function rememberList() {
     const paths = [...document.querySelectorAll("main :is(h3, th) > a")].map((a) => a.pathname);
     const labels = paths.filter((path) => /^\/explore\/\d{14}$/.test(path));
-    if (labels.length > 1) sessionStorage.setItem(listKey, JSON.stringify(labels));
+    const list = location.pathname + location.search;
+    if (labels.length) sessionStorage.setItem(listKey, JSON.stringify({ list, labels }));
   }
   function showSteps() {
-    const labels = JSON.parse(sessionStorage.getItem(listKey)) ?? [], at = labels.indexOf(location.pathname);
+    const { list, labels = [] } = JSON.parse(sessionStorage.getItem(listKey)) ?? {}, at = labels.indexOf(location.pathname);
     if (at < 0) return;
-    const linkTo = (n, text, rel) => n in labels ? [Object.assign(document.createElement("a"), { textContent: text, rel, href: labels[n] })] : [];
-    steps.replaceChildren(...linkTo(at - 1, "‹ Previous", "prev"), `${at + 1} of ${labels.length}`, ...linkTo(at + 1, "Next ›", "next"));
+    const link = (path, textContent, rel) => path ? [Object.assign(document.createElement("a"), { textContent, rel, href: location.origin + path })] : [];
+    steps.replaceChildren(...link(list, "Back to list", ""), ...link(labels[at - 1], "‹ Previous", "prev"),
+      `${at + 1} of ${labels.length}`, ...link(labels[at + 1], "Next ›", "next"));
     steps.hidden = false;
   }
   addEventListener("pageshow", () => {

@@ -121,13 +121,15 @@ func TestPrintedLabel(t *testing.T) {
 	}
 }
 
-// TestLabelSteps checks that a label opened from a list links to its neighbors there, that showing
-// the links is free, and that the tab forgets the list before another user signs in.
+// TestLabelSteps checks that a label opened from a list links to its neighbors there and to the list,
+// that following the links charges each label and the list once, and that the tab forgets the list
+// before another user signs in.
 func TestLabelSteps(t *testing.T) {
 	s := newSite(t)
 	s.holder = s.registry.Holder(t, ann, cola.TierPro)
 	b := s.signIn(ann)
-	b.open(registrytest.PublicURL + "/explore?date_range=all")
+	const list = registrytest.PublicURL + "/explore?date_range=all&page=2"
+	b.open(list)
 	paths := ask(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".explore-results h3 a")].map(a => a.pathname)`))
 	b.click(".explore-results li:nth-child(2) h3 a")
 	b.shows("2 of 20", "Previous", "Next")
@@ -135,13 +137,18 @@ func TestLabelSteps(t *testing.T) {
 	if at := b.at(); !strings.HasSuffix(at, paths[2]) {
 		t.Errorf("next label is %s, want %s", at, paths[2])
 	}
+	b.click("[data-steps] a:not([rel=prev], [rel=next])")
+	if at := b.at(); at != list {
+		t.Errorf("the link back leads to %s, want %s", at, list)
+	}
 	b.open(registrytest.PublicURL + paths[0])
 	if previous := ask(b, chromedp.Evaluate[bool](`!!document.querySelector("[data-steps] [rel=prev]")`)); previous {
 		t.Error("first label links to a previous one")
 	}
 	usage, _, err := s.registry.Usage(t.Context(), s.holder)
-	if err != nil || usage.DetailViews.Used != 3 {
-		t.Errorf("usage = %+v, %v, want one detail view for each of three labels", usage.DetailViews, err)
+	if err != nil || usage.DetailViews.Used != 3 || usage.ListRecords.Used != len(paths) {
+		t.Errorf("used %+v and %+v, %v; want one detail view for each of three labels, and one list record for each of %d",
+			usage.DetailViews, usage.ListRecords, err, len(paths))
 	}
 	b.click(".side form button")
 	b.open(registrytest.PublicURL + "/sign-in")

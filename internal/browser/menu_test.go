@@ -11,7 +11,8 @@ import (
 )
 
 // TestPhoneMenu checks that opening the menu on a phone doesn't move its button or the page, that
-// its last entry can be reached, and that the button stays in view when the page scrolls.
+// it has the search of the docs, that its last entry can be reached, and that the button stays in
+// view when the page scrolls.
 func TestPhoneMenu(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -28,6 +29,7 @@ func TestPhoneMenu(t *testing.T) {
 	if dir := os.Getenv("COLAREGISTRY_SCREENSHOTS"); dir != "" {
 		mustWrite(t, dir+"/menu.png", ask(b, chromedp.CaptureScreenshot()))
 	}
+	b.do(visible(".menu .find input"))
 	last := ask(b, chromedp.Evaluate[bool](`(() => {
 		const entry = document.querySelector(".menu nav form button");
 		entry.scrollIntoView({block: "nearest"});
