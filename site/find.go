@@ -48,6 +48,67 @@ func suggestedSearches() []string {
 	return []string{"rate limit", "pagination", "api key", "webhook signature", "429", "export CSV"}
 }
 
+// searchKeywords are additional words that find pages and sections, by path. Between the commas are
+// names of the subject: a search for one of them finds the page or section first.
+var searchKeywords = map[string]string{
+	privacyPath: "contact, support, help, GDPR",
+	plansPath:   "free, free tier, free plan, trial",
+
+	docsPath + "/quickstart": "quick start, getting started, get started, start, tutorial, hello world, " +
+		"samples, Python, JavaScript, Node.js, nodejs, Go, golang",
+	docsPath + "/quickstart#1-get-a-key":                        "sign up, signup, register, create an account",
+	docsPath + "/authentication":                                "X-API-Key header, API key, key",
+	docsPath + "/authentication#create-a-key":                   "new key",
+	docsPath + "/authentication#restrict-a-key":                 "scopes, permissions, IP, IP address",
+	docsPath + "/authentication#rotate-a-key":                   "revoke a key, delete a key, remove a key",
+	docsPath + "/api":                                           "SDK, client library, Java, PHP, Ruby",
+	docsPath + "/api#filter-by-type-and-origin":                 "filters",
+	docsPath + "/api#filter-by-date":                            "dates",
+	docsPath + "/api#count-labels":                              "statistics, stats, aggregate",
+	docsPath + "/api#check-a-brand-name":                        "brand check, name availability",
+	docsPath + "/api#fields-and-formats":                        "JSON, CSV, export",
+	docsPath + "/api#versions-and-compatibility":                "changelog, versioning",
+	docsPath + "/pagination#download-all-results":               "bulk, bulk download, dump",
+	docsPath + "/quotas":                                        "usage limits",
+	docsPath + "/quotas#costs":                                  "cost of a search",
+	docsPath + "/quotas#wait-and-retry":                         "retry after 429 or 503",
+	docsPath + "/errors":                                        "status codes, error codes",
+	docsPath + "/search#words":                                  "search syntax, query syntax, boolean",
+	docsPath + "/search#ids-and-barcodes":                       "COLA ID",
+	docsPath + "/alerts":                                        "notifications",
+	docsPath + "/webhooks#receive-messages":                     "webhook receiver",
+	docsPath + "/dashboard":                                     "account, profile",
+	docsPath + "/dashboard#change-your-plan":                    "upgrade, downgrade, billing, invoice",
+	docsPath + "/dashboard#sign-in":                             "sign in, login, sign out, logout, password",
+	docsPath + "/dashboard#account-deletion":                    "delete my account, close account",
+	docsPath + "/assistants":                                    "MCP, AI, LLM, agents",
+	docsPath + "/assistants#claude":                             "Claude",
+	docsPath + "/assistants#vs-code":                            "Copilot",
+	docsPath + "/coverage":                                      "COLA",
+	docsPath + "/coverage#what-is-a-cola":                       "COLA definition, cola meaning",
+	docsPath + "/coverage#approved-expired-surrendered-revoked": "status",
+	docsPath + "/coverage#how-far-back":                         "history",
+	docsPath + "/coverage#how-current": "updates, updated, update frequency, " +
+		"refresh, freshness, real time",
+
+	docsPath + "/install":                                  areaOperators + ", self-hosted, on-premises, deploy, deployment, demo, sandbox, test data",
+	docsPath + "/configuration":                            "env, environment variables",
+	docsPath + "/operations#postgresql-and-many-processes": "scaling, high availability",
+	docsPath + "/operations#sizing":                        "requirements, hardware",
+	docsPath + "/operations#the-operators-page":            "admin",
+	docsPath + "/metrics":                                  "Prometheus, monitoring",
+	docsPath + "/oauth":                                    "OAuth, SSO, single sign-on",
+
+	referencePath:              "endpoints, parameters, query parameters",
+	referencePath + "#request": "base URL, host",
+	referencePath + "#header-X-Truncated-By-Quota": "truncated results",
+	openAPIPath: "schema, spec, specification",
+
+	toolsPath:                "tools",
+	toolsPath + "#prompts":   "prompts",
+	toolsPath + "#resources": "resources",
+}
+
 // Limits on searches and code samples per IP address (IPv6: per /64) and process. They are high
 // enough for search-as-you-type requests.
 const (

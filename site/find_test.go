@@ -62,7 +62,7 @@ func TestQuestions(t *testing.T) {
 		{"download all labels", top, "/docs/pagination#download-all-results"},
 		{"sdk", first, "/docs/api"},
 		{"client library", first, "/docs/api"},
-		{"openapi", first, "/docs/api"},
+		{"openapi", first, "/api/v1/openapi.json"},
 		{"get images", first, "/docs/api#label-images"},
 		{"how do I authenticate", first, "/docs/authentication"},
 		{"rotate api key", first, "/docs/authentication#rotate-a-key"},
@@ -91,7 +91,6 @@ func TestQuestions(t *testing.T) {
 		{"cors", first, "/docs/authentication#browsers-and-cors"},
 		{"pricing", first, "/plans"},
 		{"how much does it cost", top, "/plans"},
-		{"mcp", top, "/docs/assistants"},
 		{"X-API-Key", top, "/docs/authentication"},
 		{"privacy", first, "/privacy"},
 		{"back up the SQLite database", first, "/docs/operations#backup-and-restore"},
@@ -150,6 +149,101 @@ func TestQuestions(t *testing.T) {
 		{"authentification", first, "/docs/authentication"},
 		{"veriffy webhook signature", first, "/docs/webhooks#signature"},
 		{"what is a COLA", first, "/docs/coverage /docs/coverage#what-is-a-cola"},
+		{"apikey", first, "/docs/authentication"},
+		{"api key", first, "/docs/authentication"},
+		{"nodejs", first, "/docs/quickstart"},
+		{"node.js", first, "/docs/quickstart"},
+		{"golang", first, "/docs/quickstart"},
+		{"golan", first, "/docs/quickstart"},
+		{"javascript", first, "/docs/quickstart"},
+		{"curl", top, "/docs/quickstart"},
+		{"getting started", first, "/docs/quickstart"},
+		{"start", first, "/docs/quickstart"},
+		{"quick start", first, "/docs/quickstart"},
+		{"tutorial", first, "/docs/quickstart"},
+		{"swagger", first, "/api/v1/openapi.json"},
+		{"postman", first, "/api/v1/openapi.json"},
+		{"schema", first, "/api/v1/openapi.json"},
+		{"phonetic", first, "/docs/search#similar-brands"},
+		{"sounds like", first, "/docs/search#similar-brands"},
+		{"autocomplete", top, "/docs/reference/reference-data#suggestValues"},
+		{"login", first, "/docs/dashboard#sign-in"},
+		{"log in", first, "/docs/dashboard#sign-in"},
+		{"sign in", first, "/docs/dashboard#sign-in"},
+		{"password", first, "/docs/dashboard#sign-in"},
+		{"sign up", first, "/docs/quickstart#1-get-a-key"},
+		{"signup", first, "/docs/quickstart#1-get-a-key"},
+		{"account", first, "/docs/dashboard"},
+		{"billing", first, "/docs/dashboard#change-your-plan"},
+		{"upgrade", first, "/docs/dashboard#change-your-plan"},
+		{"support", first, "/privacy"},
+		{"contact", first, "/privacy"},
+		{"mcp", first, "/docs/assistants"},
+		{"mcp tools", first, "/docs/tools"},
+		{"tools", first, "/docs/tools"},
+		{"prompts", first, "/docs/tools#prompts"},
+		{"claude", first, "/docs/assistants#claude"},
+		{"self-hosting", first, "/docs/install"},
+		{"self hosting", first, "/docs/install"},
+		{"self-host", first, "/docs/install"},
+		{"install", first, "/docs/install"},
+		{"sandbox", first, "/docs/install"},
+		{"test data", first, "/docs/install"},
+		{"deployment", first, "/docs/install"},
+		{"config", first, "/docs/configuration"},
+		{"environment variables", first, "/docs/configuration"},
+		{"security", first, "/docs/security"},
+		{"docker", first, "/docs/operations#containers"},
+		{"kubernetes", first, "/docs/operations#containers"},
+		{"postgres", first, "/docs/operations#postgresql-and-many-processes"},
+		{"metrics", first, "/docs/metrics"},
+		{"monitoring", first, "/docs/metrics"},
+		{"oauth", first, "/docs/oauth"},
+		{"sso", first, "/docs/oauth"},
+		{"err", first, "/docs/errors"},
+		{"error", first, "/docs/errors"},
+		{"status codes", first, "/docs/errors"},
+		{"timeouts", first, "/docs/errors"},
+		{"404", first, "/docs/reference#error-NotFound"},
+		{"delete key", first, "/docs/authentication#rotate-a-key"},
+		{"revoke key", first, "/docs/authentication#rotate-a-key"},
+		{"new key", first, "/docs/authentication#create-a-key"},
+		{"key", first, "/docs/authentication"},
+		{"token", first, "/docs/authentication"},
+		{"scopes", first, "/docs/authentication#restrict-a-key"},
+		{"secret", top, "/docs/webhooks#signature"},
+		{"webhook", first, "/docs/webhooks"},
+		{"retry", top, "/docs/quotas#wait-and-retry"},
+		{"rate limiting", first, "/docs/quotas /docs/quotas#rate-limits"},
+		{"usage limits", first, "/docs/quotas"},
+		{"free tier", first, "/plans"},
+		{"how often updated", first, "/docs/coverage#how-current"},
+		{"freshness", first, "/docs/coverage#how-current"},
+		{"status", first, "/docs/coverage#approved-expired-surrendered-revoked"},
+		{"history", first, "/docs/coverage#how-far-back"},
+		{"missing data", first, "/docs/coverage#whats-missing"},
+		{"search", first, "/docs/api"},
+		{"search syntax", first, "/docs/search#words"},
+		{"filters", first, "/docs/api#filter-by-type-and-origin"},
+		{"dates", first, "/docs/api#filter-by-date"},
+		{"sort", first, "/docs/pagination#sort-order"},
+		{"images", first, "/docs/api#label-images"},
+		{"download", first, "/docs/pagination#download-all-results"},
+		{"bulk", first, "/docs/pagination#download-all-results"},
+		{"json", first, "/docs/api#fields-and-formats"},
+		{"total count", top, "/docs/api#get-a-total"},
+		{"stats", first, "/docs/api#count-labels"},
+		{"brand check", first, "/docs/api#check-a-brand-name"},
+		{"category", first, "/docs/categories"},
+		{"ids", first, "/docs/search#ids-and-barcodes"},
+		{"ttb id", first, "/docs/reference/labels#getCola.ttb_id"},
+		{"changelog", first, "/docs/api#versions-and-compatibility"},
+		{"versioning", first, "/docs/api#versions-and-compatibility"},
+		{"notifications", first, "/docs/alerts"},
+		{"api reference", first, "/docs/reference"},
+		{"endpoints", first, "/docs/reference"},
+		{"base url", first, "/docs/reference#request"},
+		{"objects", first, "/docs/reference/objects"},
 		{"truncated results", top, "/docs/reference#header-X-Truncated-By-Quota /docs/quotas"},
 	} {
 		paths := s.search.find(q.query, maxResults).paths()
@@ -178,6 +272,9 @@ func TestRanking(t *testing.T) {
 		{Area: areaReference, Page: "Data", Title: "Cola summary", Path: "summary", text: "The cola summary of a label."},
 		{Area: areaGuides, Page: "Start", Title: "Setup", Path: "setup", text: "Choose a name."},
 		{Area: areaGuides, Page: "Start", Title: "Ports", Path: "port", text: "Set up a port."},
+		{Area: areaGuides, Page: "Codes", Title: "Codes", Path: "codes", text: "All of them."},
+		{Area: areaGuides, Page: "Codes", Title: "Cod", Path: "codes#cod", text: "Cod, cod and cod.", code: "haddock"},
+		{Area: areaGuides, Page: "Names", Title: "Fish", Path: "fish#names", text: "A hake, not a haddock.", keywords: "sea fish, seafood"},
 		{Area: areaOperators, Page: "Operations", Title: "Browsers", Path: "cors", text: "Any origin is allowed (CORS) for each type."},
 	} {
 		x.add(e)
@@ -189,6 +286,11 @@ func TestRanking(t *testing.T) {
 		"webhook signature": "signature", "brand_first_seen_from": "param", "backup": "keys",
 		"cors": "cors", "type": "cors", "correct": "corrected", "typef": "corrected",
 		"ColaSummary":            "object",
+		"code":                   "codes",      // begins the title of a page
+		"haddock":                "fish#names", // prose ranks above code
+		"seafood":                "fish#names",
+		"ratelimit":              "limits", // two words written as one
+		"retryafter":             "header",
 		"set up a port":          "port",
 		"what's the burst":       "limits",
 		"verify xyzzy signature": "signature", // two of three words
@@ -242,13 +344,19 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestSearchTargets checks that every result leads to an element of a page.
+// TestSearchTargets checks that every result leads to an element of a page, and that search keywords
+// are for results.
 func TestSearchTargets(t *testing.T) {
 	s := newTestServer()
+	for path := range searchKeywords {
+		if !slices.ContainsFunc(s.search.entries, func(e entry) bool { return e.Path == path }) {
+			t.Errorf("keywords for %s, which does not exist", path)
+		}
+	}
 	pages := mustParseAll(t, s)
 	for _, e := range s.search.entries {
 		path, id, fragment := strings.Cut(e.Path, "#")
-		if p, ok := pages[path]; e.Path != plansPath && (!ok || fragment && p.ids[id] == nil) {
+		if p, ok := pages[path]; e.Path != plansPath && e.Path != openAPIPath && (!ok || fragment && p.ids[id] == nil) {
 			t.Errorf("%q leads to %s, which does not exist", e.Title, e.Path)
 		}
 		if e.Title == "" || e.Page == "" || e.Area == "" {

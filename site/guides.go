@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -115,15 +116,6 @@ func (s *server) addGuides() {
 	}
 }
 
-// guideKeywords are additional search keywords of guides and sections, by path. They rank a guide
-// above its own sections, which mention its subject more often.
-var guideKeywords = map[string]string{
-	docsPath + "/assistants": "MCP", docsPath + "/authentication": "X-API-Key header",
-	docsPath + "/coverage": "COLA", docsPath + "/coverage#what-is-a-cola": "COLA definition, cola meaning",
-	docsPath + "/quickstart":   "Python, JavaScript and Go samples",
-	docsPath + "/quotas#costs": "cost of a search", docsPath + "/quotas#wait-and-retry": "retry after 429 or 503",
-}
-
 // keyOnlyNotes returns notes for the assistants guide of a server where apps can't sign in, by the
 // heading that they follow. Assistants that don't accept keys can't connect to such a server.
 func keyOnlyNotes() map[string]string {
@@ -160,13 +152,35 @@ func (s *server) addGuide(area string, g guide) {
 		Body: "guide", Data: template.HTML(m.html),
 	})
 	s.addFile(g.path+".md", markdownType, s.plainMarkdown(g.file, g.source))
+	samples := map[string]bool{} // each in one line, as in the sections
+	for _, m := range codeBlock.FindAllSubmatch(s.withPublicURL(g.source), -1) {
+		samples[strings.Join(strings.Fields(string(m[1])), " ")] = true
+	}
 	for _, section := range m.sections {
 		target := g.path
 		if section.id != "" {
 			target += "#" + section.id
 		}
-		s.search.add(entry{Area: area, Page: g.title, Title: section.title, Path: target, text: section.text, keywords: guideKeywords[target]})
+		text, code := splitSamples(section.text, samples)
+		s.search.add(entry{Area: area, Page: g.title, Title: section.title, Path: target, text: text, code: code})
 	}
+}
+
+// codeBlock finds a fenced code block in a Markdown file.
+var codeBlock = regexp.MustCompile("(?ms)^ *```\\w*\n(.*?)^ *```$")
+
+// splitSamples separates the lines that are samples from the rest of a section's text. The name of
+// the language may precede a sample.
+func splitSamples(section string, samples map[string]bool) (text, code string) {
+	for line := range strings.Lines(section) {
+		sample := strings.TrimSpace(line)
+		if _, unnamed, _ := strings.Cut(sample, " "); samples[sample] || samples[unnamed] {
+			code += line
+		} else {
+			text += line
+		}
+	}
+	return text, code
 }
 
 // maxDescription is the number of characters of a description that search engines show.

@@ -1,8 +1,11 @@
 package site
 
 import (
+	"cmp"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +22,9 @@ type entry struct {
 	Area              string // part of the documentation
 	Page, Title, Path string
 	text              string   // paragraphs, list items and table rows, one per line
-	keywords          string   // additional words that find it
+	code              string   // samples, one per line
+	keywords          string   // additional words that find it; names of its subject, separated by commas
+	subjects          []string // the keywords and, of a page, the title, spaced; set by add
 	method, endpoint  string   // of an operation: GET, /api/v1/colas
 	names             []string // of a parameter, header or tool; codes of an error
 	fields            []string // of an object or a body; codes of errors that are specific to an operation
@@ -36,6 +41,9 @@ const (
 
 // parameterKeywords are the keywords of parameters.
 const parameterKeywords = "parameter filter"
+
+// isPage reports whether an entry is a page, not a section of one.
+func (e *entry) isPage() bool { return !strings.Contains(e.Path, "#") }
 
 // weight ranks results for users of the service first, then those for assistants, then those for
 // the service's operators. Operations rank above their parameters and objects.
@@ -61,12 +69,26 @@ type index struct {
 	db      *sql.DB
 }
 
-func (x *index) add(e entry) { x.entries = append(x.entries, e) }
+// add adds an entry, with the search keywords for its path.
+func (x *index) add(e entry) {
+	if more := searchKeywords[e.Path]; more != "" {
+		e.keywords = strings.TrimPrefix(e.keywords+", "+more, ", ")
+	}
+	if e.keywords != "" {
+		for name := range strings.SplitSeq(e.keywords, ",") {
+			e.subjects = append(e.subjects, spaced(name))
+		}
+	}
+	if e.isPage() {
+		e.subjects = append(e.subjects, spaced(e.Title))
+	}
+	x.entries = append(x.entries, e)
+}
 
-// createTables creates the index. The keywords include the parts of names such as RateLimit, and
-// pairs of title words written as one: lookup for "look up". The table words lists all words, which
-// docs contains only as stems.
-const createTables = `CREATE VIRTUAL TABLE docs USING fts5(title, page, keywords, body, weight UNINDEXED,
+// createTables creates the index. The column page includes the area. The keywords include the parts
+// of names such as RateLimit, and pairs of title words written as one: lookup for "look up". The
+// table words lists the words of the prose, which docs contains only as stems.
+const createTables = `CREATE VIRTUAL TABLE docs USING fts5(title, page, keywords, body, code,
 	tokenize = 'porter unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE plain USING fts5(text, content = '', tokenize = 'unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE words USING fts5vocab(plain, row)`
@@ -81,8 +103,8 @@ func (x *index) build() {
 	must(err)
 	for n, e := range x.entries {
 		keywords := e.keywords + " " + camelCase.ReplaceAllString(e.Title, "$1 $2") + " " + joinedPairs(e.Title)
-		_, err := tx.Exec("INSERT INTO docs (rowid, title, page, keywords, body, weight) VALUES (?, ?, ?, ?, ?, ?)",
-			n, e.Title, e.Page, keywords, e.text, e.weight())
+		_, err := tx.Exec("INSERT INTO docs (rowid, title, page, keywords, body, code) VALUES (?, ?, ?, ?, ?, ?)",
+			n, e.Title, e.Area+", "+e.Page, keywords, e.text, e.code)
 		must(err)
 		_, err = tx.Exec("INSERT INTO plain (rowid, text) VALUES (?, ?)", n, e.Title+" "+keywords+" "+e.text)
 		must(err)
@@ -118,7 +140,7 @@ func joinedPairs(text string) (pairs string) {
 func isStopWord(word string) bool {
 	switch word {
 	case "a", "an", "and", "any", "are", "at", "be", "by", "can", "do", "does", "doesn", "don", "for", "from", "get", "happens", "has",
-		"have", "how", "i", "if", "in", "is", "it", "many", "me", "mean", "much", "my", "of", "on", "or", "should", "that",
+		"have", "how", "i", "if", "in", "is", "it", "many", "me", "mean", "much", "my", "of", "often", "on", "or", "should", "that",
 		"the", "there", "this", "to", "up", "use", "was", "we", "what", "when", "where", "which", "who", "why", "will",
 		"with", "you", "your":
 		return true
@@ -126,19 +148,37 @@ func isStopWord(word string) bool {
 	return false
 }
 
-// synonyms returns a word and its synonyms. It lists exceed and exceeded because their stems
-// differ.
+// synonymGroups lists words and phrases with the same meaning, and words with the same root if their
+// stems differ, such as exceed and exceeded.
+var synonymGroups = [][]string{
+	{"plan", "tier"}, {"price", "pricing"}, {"limit", "throttle", "burst"}, {"image", "picture", "photo"},
+	{"barcode", "upc", "ean", "gtin"}, {"company", "permittee", "producer"}, {"exceed", "exceeded"},
+	{"rss", "atom", "feed"}, {"login", "log in", "sign in", "signin"}, {"delete", "revoke", "remove"},
+	{"go", "golang"}, {"javascript", "nodejs"}, {"openapi", "swagger", "postman"},
+	{"phonetic", "sound", "soundex"}, {"suggestion", "autocomplete", "typeahead"},
+	{"docker", "kubernetes", "helm"}, {"postgres", "postgresql"},
+}
+
+// synonyms returns a word and its synonyms.
 func synonyms(word string) []string {
-	for _, group := range [][]string{
-		{"plan", "tier"}, {"price", "pricing"}, {"limit", "throttle", "burst"}, {"image", "picture", "photo"},
-		{"barcode", "upc", "ean", "gtin"}, {"company", "permittee", "producer"}, {"exceed", "exceeded"},
-		{"rss", "atom", "feed"},
-	} {
+	for _, group := range synonymGroups {
 		if slices.Contains(group, word) || slices.Contains(group, strings.TrimSuffix(word, "s")) {
 			return append([]string{word}, group...)
 		}
 	}
 	return []string{word}
+}
+
+// longerSynonym returns a word with synonyms that begins with a text: golang for golan.
+func longerSynonym(text string) (word string, ok bool) {
+	for _, group := range synonymGroups {
+		for _, word := range group {
+			if strings.HasPrefix(word, text) {
+				return word, true
+			}
+		}
+	}
+	return "", false
 }
 
 // term is a word of a query.
@@ -150,7 +190,7 @@ type term struct {
 
 // terms returns the words of a query, without stop words unless there are no others. A term also
 // matches longer words that the reader may be typing. If a word doesn't occur at all, its term matches
-// the most similar word.
+// the closest words.
 func (x *index) terms(query string) (terms []term) {
 	words := x.words(query)
 	for i, word := range words {
@@ -175,19 +215,40 @@ func (x *index) terms(query string) (terms []term) {
 	return terms
 }
 
-// closest returns an FTS5 query for the identifiers that begin with a text, or for the most similar
-// word. similar is that word, or the text.
+// pair splits a word into two of at least two letters that occur next to each other: "api key" for
+// apikey.
+func (x *index) pair(word string) (words string, ok bool) {
+	letters := []rune(word)
+	for i := 2; i <= len(letters)-2; i++ {
+		words = string(letters[:i]) + " " + string(letters[i:])
+		if len(x.rows(quote(words))) > 0 {
+			return words, true
+		}
+	}
+	return "", false
+}
+
+// closest returns an FTS5 query for what a text that doesn't occur stands for: the beginning of an
+// identifier or of a synonym, two words written as one, or a misspelled word. similar is the text, or
+// the most similar word.
 func (x *index) closest(text string) (similar, match string, ok bool) {
 	if strings.ContainsAny(text, "_-") {
 		return text, beginning(text), true
+	}
+	if synonym, ok := longerSynonym(text); ok {
+		return text, anyOf(synonyms(synonym)), true
+	}
+	if pair, ok := x.pair(text); ok {
+		return text, quote(pair), true
 	}
 	similar, ok = x.similarWord(text)
 	return similar, anyOf(synonyms(similar)), ok
 }
 
 // longer returns up to 20 words in the documentation that begin with a text and occur in more than
-// twice as many entries: "authentication" for "auth".
+// twice as many entries, and words that begin the title of a page: "authentication" for "auth".
 func (x *index) longer(text string) (words []string) {
+	same := x.rows(quote(text))
 	rows, err := x.db.Query(`SELECT term FROM words WHERE term > ?1 AND term < ?1 || char(0x10FFFF)
 		AND doc > 2 * coalesce((SELECT doc FROM words WHERE term = ?1), 0) LIMIT 20`, text)
 	must(err)
@@ -198,6 +259,12 @@ func (x *index) longer(text string) (words []string) {
 		words = append(words, word)
 	}
 	must(rows.Err())
+	for n := range x.entries {
+		e := &x.entries[n]
+		if first := strings.ToLower(plainWord.FindString(e.Title)); e.isPage() && !same[n] && strings.HasPrefix(first, text) {
+			words = append(words, first)
+		}
+	}
 	return words
 }
 
@@ -271,13 +338,92 @@ func (x *index) rows(match string) map[int]bool {
 	return found
 }
 
-// bestQuery returns the entries that match best, with marks around the matching words. A word in
-// the title counts as much as six in the text. The plus sign keeps SQLite from running the MATCH
-// once per row.
-const bestQuery = `SELECT rowid, highlight(docs, 0, ?3, ?4), snippet(docs, 3, ?3, ?4, '…', ?5) FROM docs
-WHERE docs MATCH ?1 AND +rowid IN (
-	SELECT rowid FROM docs WHERE docs MATCH ?1 ORDER BY bm25(docs, 6, 2, 3) * weight, rowid LIMIT ?2)
-ORDER BY bm25(docs, 6, 2, 3) * weight, rowid`
+// scoreQuery returns the scores of the entries that match; lower is better. A word in the title
+// counts as much as six in the text, and one in a sample much less.
+const scoreQuery = `SELECT rowid, bm25(docs, 6, 2, 3, 1, .3) FROM docs WHERE docs MATCH ?`
+
+// ranked returns the rows of the entries that match any term, best first: entries whose subject is the
+// query, then pages whose title or area begins with it, then the others. The first two are in the
+// order of their areas and of the documentation; the others are ordered by score, which is halved if
+// an entry has only half of the words.
+func (x *index) ranked(query string, terms []term, match string) []int {
+	likeness, scores := x.likeness(query), map[int]float64{}
+	rows, err := x.db.Query(scoreQuery, match)
+	must(err)
+	defer rows.Close()
+	for rows.Next() {
+		var n int
+		var score float64
+		must(rows.Scan(&n, &score))
+		found := len(terms) - len(missing(n, terms))
+		score *= float64(found) / float64(len(terms))
+		if likeness[n] > 0 {
+			score = -1
+		}
+		scores[n] = score * x.entries[n].weight()
+	}
+	must(rows.Err())
+	return slices.SortedFunc(maps.Keys(scores), func(a, b int) int {
+		return cmp.Or(likeness[b]-likeness[a], cmp.Compare(scores[a], scores[b]), a-b)
+	})
+}
+
+// The likeness of a query and an entry.
+const (
+	beginsPage    = iota + 1 // the title or area of a page begins with the query
+	equalsSubject            // a subject is the query
+)
+
+// likeness returns the likeness of a query and each entry, if any.
+func (x *index) likeness(query string) map[int]int {
+	query = spaced(query)
+	found := map[int]int{}
+	begins := x.rows("title : ^ " + quote(query)) // in other forms, too: category for categories
+	for n := range x.entries {
+		e := &x.entries[n]
+		switch {
+		case slices.ContainsFunc(e.subjects, func(subject string) bool { return equalWords(subject, query) }):
+			found[n] = equalsSubject
+		case e.isPage() && (begins[n] || strings.HasPrefix(spaced(e.Title), query) || strings.HasPrefix(spaced(e.Area), query)):
+			found[n] = beginsPage
+		}
+	}
+	return found
+}
+
+// spaced returns the words of a text in lower case, separated by spaces.
+func spaced(text string) string {
+	return strings.Join(plainWord.FindAllString(strings.ToLower(text), -1), " ")
+}
+
+// equalWords reports whether two texts have the same words, except for a final s.
+func equalWords(a, b string) bool { return strings.TrimSuffix(a, "s") == strings.TrimSuffix(b, "s") }
+
+// excerptQuery returns entries with marks around the matching words. The plus sign keeps SQLite from
+// running the MATCH once per row.
+const excerptQuery = `SELECT rowid, highlight(docs, 0, ?3, ?4), snippet(docs, 3, ?3, ?4, '…', ?5),
+	snippet(docs, 4, ?3, ?4, '…', ?5) FROM docs WHERE docs MATCH ?1 AND +rowid IN (SELECT value FROM json_each(?2))`
+
+// results returns the entries in some rows with the parts of their texts that match. A sample is
+// shown only if the text doesn't match.
+func (x *index) results(ranked []int, terms []term, match string) []result {
+	all := make([]result, len(ranked))
+	list, _ := json.Marshal(ranked) // encoding integers can't fail
+	rows, err := x.db.Query(excerptQuery, match, string(list), markStart, markEnd, maxExcerpt)
+	must(err)
+	defer rows.Close()
+	for rows.Next() {
+		var n int
+		var heading, excerpt, sample string
+		must(rows.Scan(&n, &heading, &excerpt, &sample))
+		if !strings.Contains(excerpt, markStart) && strings.Contains(sample, markStart) {
+			excerpt = sample
+		}
+		all[slices.Index(ranked, n)] = result{x.entries[n], spans(heading), spans(excerpt), missing(n, terms)}
+	}
+	must(rows.Err())
+	return all
+}
 
 // find returns up to limit entries that match a query, best first. Queries take no context, because
 // canceling one could close the connection, and with it the database.
@@ -290,16 +436,9 @@ func (x *index) find(query string, limit int) found {
 	for i, t := range terms {
 		matches[i] = t.match
 	}
-	rows, err := x.db.Query(bestQuery, strings.Join(matches, " OR "), limit, markStart, markEnd, maxExcerpt)
-	must(err)
-	defer rows.Close()
-	for rows.Next() {
-		var n int
-		var heading, excerpt string
-		must(rows.Scan(&n, &heading, &excerpt))
-		f.Results = append(f.Results, result{x.entries[n], spans(heading), spans(excerpt), missing(n, terms)})
-	}
-	must(rows.Err())
+	match := strings.Join(matches, " OR ")
+	ranked := x.ranked(query, terms, match)
+	f.Results = x.results(ranked[:min(limit, len(ranked))], terms, match)
 	named, endpoints := x.named(query), x.endpoints(query)
 	f.Results = x.withEndpoints(endpoints, x.withNamed(named, query, f.Results, limit), limit)
 	f.Partial = len(named)+len(endpoints) == 0

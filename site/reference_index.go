@@ -74,10 +74,21 @@ func (s *server) indexParameters() {
 	}
 }
 
-// indexOverview adds the overview of the reference to the search: requests, plans, errors and
-// headers.
+// openAPIPath is the path of the OpenAPI document. The API serves it.
+const openAPIPath = endpointBase + "openapi.json"
+
+// indexOverview adds the overview of the reference to the search: its pages, requests, plans,
+// errors and headers.
 func (s *server) indexOverview() {
 	ref := &s.opts.Reference
+	for _, p := range []struct{ title, path, text string }{
+		{areaReference, referencePath, "The operations, parameters, objects, errors and headers of the REST API."},
+		{objectsTitle, objectsPath, "The JSON objects in requests and responses."},
+		{"OpenAPI document", openAPIPath, "The machine-readable description of the REST API (OpenAPI 3.1, JSON). " +
+			"Generate a client from it, or import it into Postman or Swagger UI."},
+	} {
+		s.search.add(entry{Area: areaReference, Page: areaReference, Title: p.title, Path: p.path, text: p.text})
+	}
 	add := func(title, id, text string, names ...string) {
 		s.search.add(entry{
 			Area: areaReference, Page: "Overview", Title: title, Path: referencePath + "#" + id, text: text, names: names,

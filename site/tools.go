@@ -58,6 +58,10 @@ func (s *server) addTools() {
 			template.HTML(s.renderMarkdown(toolsFile, append([]byte("- "), intro...)).html), template.HTML(m.html), sections,
 		},
 	})
+	s.search.add(entry{
+		Area: areaTools, Page: areaTools, Title: areaTools, Path: toolsPath,
+		text: "Tools, resources and prompts for AI assistants, with arguments, costs and example results.",
+	})
 	for _, section := range m.sections {
 		s.search.add(entry{
 			Area: areaTools, Page: "Overview", Title: section.title, Path: toolsPath + "#" + section.id, text: section.text,
