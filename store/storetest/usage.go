@@ -193,13 +193,7 @@ func testBurstWindow(t *testing.T, open Opener) {
 			}
 			checkEqual(t, "grants", []store.Grant{{At: c.now(), Requests: 6}}, mustUsage(t, st, a.ID).Grants)
 		}},
-		{"entry without requests", func(t *testing.T, st store.Store, _ *clock) {
-			a := mustAccount(t, st, "a@example.com", cola.TierFree)
-			settle(t, st, a.ID, charge(a.ID, 0, rest(1, cola.MeterListRecords, 3)))
-			if got := mustUsage(t, st, a.ID).Grants; len(got) != 0 {
-				t.Errorf("grants = %v, want an empty result", got)
-			}
-		}},
+		{"charges outside the window", chargesOutsideWindow},
 		{"keys and links share the window", func(t *testing.T, st store.Store, c *clock) {
 			a := mustAccount(t, st, "a@example.com", cola.TierFree)
 			k, l := mustKeyAndLink(t, st, a.ID)
@@ -214,6 +208,51 @@ func testBurstWindow(t *testing.T, open Opener) {
 		{"clock set back", clockSetBack},
 		{"burst limit in every window", burstLimit},
 	})
+}
+
+// chargesOutsideWindow checks that an entry that charges without requests, such as one for dashboard
+// pages, is charged and voided in full, and neither adds an empty grant nor changes the window.
+func chargesOutsideWindow(t *testing.T, st store.Store, c *clock) {
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	signIn := mustSignIn(t, st, a.ID).ID
+	page := func(records int) store.Entry {
+		u := restBy(signInCredential(signIn), cola.MeterListRecords, records)
+		u.Channel = cola.ChannelDashboard
+		return charge(a.ID, 0, u)
+	}
+	check := func(when string, records, requests int, grants ...store.Grant) {
+		t.Helper()
+		got := mustUsage(t, st, a.ID)
+		checkEqual(t, "usage "+when, cola.Used{ListRecords: records}, got.Used)
+		checkEqual(t, "grants "+when, grants, got.Grants)
+		checkEqual(t, "grants in the account state "+when, grants, settle(t, st, a.ID)[0].Grants)
+		day := cola.DateOf(c.now())
+		days, err := st.DailyUsage(t.Context(), a.ID, day, day)
+		total := 0
+		for _, d := range must(t, days, err) {
+			if d.Channel == cola.ChannelDashboard {
+				total += d.Requests
+			}
+		}
+		checkEqual(t, "dashboard requests in the daily usage "+when, requests, total)
+	}
+	settle(t, st, a.ID, page(3))
+	check("without a window", 3, 1)
+	first := store.Grant{At: c.now(), Requests: 2}
+	settle(t, st, a.ID, charge(a.ID, 2))
+	c.advance(time.Second)
+	batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}}
+	entries := []store.Entry{page(4)}
+	mustDo(t, st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { return entries }))
+	check("with a window", 7, 2, first)
+	mustDo(t, st.Void(t.Context(), batch.ID, entries))
+	check("after Void", 3, 1, first)
+	c.advance(time.Minute)
+	settle(t, st, a.ID, page(5))
+	check("with an expired window", 8, 2)
+	second := store.Grant{At: c.now(), Requests: 1}
+	settle(t, st, a.ID, charge(a.ID, 1), page(6))
+	check("in one batch with a request", 14, 3, second)
 }
 
 func grantsExpire(t *testing.T, st store.Store, c *clock) {
