@@ -34,6 +34,11 @@ type Request struct {
 	Peek bool
 }
 
+// exempt reports whether the request is exempt from the rate limit. Requests from the dashboard are
+// charged but exempt: opening pages must not block the account's API clients, or be blocked by
+// them. The dashboard limits its pages itself.
+func (q Request) exempt() bool { return q.Peek || q.Caller.Channel == cola.ChannelDashboard }
+
 // Grant is the result of a charge.
 type Grant struct {
 	Units int             // charged now or for the same page; fewer than requested if fewer list records are left
@@ -63,8 +68,10 @@ type Rules struct {
 //     one of its networks. Otherwise the request is rejected and does not count. A key sent from
 //     outside its networks reveals nothing about the account, and counts as unused.
 //  2. A peek gets the account's state and does not count.
-//  3. The rate-limit window must have room. Otherwise the request is rejected and does not count.
-//  4. The request now counts in the window, even if step 5 rejects it.
+//  3. The rate-limit window must have room, unless the request is exempt. Otherwise the request is
+//     rejected and does not count.
+//  4. The request now counts in the window, unless it is exempt, and in the account's usage, even
+//     if step 5 rejects it.
 //  5. The caller must have the scope that the request needs. Detail views are granted in full or
 //     rejected. List records are granted up to the remaining quota, and rejected if it is zero.
 //     Records already paid for on the same page aren't charged again.
@@ -178,11 +185,13 @@ type decision struct {
 // decideOne applies steps 3 to 5 of decide to one request. missing is the error for a missing
 // scope, or nil.
 func (d *decision) decideOne(q Request, missing error) outcome {
-	if d.inWindow >= d.quota.Limits.PerMinute {
-		return outcome{Grant{State: d.quota}, d.burst()}
+	if !q.exempt() {
+		if d.inWindow >= d.quota.Limits.PerMinute {
+			return outcome{Grant{State: d.quota}, d.burst()}
+		}
+		d.inWindow++
+		d.entry.Requests++
 	}
-	d.inWindow++
-	d.entry.Requests++
 	if missing != nil {
 		d.count(q, 0)
 		return outcome{Grant{State: d.quota}, missing}

@@ -16,18 +16,26 @@ import (
 )
 
 var (
-	key1 = cola.Credential{Kind: cola.CredentialKey, ID: 1}
-	key2 = cola.Credential{Kind: cola.CredentialKey, ID: 2}
-	noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+	key1    = cola.Credential{Kind: cola.CredentialKey, ID: 1}
+	key2    = cola.Credential{Kind: cola.CredentialKey, ID: 2}
+	session = cola.Credential{Kind: cola.CredentialSignIn, ID: 1}
+	noon    = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 )
 
 func request(c cola.Credential, m cola.Meter, units int) Request {
 	return Request{Caller: cola.Caller{Account: 7, Credential: c, Channel: cola.ChannelREST}, Meter: m, Units: units}
 }
 
+// fromDashboard returns the request as a dashboard session sends it.
+func fromDashboard(q Request) Request {
+	q.Caller.Channel, q.Caller.Credential = cola.ChannelDashboard, session
+	return q
+}
+
 func account(tier cola.Tier, used cola.Used, grants ...store.Grant) store.AccountState {
 	return store.AccountState{
-		Account: 7, Exists: true, Tier: tier, Used: used, Grants: grants, Valid: map[cola.Credential]bool{key1: true},
+		Account: 7, Exists: true, Tier: tier, Used: used, Grants: grants,
+		Valid: map[cola.Credential]bool{key1: true, session: true},
 	}
 }
 
@@ -92,6 +100,35 @@ func TestDecide(t *testing.T) {
 				Units: []store.Units{{Channel: "rest", Credential: key1, Requests: 1}}},
 		},
 		{
+			"dashboard pages are charged in a full window", account(cola.TierFree, cola.Used{DetailViews: 199},
+				store.Grant{At: noon, Requests: 10}),
+			[]Request{fromDashboard(list(20)), free, fromDashboard(detail), fromDashboard(detail)},
+			[]outcome{{20, ""}, {0, "burst"}, {1, ""}, {0, "detail_views"}},
+			store.Entry{Account: 7, Units: []store.Units{
+				{Channel: "dashboard", Credential: session, Meter: cola.MeterListRecords, Units: 20, Requests: 1},
+				{Channel: "dashboard", Credential: session, Meter: cola.MeterDetailViews, Units: 1, Requests: 2},
+			}},
+		},
+		{
+			"dashboard pages don't fill the window", account(cola.TierFree, cola.Used{},
+				store.Grant{At: noon, Requests: 8}),
+			[]Request{free, fromDashboard(list(1)), fromDashboard(list(1)), fromDashboard(list(1)), free, free},
+			[]outcome{{0, ""}, {1, ""}, {1, ""}, {1, ""}, {0, ""}, {0, "burst"}},
+			store.Entry{Account: 7, Requests: 2, Units: []store.Units{
+				{Channel: "rest", Credential: key1, Requests: 2},
+				{Channel: "dashboard", Credential: session, Meter: cola.MeterListRecords, Units: 3, Requests: 3},
+			}},
+		},
+		{
+			"API calls with a session count", account(cola.TierFree, cola.Used{},
+				store.Grant{At: noon, Requests: 9}),
+			[]Request{request(session, cola.MeterListRecords, 1), request(session, cola.MeterListRecords, 1)},
+			[]outcome{{1, ""}, {0, "burst"}},
+			store.Entry{Account: 7, Requests: 1, Units: []store.Units{
+				{Channel: "rest", Credential: session, Meter: cola.MeterListRecords, Units: 1, Requests: 1},
+			}},
+		},
+		{
 			"revoked credential is not charged", account(cola.TierFree, cola.Used{}),
 			[]Request{request(key2, cola.MeterDetailViews, 1)},
 			[]outcome{{0, "unauthorized"}},
@@ -130,9 +167,8 @@ func TestDecide(t *testing.T) {
 // TestDecidePages checks that rows of a page that the session has already paid for are granted
 // without a charge, and that nothing else is.
 func TestDecidePages(t *testing.T) {
-	session := cola.Credential{Kind: cola.CredentialSignIn, ID: 1}
 	load := func(page string, units int) Request {
-		r := request(session, cola.MeterListRecords, units)
+		r := fromDashboard(request(session, cola.MeterListRecords, units))
 		r.Page = page
 		return r
 	}
@@ -164,7 +200,6 @@ func TestDecidePages(t *testing.T) {
 		"no rows":               {0, 0, []Request{load("one", 0)}, []int{0}, []int{0}, nil},
 	} {
 		state := account(cola.TierFree, cola.Used{ListRecords: tt.used})
-		state.Valid[session] = true
 		if tt.paid > 0 {
 			state.Paid = map[store.PageKey]int{one: tt.paid}
 		}
@@ -179,7 +214,7 @@ func TestDecidePages(t *testing.T) {
 		if diff := cmp.Diff(tt.pages, entry.Pages); diff != "" {
 			t.Errorf("%s: pages (-want +got):\n%s", name, diff)
 		}
-		if entry.Requests != len(tt.requests) || entry.Check() != nil {
+		if len(entry.Units) != 1 || entry.Units[0].Requests != len(tt.requests) || entry.Check() != nil {
 			t.Errorf("%s: entry = %+v", name, entry)
 		}
 		if len(state.Paid) > 1 || state.Paid[one] != tt.paid {

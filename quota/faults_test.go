@@ -61,6 +61,9 @@ func drawCharge(t *rapid.T) planned {
 	case 2:
 		p.request = request(key1, cola.MeterListRecords, rapid.IntRange(0, 100).Draw(t, "records"))
 	}
+	if rapid.Bool().Draw(t, "dashboard") {
+		p.request = fromDashboard(p.request)
+	}
 	p.request.Caller.Account = cola.AccountID(rapid.IntRange(7, 9).Draw(t, "account"))
 	return p
 }
@@ -70,6 +73,7 @@ type tally struct {
 	mu         sync.Mutex
 	used       map[cola.AccountID]cola.Used
 	requests   map[cola.AccountID]int // admitted requests
+	windowed   map[cola.AccountID]int // admitted requests that count toward the rate limit
 	violations []string               // invalid responses
 }
 
@@ -82,6 +86,11 @@ func (y *tally) add(q Request, g Grant, err error, took time.Duration) {
 	switch {
 	case err == nil, reason(err) == string(cola.MeterDetailViews), reason(err) == string(cola.MeterListRecords):
 		y.requests[q.Caller.Account]++
+		if q.Caller.Channel != cola.ChannelDashboard {
+			y.windowed[q.Caller.Account]++
+		}
+	case reason(err) == reasonBurst && q.Caller.Channel == cola.ChannelDashboard:
+		y.violations = append(y.violations, fmt.Sprintf("dashboard request rejected: %v", err))
 	case reason(err) == reasonBurst, cola.CodeOf(err) == cola.CodeUnavailable, errors.Is(err, context.DeadlineExceeded):
 	default:
 		y.violations = append(y.violations, fmt.Sprintf("unexpected error %v", err))
@@ -99,7 +108,9 @@ func (y *tally) add(q Request, g Grant, err error, took time.Duration) {
 func (p plan) run() []string {
 	b := newFakeLedger(p.tier)
 	limits := p.tier.Limits()
-	y := &tally{used: map[cola.AccountID]cola.Used{}, requests: map[cola.AccountID]int{}}
+	y := &tally{
+		used: map[cola.AccountID]cola.Used{}, requests: map[cola.AccountID]int{}, windowed: map[cola.AccountID]int{},
+	}
 	for id := cola.AccountID(7); id <= 9; id++ {
 		b.start[id] = cola.Used{DetailViews: limits.DetailViews - 10, ListRecords: limits.ListRecords - 200}
 		y.used[id] = b.start[id]
@@ -137,10 +148,15 @@ func (p plan) run() []string {
 func (y *tally) differences(b *fakeLedger) (violations []string) {
 	limits := b.tier.Limits()
 	for id := cola.AccountID(7); id <= 9; id++ {
-		used, requests := b.used(id), 0
+		used, requests, windowed := b.used(id), 0, 0
+		for _, e := range b.activeEntries(id) {
+			for _, u := range e.Units {
+				requests += u.Requests
+			}
+		}
 		grants := b.grants(id)
 		for i, g := range grants {
-			requests += g.Requests
+			windowed += g.Requests
 			inWindow := 0
 			for _, earlier := range grants[:i+1] {
 				if earlier.At.After(g.At.Add(-Window)) {
@@ -152,9 +168,10 @@ func (y *tally) differences(b *fakeLedger) (violations []string) {
 					id, inWindow, limits.PerMinute))
 			}
 		}
-		if used != y.used[id] || requests != y.requests[id] {
-			violations = append(violations, fmt.Sprintf("account %d: granted %+v in %d requests, charged %+v in %d",
-				id, y.used[id], y.requests[id], used, requests))
+		if used != y.used[id] || requests != y.requests[id] || windowed != y.windowed[id] {
+			violations = append(violations, fmt.Sprintf(
+				"account %d: granted %+v in %d requests, %d of them rate-limited; charged %+v in %d, %d of them rate-limited",
+				id, y.used[id], y.requests[id], y.windowed[id], used, requests, windowed))
 		}
 		if used.DetailViews > limits.DetailViews || used.ListRecords > limits.ListRecords {
 			violations = append(violations, fmt.Sprintf("account %d: charged %+v, over the limit %+v", id, used, limits))

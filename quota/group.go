@@ -85,7 +85,7 @@ func (g *group) decide(rules Rules, now time.Time, states []store.AccountState) 
 		for i, at := range indexes {
 			g.outcomes[at] = outcomes[i]
 		}
-		if entry.Requests > 0 {
+		if len(entry.Units) > 0 { // Requests is 0 if all of them are exempt from the rate limit
 			entries = append(entries, entry)
 		}
 	}

@@ -338,7 +338,7 @@ func (b *fakeLedger) grants(id cola.AccountID) []store.Grant {
 	var list []store.Grant
 	for _, batch := range b.order {
 		for _, e := range b.batches[batch].entries {
-			if e.Account == id && !b.batches[batch].voided {
+			if e.Account == id && e.Requests > 0 && !b.batches[batch].voided {
 				list = append(list, store.Grant{At: b.batches[batch].at, Requests: e.Requests})
 			}
 		}

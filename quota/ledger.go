@@ -1,5 +1,6 @@
 // Package quota admits requests and charges them. It enforces monthly quotas of detail views and
-// list records and a strict limit on requests in any 60 seconds, across all processes and channels.
+// list records across all processes and channels, and a strict limit on API and MCP requests in any
+// 60 seconds.
 //
 // # Contract
 //

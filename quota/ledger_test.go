@@ -82,7 +82,6 @@ func TestBurstCache(t *testing.T) {
 // effect within rejectionCacheTTL (immediately for a session), and that nothing is charged in
 // between.
 func TestSuspension(t *testing.T) {
-	session := cola.Credential{Kind: cola.CredentialSignIn, ID: 1}
 	for credential, ttl := range map[cola.Credential]time.Duration{key1: rejectionCacheTTL, session: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newFakeLedger(cola.TierFree)
@@ -171,24 +170,64 @@ func TestRejectionCache(t *testing.T) {
 	}
 }
 
-// TestPeekAndBurstCache checks that a peek is admitted in a full window, and that it leaves the
-// cached rejection in place.
-func TestPeekAndBurstCache(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newFakeLedger(cola.TierFree)
-		l := newLedger(t, b)
-		for range 11 {
-			_, _ = l.Charge(t.Context(), request(key1, cola.MeterNone, 0))
+// TestExemptAndBurstCache checks that peeks and dashboard requests are admitted in a full window,
+// even if an API call by the same sender was just rejected, and that they leave the cached rejection
+// in place.
+func TestExemptAndBurstCache(t *testing.T) {
+	call := request(session, cola.MeterNone, 0)
+	peek, page := call, fromDashboard(request(session, cola.MeterDetailViews, 1))
+	peek.Peek = true
+	for name, exempt := range map[string]Request{"peek": peek, "page": page} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newFakeLedger(cola.TierFree)
+			l := newLedger(t, b)
+			for range 11 {
+				_, _ = l.Charge(t.Context(), call)
+			}
+			if _, err := l.Precheck(exempt); err != nil {
+				t.Errorf("%s: Precheck in a full window: error = %v, want nil", name, err)
+			}
+			if grant, err := l.Charge(t.Context(), exempt); err != nil || grant.Units != exempt.Units {
+				t.Errorf("%s in a full window: %+v, %v, want %d units", name, grant, err, exempt.Units)
+			}
+			if used := b.used(7); used.DetailViews != exempt.Units {
+				t.Errorf("%s: usage = %+v, want %d detail views", name, used, exempt.Units)
+			}
+			before, _ := b.calls()
+			_, err := l.Charge(t.Context(), call)
+			if after, _ := b.calls(); reason(err) != "burst" || after != before {
+				t.Errorf("API call after a %s: error = %v, Settle calls = %d, want burst from the cache", name, err, after-before)
+			}
+		})
+	}
+}
+
+// TestPagesLeaveWindow checks that batches of dashboard requests alone are charged, and leave the
+// window to API calls.
+func TestPagesLeaveWindow(t *testing.T) {
+	b := newFakeLedger(cola.TierFree)
+	l := newLedger(t, b)
+	send := func(q Request) string {
+		_, err := l.Charge(t.Context(), q)
+		return reason(err)
+	}
+	for range 20 {
+		if got := send(fromDashboard(request(session, cola.MeterListRecords, 3))); got != "" {
+			t.Fatalf("page: reason = %q, want none", got)
 		}
-		peek := request(key1, cola.MeterNone, 0)
-		peek.Peek = true
-		if _, err := l.Charge(t.Context(), peek); err != nil {
-			t.Errorf("peek in a full window: error = %v, want nil", err)
+	}
+	if used := b.used(7); used.ListRecords != 60 || len(b.grants(7)) != 0 {
+		t.Errorf("usage = %+v, grants = %v, want 60 list records and no grants", used, b.grants(7))
+	}
+	for n := range 11 {
+		want := ""
+		if n == 10 {
+			want = "burst"
 		}
-		if _, err := l.Precheck(Request{Caller: peek.Caller}); reason(err) != "burst" {
-			t.Errorf("Precheck after a peek: error = %v, want burst", err)
+		if got := send(request(session, cola.MeterNone, 0)); got != want {
+			t.Errorf("API call %d: reason = %q, want %q", n+1, got, want)
 		}
-	})
+	}
 }
 
 // TestCachedRetryAfter checks that a rejection from the cache reports the remaining wait.

@@ -33,11 +33,11 @@ type cachedRejection struct {
 	retry time.Time // when the window has room again; unused if err is set
 }
 
-// update caches a rejection. Any other outcome removes the sender, unless the request is a peek,
-// which is exempt from the rate limit.
+// update caches a rejection. Any other outcome removes the sender, unless the request is exempt from
+// the rate limit: its success does not mean that the window has room.
 func (r *rejectionCache) update(q Request, o outcome, now time.Time) {
 	entry, ok := newCachedRejection(q, o, now)
-	if !ok && q.Peek {
+	if !ok && q.exempt() {
 		return
 	}
 	sender := q.Caller.Sender()
@@ -54,8 +54,8 @@ func (r *rejectionCache) update(q Request, o outcome, now time.Time) {
 }
 
 // newCachedRejection returns the entry for an outcome, if the outcome can be cached. A session's
-// rejections are cached only if its window is full, so that an account holder who cancels the
-// account's deletion can use the dashboard immediately.
+// rejections are cached only if the window is full, which rejects only its API calls, so that an
+// account holder who cancels the account's deletion can use the dashboard immediately.
 func newCachedRejection(q Request, o outcome, now time.Time) (entry cachedRejection, ok bool) {
 	rejection, ok := errors.AsType[*cola.Error](o.err)
 	if !ok {
@@ -74,7 +74,8 @@ func newCachedRejection(q Request, o outcome, now time.Time) (entry cachedReject
 	return entry, false
 }
 
-// check returns the cached rejection for a request, or nil. A full window doesn't reject a peek.
+// check returns the cached rejection for a request, or nil. A full window doesn't reject an
+// exempt request.
 func (r *rejectionCache) check(q Request, now time.Time) (cola.QuotaState, error) {
 	sender := q.Caller.Sender()
 	r.mu.Lock()
@@ -90,7 +91,7 @@ func (r *rejectionCache) check(q Request, now time.Time) (cola.QuotaState, error
 	switch {
 	case entry.err != nil:
 		return entry.state, entry.err
-	case q.Peek:
+	case q.exempt():
 		return cola.QuotaState{}, nil
 	}
 	return entry.state, burstError(entry.state, entry.retry.Sub(now))

@@ -117,14 +117,9 @@ type ChainLink struct {
 // LabelPage returns a label with its permittee, the size of its brand and its chain of
 // resubmissions. It costs a detail view, like Cola; an unknown label is free.
 func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (LabelPage, cola.QuotaState, error) {
-	var checked cola.QuotaState
 	tagged, state, err := lookup(ctx, s, c, cola.MeterDetailViews, "", func() (LabelPage, error) {
 		label, err := s.findCola(ctx, id)
 		if err != nil {
-			return LabelPage{}, err
-		}
-		// Related records are read only if the request can be charged.
-		if checked, err = s.ledger.Precheck(quotaRequest(c, cola.MeterDetailViews, 1)); err != nil {
 			return LabelPage{}, err
 		}
 		view := s.index.View()
@@ -135,9 +130,6 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 		page.Chain, err = s.chain(ctx, view, &label)
 		return page, err
 	})
-	if err != nil && !state.Known() {
-		state = checked
-	}
 	return tagged.Value, state, err
 }
 

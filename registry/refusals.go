@@ -52,8 +52,8 @@ func (l recordingLedger) Precheck(q quota.Request) (cola.QuotaState, error) {
 // refusalReason returns the reason that the usage report lists for a refusal. ok is false if the
 // report does not list it.
 //
-// Refusals in the dashboard are listed only for exhausted quotas and rate limits, because its pages
-// already show that a browser was signed out or the account is suspended.
+// Refusals in the dashboard are listed only for exhausted quotas, because its pages already show that
+// a browser was signed out or the account is suspended.
 func refusalReason(c cola.Caller, err error) (reason string, ok bool) {
 	refusal, ok := errors.AsType[*cola.Error](err)
 	if !ok {

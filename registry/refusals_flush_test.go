@@ -71,10 +71,14 @@ func TestRejectedRequests(t *testing.T) {
 	for range 2 { // rejected before processing
 		w.SearchColas(t.Context(), key, cola.SearchParams{})
 	}
-	w.SearchColas(t.Context(), holder, cola.SearchParams{})
+	w.SearchColas(t.Context(), holder, cola.SearchParams{}) // the dashboard is exempt
+	trying := holder
+	trying.Channel = cola.ChannelREST
+	w.SearchColas(t.Context(), trying, cola.SearchParams{})
 	want := []string{
-		`dashboard sign_in "": 1 burst`, `mcp link "Assistant": 2 insufficient_scope`,
+		`mcp link "Assistant": 2 insufficient_scope`,
 		`rest key "CI": 1 account_suspended`, `rest key "CI": 5 burst`, `rest key "old": 2 credential_ended`,
+		`rest sign_in "": 1 burst`,
 	}
 	if diff := cmp.Diff(want, w.refused(t, holder)); diff != "" {
 		t.Errorf("refusals (-want +got):\n%s", diff)

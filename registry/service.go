@@ -178,7 +178,7 @@ func (s *Service) Close() {
 }
 
 // Admit admits a free request, or one that the API itself rejects. The request counts toward the
-// rate limit, unless it comes from the dashboard (see quotaRequest). Admit checks the credential.
+// rate limit, unless it comes from the dashboard. Admit checks the credential.
 func (s *Service) Admit(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	return s.charge(ctx, c, cola.MeterNone, 0)
 }
@@ -225,8 +225,7 @@ func (s *Service) charge(ctx context.Context, c cola.Caller, m cola.Meter, units
 }
 
 // quotaRequest returns the ledger request for an operation. Free requests from the dashboard are
-// not counted: browsing the pages must not use up the rate limit of the account's API clients, or
-// be blocked by them.
+// not counted, not even as usage.
 func quotaRequest(c cola.Caller, m cola.Meter, units int) quota.Request {
 	return quota.Request{
 		Caller: c,
@@ -236,9 +235,8 @@ func quotaRequest(c cola.Caller, m cola.Meter, units int) quota.Request {
 	}
 }
 
-// precheck rejects a request before any work on it if the index is not built yet or the caller's
-// rate-limit window is full. It treats dashboard requests as free, because their cost is not known
-// yet; the charge decides.
+// precheck rejects a request before any work on it if the index is not built yet, or if the ledger
+// would reject it whatever it costs.
 func (s *Service) precheck(c cola.Caller) (cola.QuotaState, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return cola.QuotaState{}, err

@@ -110,7 +110,7 @@ type Grant struct {
 // Entry is a batch's charge to one account.
 type Entry struct {
 	Account  cola.AccountID
-	Requests int // granted; count toward the burst window
+	Requests int // granted; count toward the burst window. Fewer than those in Units if some are exempt
 	Units    []Units
 	Pages    []PagePayment // their units are included in Units, as list records charged to the session
 }
