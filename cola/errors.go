@@ -42,7 +42,6 @@ const (
 type Error struct {
 	Code    Code
 	Message string         // one or two sentences: the problem and the remedy
-	Problem string         // Message without the wait; set by TooMany
 	Details map[string]any // may be nil; encoded as an object
 
 	RetryAfter time.Duration // how long to wait; set for rate limits and CodeUnavailable
@@ -119,15 +118,15 @@ func Overloaded(wait time.Duration) *Error {
 }
 
 // TooMany returns a CodeQuotaExceeded error for an exceeded rate limit and appends the wait to the
-// message; Problem is the message without it. Details contain the reason, the wait in seconds
-// (retry_after) and, unless zero, the limit.
+// message. Details contain the reason, the wait in seconds (retry_after) and, unless zero, the
+// limit.
 func TooMany(reason string, limit int, wait time.Duration, message string) *Error {
 	details := map[string]any{"reason": reason, "retry_after": roundUp(wait, time.Second)}
 	if limit != 0 {
 		details["limit"] = limit
 	}
 	return &Error{
-		Code: CodeQuotaExceeded, Message: message + " Try again in " + WaitWords(wait) + ".", Problem: message,
+		Code: CodeQuotaExceeded, Message: message + " Try again in " + WaitWords(wait) + ".",
 		Details: details, RetryAfter: wait,
 	}
 }

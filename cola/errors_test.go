@@ -85,7 +85,6 @@ func TestTooMany(t *testing.T) {
 		want := &Error{
 			Code:       CodeQuotaExceeded,
 			Message:    "Too many. Try again in " + words + ".",
-			Problem:    "Too many.",
 			RetryAfter: wait,
 			Details:    map[string]any{"reason": "burst", "limit": 10, "retry_after": int((wait + time.Second - 1) / time.Second)},
 		}

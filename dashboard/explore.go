@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
@@ -46,7 +45,7 @@ type explorePage struct {
 	Tabs     []facetLink
 	Form     exploreForm
 	Hints    []string // notes on ignored URL parameters
-	Refused  *refusal // the search exceeded a limit
+	Refused  *refusal // the search exceeded a quota
 	Results  *exploreResults
 	Examples []exampleSearch
 	Quota    cola.QuotaState
@@ -105,32 +104,20 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 		page{Title: p.Results.Title(), Data: p, Call: req.searchCall(search.params)})
 }
 
-// refusal describes an exceeded limit. It appears above the form, which keeps the input.
+// refusal describes a used-up quota. It appears above the form, which keeps the input.
 type refusal struct {
 	Title, Message string
-	Seconds        int64  // until the rate limit allows a request; 0 if a quota is used up
-	RetryURL       string // URL of the same request
 	Upgrade        string // upgrade page; may be empty
 }
 
-// refusalOf returns the refusal for an exceeded limit, or nil for any other error. It sets the
-// response's Retry-After header.
+// refusalOf returns the refusal for a used-up quota, or nil for any other error.
 func (req *request) refusalOf(err error) *refusal {
 	limit, ok := errors.AsType[*cola.Error](err)
 	if !ok || limit.Code != cola.CodeQuotaExceeded {
 		return nil
 	}
 	web.EventOf(req.ctx()).Code = limit.Code
-	r := &refusal{
-		Title: "Plan limit reached", Message: limit.Message, RetryURL: req.http.URL.RequestURI(),
-		Upgrade: limit.UpgradeURL,
-	}
-	if limit.RetryAfter > 0 {
-		r.Title, r.Seconds = "Too many requests", web.RetrySeconds(limit.RetryAfter)
-		r.Message = cmp.Or(limit.Problem, limit.Message) // the page counts down the wait
-		req.w.Header().Set("Retry-After", strconv.FormatInt(r.Seconds, 10))
-	}
-	return r
+	return &refusal{Title: "Plan limit reached", Message: limit.Message, Upgrade: limit.UpgradeURL}
 }
 
 // noteLink is a note on a search, with a link to the search that it suggests.
@@ -159,9 +146,8 @@ func (req *request) searchCall(p cola.SearchParams) *apiCall {
 }
 
 // allowBackCache lets the browser cache a charged page for the back button. Otherwise, returning
-// from a label would repeat the search: each repeat counts toward the rate limit and, after
-// store.PageRetention, costs list records again. A reader who opens several labels from a search
-// would soon reach the free plan's rate limit. Other pages are not cached at all.
+// from a label would repeat the search, which costs list records again after store.PageRetention.
+// Other pages are not cached at all.
 //
 // Any other navigation to the URL requests the page again (no-cache), so counters are current.
 // After another user signs in, the cookie differs (Vary). Signing out clears the cache, for shared

@@ -155,16 +155,13 @@ func TestHostileLists(t *testing.T) {
 	}
 }
 
-// TestListsAtLimits checks that a list keeps the form when the rate limit is exceeded.
+// TestListsAtLimits checks that a list keeps the form when the list records are used up.
 func TestListsAtLimits(t *testing.T) {
 	s := mustSite(t)
-	s.join("free@example.com", cola.TierFree)
+	s.useUp(s.join("free@example.com", cola.TierFree), cola.TierFree, 0)
 	visitor := s.by("free@example.com")
-	for range 10 {
-		visitor.get("/explore/permittees?q=nosuchcompany")
-	}
-	page := visitor.get("/explore/permittees?q=%3Cb%3Ewinery")
-	page.shows(t, http.StatusTooManyRequests, `value="<b>winery"`, "data-countdown")
+	page := visitor.get("/explore/permittees?q=winery&state=CA")
+	page.shows(t, http.StatusTooManyRequests, `value="winery"`, `href="/plans"`)
 	page.checkHTML(t)
 	visitor.get("/explore/avas").shows(t, http.StatusOK, "<h2>") // free, so not limited
 }

@@ -61,7 +61,7 @@ func (a response) total(t *testing.T) int {
 func TestExploreForm(t *testing.T) {
 	s := mustSite(t)
 	page := s.get("/explore")
-	page.shows(t, http.StatusOK, `name="q" type="search" maxlength="200"`, "120 requests", "1,000,000 left", "10,000 left", "French wine")
+	page.shows(t, http.StatusOK, `name="q" type="search" maxlength="200"`, "1,000,000 left", "10,000 left", "French wine")
 	page.checkHTML(t)
 	s.costs(cola.Used{}, 0, 0)
 	for _, e := range exampleSearches() {
@@ -464,8 +464,8 @@ func TestUpgradeLink(t *testing.T) {
 	}
 }
 
-// TestExploreAtLimits checks that a page is truncated to the remaining list records, that the next
-// one is rejected with a link to larger plans, and that an exceeded rate limit says when to retry.
+// TestExploreAtLimits checks that a page is truncated to the remaining list records, and that the
+// next one is rejected with a link to larger plans and keeps the input.
 func TestExploreAtLimits(t *testing.T) {
 	s := mustSite(t)
 	c := s.join("free@example.com", cola.TierFree)
@@ -476,25 +476,50 @@ func TestExploreAtLimits(t *testing.T) {
 	cut.checkHTML(t)
 	empty := free.get("/explore?date_range=all&q=red")
 	empty.shows(t, http.StatusTooManyRequests, `href="/plans"`, `name="q" type="search" maxlength="200" value="red"`)
-	empty.lacks(t, "data-countdown")
-	for range 10 {
-		if free.get("/explore?q=nosuchlabel").StatusCode == http.StatusTooManyRequests {
-			break
+	empty.checkHTML(t)
+	words := free.get("/explore?q=red")
+	words.shows(t, http.StatusTooManyRequests)
+	words.lacks(t, "<details open>")
+	free.get("/explore?date_range=all&product_type=wine").shows(t, http.StatusTooManyRequests, "<details open>", `value="wine" checked`)
+	free.get("/explore?date_range=all&sort=brand&view=gallery&per_page=5").shows(t, http.StatusTooManyRequests,
+		`name="sort" value="brand"`, `name="view" value="gallery"`)
+	free.get("/explore?q=nosuchlabel").shows(t, http.StatusOK, "No labels") // free
+}
+
+// TestPagesAndRateLimit checks that charged pages don't fill the plan's rate-limit window, and open
+// although API calls have filled it. API calls with the session (“Try it”) count like those with a
+// key.
+func TestPagesAndRateLimit(t *testing.T) {
+	s := mustSite(t)
+	c := s.join("free@example.com", cola.TierFree)
+	free, key, limit := s.by("free@example.com"), s.registry.Key(t, c.Account, "script"), cola.TierFree.Limits().PerMinute
+	trying := c
+	trying.Channel = cola.ChannelREST // as set by httpapi.API.ServeAs
+	label := "/explore/" + s.someLabel()
+	browse := func() {
+		t.Helper()
+		before := free.used()
+		for range limit + 1 {
+			free.get(label).shows(t, http.StatusOK, "1 detail view")
+		}
+		free.get("/explore?date_range=all").shows(t, http.StatusOK)
+		free.get("/explore/permittees?q=winery").shows(t, http.StatusOK)
+		if got := free.used().DetailViews - before.DetailViews; got != limit+1 {
+			t.Errorf("%d detail views were charged, want %d", got, limit+1)
 		}
 	}
-	full := free.get("/explore?q=nosuchlabel")
-	full.shows(t, http.StatusTooManyRequests, "60 seconds", `href="/explore?q=nosuchlabel">Try again`,
-		`value="nosuchlabel"`, `data-countdown="`+full.Header.Get("Retry-After")+`"`)
-	full.lacks(t, "Try again in")
-	full.checkHTML(t)
-	full.lacks(t, "<details open>")
-	free.get("/explore?q=nosuchlabel&product_type=wine").shows(t, http.StatusTooManyRequests, "<details open>", `value="wine" checked`)
-	free.get("/explore?q=%3Cscript%3E%22&sort=brand&view=gallery").shows(t, http.StatusTooManyRequests,
-		`value="<script>""`, `name="sort" value="brand"`, `name="view" value="gallery"`)
-	if full.Header.Get("Retry-After") == "" {
-		t.Error("no Retry-After")
+	browse()
+	for n := range limit {
+		if _, err := s.registry.Admit(t.Context(), []cola.Caller{key, trying}[n%2]); err != nil {
+			t.Fatalf("API call %d: %v", n+1, err)
+		}
 	}
-	free.get("/explore").shows(t, http.StatusOK, `name="q" type="search" maxlength="200"`, "10 requests") // free, so not rate limited
+	for _, caller := range []cola.Caller{key, trying} {
+		if _, err := s.registry.Admit(t.Context(), caller); cola.CodeOf(err) != cola.CodeQuotaExceeded {
+			t.Errorf("API call over the limit, by %s: error = %v, want quota_exceeded", caller.Credential.Kind, err)
+		}
+	}
+	browse()
 }
 
 // TestBackCache checks that browsers may cache only charged pages, for the back button.

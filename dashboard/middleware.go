@@ -122,9 +122,9 @@ func isOwnFetch(h http.Header) bool {
 
 const (
 	// pagesPerSecond and pageBurst limit page requests per sign-in and per account, in each
-	// process. The limit is above what people need, including previews as they type. Free pages,
-	// such as previews, don't count toward any quota, so without this limit a script with a session
-	// could request them endlessly.
+	// process. The limit is above what people need, including previews as they type. Pages don't
+	// count toward the plan's rate limit, and free ones don't count toward any quota, so without
+	// this limit a script with a session could request them endlessly.
 	pagesPerSecond = 5
 	pageBurst      = 60
 	maxLimitKeys   = 20_000 // sign-ins and accounts in memory; beyond that, the least recently used start over

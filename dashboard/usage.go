@@ -112,9 +112,6 @@ func refusalRows(r registry.UsageReport, limit int) []refusalRow {
 	for i := range rows {
 		refused := r.Refusals[i]
 		rows[i] = refusalText(refused.Reason, refused.Credential.Kind, r.State)
-		if refused.Reason == registry.RefusedBurst && refused.Channel == cola.ChannelDashboard {
-			rows[i].Do = "Wait one minute, then try again." // browsers don't show Retry-After
-		}
 		rows[i].Refusal, rows[i].Channel = refused, channelName(refused.Channel)
 		rows[i].Source = sourceName(registry.UsageRow{Credential: refused.Credential, Name: refused.Name})
 	}

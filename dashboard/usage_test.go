@@ -390,17 +390,3 @@ func TestRotatedKeyUsage(t *testing.T) {
 		t.Errorf("%d sources, want only laptop", len(got))
 	}
 }
-
-// TestBrowserBursts checks the advice on exceeded rate limits: people wait a minute, and
-// programs follow Retry-After.
-func TestBrowserBursts(t *testing.T) {
-	r := registry.UsageReport{Refusals: []registry.Refusal{
-		{Channel: cola.ChannelDashboard, Reason: registry.RefusedBurst},
-		{Channel: cola.ChannelREST, Reason: registry.RefusedBurst},
-	}}
-	rows := refusalRows(r, 2)
-	if rows[0].Do == rows[1].Do || strings.Contains(rows[0].Do, "Retry-After") ||
-		!strings.Contains(rows[1].Do, "Retry-After") {
-		t.Errorf("advice for the dashboard %q, for REST %q", rows[0].Do, rows[1].Do)
-	}
-}

@@ -82,7 +82,8 @@ func TestServeAs(t *testing.T) {
 }
 
 // TestServeAsLimits checks that calls from a session count toward the plan's rate limit, even if
-// they are free or invalid, and that each reload of a list is charged.
+// they are free or invalid, and that each reload of a list is charged. The session's dashboard pages
+// neither count nor are limited.
 func TestServeAsLimits(t *testing.T) {
 	r := registrytest.New(t)
 	c := r.Holder(t, "ann@example.com", cola.TierFree)
@@ -103,7 +104,16 @@ func TestServeAsLimits(t *testing.T) {
 	if diff := cmp.Diff([]string{"9999", "9998"}, remaining); diff != "" {
 		t.Errorf("list records left after a search and its reload (-want +got):\n%s", diff)
 	}
+	browse := func() {
+		t.Helper()
+		for range 11 {
+			if _, _, err := r.Explore(t.Context(), c, cola.SearchParams{DateRange: cola.AllDates}); err != nil {
+				t.Fatalf("dashboard: %v", err)
+			}
+		}
+	}
 	r.Advance(61 * time.Second)
+	browse()
 	for n, target := range []string{"/api/v1/unknown", "/api/v1/colas?per_page=x"} {
 		if got := get(target); got.StatusCode == http.StatusTooManyRequests {
 			t.Fatalf("invalid call %d: %s", n+1, got.Status)
@@ -117,6 +127,7 @@ func TestServeAsLimits(t *testing.T) {
 	if got := get("/api/v1/usage"); got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") == "" {
 		t.Errorf("call 11: %s %v, want 429 with Retry-After", got.Status, got.Header)
 	}
+	browse()
 }
 
 // BenchmarkRequestLog compares the median latency of charged searches over HTTP with and without the

@@ -61,19 +61,6 @@
     } catch {}
   });
 
-  // Count down to the end of a rate limit.
-  for (const note of document.querySelectorAll("[data-countdown]")) {
-    const end = Date.now() + 1000 * Number(note.dataset.countdown);
-    const left = note.querySelector("span");
-    const timer = setInterval(() => {
-      const seconds = Math.max(0, Math.ceil((end - Date.now()) / 1000));
-      left.textContent = `${seconds} ${seconds === 1 ? "second" : "seconds"}`;
-      if (seconds > 0) return;
-      clearInterval(timer);
-      note.textContent = "You can search again now.";
-    }, 1000);
-  }
-
   // Escape closes the menu on small screens and hides an exact time.
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
