@@ -63,12 +63,15 @@ type labelRow struct {
 	Estimate       cola.Date // estimate of an unknown approval date
 	Permit         string
 	PermitHref     string
+	Company        string // that holds the permit; set for search results
 	Picture        picture
 }
 
 // maxShownName is the maximum length of a name in lists, in characters; the label's page shows the
 // whole name.
 const maxShownName = 120
+
+func shownName(s string) string { return truncate(singleLine(s), maxShownName) }
 
 // searchResults prepares the results for the page. Its links keep the view and, except for the date
 // range links, the dates, even if changing a filter would change the default dates. Removing the
@@ -112,10 +115,12 @@ func (req *request) searchResults(
 	if len(r.Colas) == 0 && at.Total > 0 {
 		f.FirstURL = address(params.Query(bare))
 	}
-	for i := range r.Colas {
-		row := req.newLabelRow(&r.Colas[i], r.Images[r.Colas[i].TTBID])
+	for i := range r.Rows {
+		c := &r.Rows[i]
+		row := req.newLabelRow(&c.ColaSummary, r.Images[c.TTBID])
+		row.Company = shownName(string(c.CompanyName))
 		if f.Gallery {
-			row.Picture = req.labelPicture(&row, r.Images[r.Colas[i].TTBID], galleryPicture)
+			row.Picture = req.labelPicture(&row, r.Images[c.TTBID], galleryPicture)
 		}
 		f.Rows = append(f.Rows, row)
 	}
@@ -148,12 +153,11 @@ func (f *exploreResults) Title() string {
 
 // newLabelRow prepares a label for a list. image is the URL of its image, if known.
 func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
-	name := func(s string) string { return truncate(singleLine(s), maxShownName) }
 	r := labelRow{
-		ID: c.TTBID.String(), Brand: name(c.BrandName), Product: name(string(c.ProductName)),
-		Kind: string(c.ProductType), Class: name(string(c.ClassName)),
-		Origin: name(string(c.OriginName)), Status: string(c.ApplicationStatus), Approved: c.ApprovalDate, Estimate: c.ApprovalDateEstimate,
-		Permit:     name(c.PermitNumber),
+		ID: c.TTBID.String(), Brand: shownName(c.BrandName), Product: shownName(string(c.ProductName)),
+		Kind: string(c.ProductType), Class: shownName(string(c.ClassName)),
+		Origin: shownName(string(c.OriginName)), Status: string(c.ApplicationStatus), Approved: c.ApprovalDate, Estimate: c.ApprovalDateEstimate,
+		Permit:     shownName(c.PermitNumber),
 		PermitHref: permitHref(c.PermitNumber),
 	}
 	r.Picture = req.labelPicture(&r, image, rowPicture)

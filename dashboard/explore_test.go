@@ -72,6 +72,8 @@ func TestExploreForm(t *testing.T) {
 	s.by("").get("/explore?q=oak").redirects(t)
 }
 
+var companyOfPermit = regexp.MustCompile(`<span><bdi>[^<]+</bdi>, permit <a `)
+
 func TestExploreResults(t *testing.T) {
 	s := mustSite(t)
 	page := s.get("/explore?product_type=wine")
@@ -86,6 +88,9 @@ func TestExploreResults(t *testing.T) {
 		"https://registry.example/api/v1/colas?product_type=wine'",
 		`"search_colas", "arguments": {"product_type":["wine"]}`, `src="/images/`, `alt="Label for `)
 	s.costs(cola.Used{}, rows, 0)
+	if n := len(companyOfPermit.FindAllString(page.body, -1)); n != rows {
+		t.Errorf("%d of %d rows show the company that holds the permit", n, rows)
+	}
 	all := s.get("/explore?date_range=all&product_type=wine")
 	all.shows(t, http.StatusOK, `href="/explore?product_type=wine">Last 12 months`, `aria-current="true">All dates`)
 	if all.total(t) <= page.total(t) {
