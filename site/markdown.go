@@ -48,10 +48,14 @@ type section struct {
 	title, text string
 }
 
-// withPublicURL replaces exampleURL with the public URL.
+// withPublicURL replaces exampleURL with the public URL, so that readers can copy samples. It does the
+// same with the variable API, unless the page sets it.
 func (s *server) withPublicURL(source []byte) []byte {
 	if s.opts.PublicURL == "" {
 		return source
+	}
+	if !bytes.Contains(source, []byte("export API=")) {
+		source = bytes.ReplaceAll(source, []byte("$API/"), []byte(exampleURL+endpointBase))
 	}
 	return bytes.ReplaceAll(source, []byte(exampleURL), []byte(s.opts.PublicURL))
 }

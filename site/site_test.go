@@ -1087,6 +1087,9 @@ func TestMarkdown(t *testing.T) {
 			!strings.HasPrefix(text, "# "+g.title+"\n") || strings.Contains(text, exampleURL) {
 			t.Errorf("%s.md: %d %v %.300s", g.path, resp.StatusCode, resp.Header, text)
 		}
+		if strings.Contains(text, "$API/") != strings.Contains(text, "export API=") {
+			t.Errorf("%s.md: samples use the variable API, but the page doesn't set it", g.path)
+		}
 		if i < len(guideNames()) && !strings.Contains(string(llms), "}}"+g.path+".md)") {
 			t.Errorf("llms.txt lacks %s", g.path)
 		}
