@@ -371,18 +371,19 @@ func (x *index) ranked(query string, terms []term, match string) []int {
 // The likeness of a query and an entry.
 const (
 	beginsPage    = iota + 1 // the title or area of a page begins with the query
-	equalsSubject            // a subject is the query
+	equalsSubject            // a subject is the query, with or without its stop words
 )
 
 // likeness returns the likeness of a query and each entry, if any.
 func (x *index) likeness(query string) map[int]int {
 	query = spaced(query)
+	asked := strings.Join(slices.DeleteFunc(strings.Fields(query), isStopWord), " ") // api key for "get an API key"
 	found := map[int]int{}
 	begins := x.rows("title : ^ " + quote(query)) // in other forms, too: category for categories
 	for n := range x.entries {
 		e := &x.entries[n]
 		switch {
-		case slices.ContainsFunc(e.subjects, func(subject string) bool { return equalWords(subject, query) }):
+		case slices.ContainsFunc(e.subjects, func(subject string) bool { return equalWords(subject, query) || equalWords(subject, asked) }):
 			found[n] = equalsSubject
 		case e.isPage() && (begins[n] || strings.HasPrefix(spaced(e.Title), query) || strings.HasPrefix(spaced(e.Area), query)):
 			found[n] = beginsPage

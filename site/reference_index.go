@@ -22,7 +22,7 @@ func (s *server) indexOperations(area, path string, sections []httpapi.Section) 
 				fields: fieldNames(op.Body),
 			}
 			if area == areaReference {
-				e.method, e.endpoint = op.Method, op.Path
+				e.method, e.endpoint, e.keywords = op.Method, op.Path, op.ID
 				for _, specific := range op.Errors {
 					if !s.isCommon(specific.ID) {
 						e.fields = append(e.fields, specific.Codes...)
