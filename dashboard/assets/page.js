@@ -28,6 +28,8 @@
     for (const element of root.querySelectorAll("[data-print], [data-scripted]")) element.hidden = false;
   }
 
+  document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest" }); // on phones, tabs scroll
+
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-print]")) print();
   });

@@ -45,3 +45,16 @@ func TestPhoneMenu(t *testing.T) {
 		t.Errorf("after scrolling, the button is at %v", top)
 	}
 }
+
+// TestPhoneTabs checks that the last tab is in view on its page, and that the first results of a
+// search begin on the first screen.
+func TestPhoneTabs(t *testing.T) {
+	s := newSite(t)
+	s.registry.Holder(t, ann, cola.TierFree)
+	b := s.signIn(ann)
+	b.setSize(phone, "light")
+	b.open(registrytest.PublicURL + "/explore/processing-times")
+	b.do(until(`document.querySelector(".tabs [aria-current]").getBoundingClientRect().right <= innerWidth && scrollY === 0`))
+	b.open(registrytest.PublicURL + "/explore?product_type=wine")
+	b.do(until(`document.querySelector(".explore-labels").getBoundingClientRect().top < 700`))
+}
