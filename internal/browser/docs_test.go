@@ -365,8 +365,9 @@ func TestTryWithoutKey(t *testing.T) {
 		b.do(visible(".try button"), until(showing(`.try [href="#key"]`)+" === null"))
 		b.do(until(`document.activeElement === document.querySelector(".try button")`)) // not at the top of the page
 		b.do(until(`document.querySelector(".try").requestSubmit() ?? true`), until(tried+`.includes("No charge.")`))
-		if ask(b, chromedp.Evaluate[bool](`document.querySelector(".try .status a") !== null`)) {
-			t.Errorf("%s: a stranger's call links to the request log", page)
+		b.do(until(`document.activeElement === document.querySelector(".try button")`))
+		if links := ask(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".try .status a")].map((a) => a.pathname)`)); !slices.Equal(links, []string{"/docs/errors"}) {
+			t.Errorf("%s: a stranger's rejected call links to %q, want the guide to errors", page, links)
 		}
 		b.do(until(`document.querySelector(".key .quiet").click() ?? true`)) // the next page starts without the key
 	}

@@ -203,6 +203,7 @@ async function send(form, key) {
   }
   status.scrollIntoView({ block: "nearest" });
   button.disabled = false;
+  if (document.activeElement === document.body) button.focus({ preventScroll: true }); // it lost the focus
 }
 
 // markInvalid explains the problems of the fields that an error names, and shows the first one.
@@ -222,15 +223,20 @@ function markInvalid(form, details = {}) {
   named[0]?.focus();
 }
 
-// outcome returns the lines about a response: status, error message, charge and request ID. cost is the
-// cost of the operation, in words.
+// outcome returns the lines about a response: status, error message with a link to a guide, charge and
+// request ID. cost is the cost of the operation, in words.
 function outcome(cost, response, answer, took) {
   const { error } = answer;
   const status = document.createElement("strong");
   const code = error?.code ?? (response.ok ? "OK" : response.statusText);
   status.textContent = `${error && response.ok ? "Error" : response.status} ${code} · ${took} ms`;
   const lines = [status];
-  if (error) lines.push(error.message);
+  if (error) {
+    const [href, textContent] = code === "quota_exceeded" ? ["/docs/quotas#wait-and-retry", "Wait and retry"] : ["/docs/errors", "Errors"];
+    const message = document.createElement("span");
+    message.append(error.message, " See ", Object.assign(document.createElement("a"), { href, textContent }), ".");
+    lines.push(message);
+  }
   lines.push(charge(cost, response, answer));
   const id = response.headers.get("X-Request-Id");
   const line = document.createElement("span");
