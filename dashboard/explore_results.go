@@ -300,6 +300,9 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet, address func(cola.Sea
 			if f.Name == cola.FacetCategory && value.Value != p.DerivedSubcategory {
 				label = cmp.Or(vocabulary.CategoryLeaf(label), label)
 			}
+			if f.Name == cola.FacetOrigin && len(vocabulary.OriginNames(label)) > 2 {
+				label += " (total)" // AMERICAN includes the states, UNITED KINGDOM its parts
+			}
 			g.Values = append(g.Values, facetLink{
 				truncate(singleLine(label), maxShownName), value.Count, value.Chosen,
 				facetAddress(p, f.Name, value.Value, address),

@@ -90,15 +90,15 @@
   function rememberList() {
     const paths = [...document.querySelectorAll("main :is(h3, th) > a")].map((a) => a.pathname);
     const labels = paths.filter((path) => /^\/explore\/\d{14}$/.test(path));
-    const list = location.pathname + location.search;
-    if (labels.length) sessionStorage.setItem(listKey, JSON.stringify({ list, labels }));
+    const list = location.pathname + location.search, place = document.querySelector(".pager") ? " on this page" : "";
+    if (labels.length) sessionStorage.setItem(listKey, JSON.stringify({ list, labels, place }));
   }
   function showSteps() {
-    const { list, labels = [] } = JSON.parse(sessionStorage.getItem(listKey)) ?? {}, at = labels.indexOf(location.pathname);
+    const { list, labels = [], place } = JSON.parse(sessionStorage.getItem(listKey)) ?? {}, at = labels.indexOf(location.pathname);
     if (at < 0) return;
     const link = (path, textContent, rel) => path ? [Object.assign(document.createElement("a"), { textContent, rel, href: location.origin + path })] : [];
     steps.replaceChildren(...link(list, "Back to list", ""), ...link(labels[at - 1], "‹ Previous", "prev"),
-      `${at + 1} of ${labels.length}`, ...link(labels[at + 1], "Next ›", "next"));
+      `${at + 1} of ${labels.length}${place}`, ...link(labels[at + 1], "Next ›", "next"));
     steps.hidden = false;
   }
   addEventListener("pageshow", () => {

@@ -158,6 +158,9 @@ func TestKeyInDocs(t *testing.T) {
 	const samples = `[...document.querySelectorAll("#searchColas .sample pre")].map(e => e.textContent).join("\n")`
 	printed := ask(b, chromedp.Evaluate[string](samples))
 	b.fill(".key [name=key]", "not a key")
+	if ask(b, chromedp.Evaluate[bool](`document.querySelector(".try button").checkVisibility()`)) {
+		t.Error("with an invalid key, the page offers to send a call with the session")
+	}
 	if got := ask(b, chromedp.Evaluate[string](samples)); got != printed {
 		t.Errorf("an invalid key changes the samples to %s", got)
 	}

@@ -132,7 +132,7 @@ func TestLabelSteps(t *testing.T) {
 	b.open(list)
 	paths := ask(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".explore-results h3 a")].map(a => a.pathname)`))
 	b.click(".explore-results li:nth-child(2) h3 a")
-	b.shows("2 of 20", "Previous", "Next")
+	b.shows("2 of 20 on this page", "Previous", "Next")
 	b.click("[data-steps] [rel=next]")
 	if at := b.at(); !strings.HasSuffix(at, paths[2]) {
 		t.Errorf("next label is %s, want %s", at, paths[2])

@@ -17,10 +17,10 @@ function validKey() {
   return keyField.validity.valid ? keyField.value.trim() : "";
 }
 
-// canSend reports whether the reader can send the call of a form: with a key, or with a session unless it
-// calls a tool.
+// canSend reports whether the reader can send the call of a form: with a key, or, if none is entered, with
+// a session unless it calls a tool.
 function canSend(form) {
-  return Boolean(validKey()) || signedIn && !form.dataset.endpoint;
+  return Boolean(validKey()) || !keyField.value && signedIn && !form.dataset.endpoint;
 }
 
 // showKey shows the key in the samples, and the buttons for sending calls if there is a key or a session.
