@@ -94,11 +94,11 @@
     if (labels.length) sessionStorage.setItem(listKey, JSON.stringify({ list, labels, place }));
   }
   function showSteps() {
-    const { list, labels = [], place } = JSON.parse(sessionStorage.getItem(listKey)) ?? {}, at = labels.indexOf(location.pathname);
+    const { list, labels = [], place = "" } = JSON.parse(sessionStorage.getItem(listKey)) ?? {}, at = labels.indexOf(location.pathname);
     if (at < 0) return;
     const link = (path, textContent, rel) => path ? [Object.assign(document.createElement("a"), { textContent, rel, href: location.origin + path })] : [];
     steps.replaceChildren(...link(list, "Back to list", ""), ...link(labels[at - 1], "‹ Previous", "prev"),
-      `${at + 1} of ${labels.length}${place}`, ...link(labels[at + 1], "Next ›", "next"));
+      `${at + 1} of ${labels.length}${labels[at + 1] ? "" : place}`, ...link(labels[at + 1], "Next ›", "next"));
     steps.hidden = false;
   }
   addEventListener("pageshow", () => {

@@ -132,7 +132,7 @@ func TestLabelSteps(t *testing.T) {
 	b.open(list)
 	paths := ask(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".explore-results h3 a")].map(a => a.pathname)`))
 	b.click(".explore-results li:nth-child(2) h3 a")
-	b.shows("2 of 20 on this page", "Previous", "Next")
+	b.shows("2 of 20", "Previous", "Next")
 	b.click("[data-steps] [rel=next]")
 	if at := b.at(); !strings.HasSuffix(at, paths[2]) {
 		t.Errorf("next label is %s, want %s", at, paths[2])
@@ -141,13 +141,15 @@ func TestLabelSteps(t *testing.T) {
 	if at := b.at(); at != list {
 		t.Errorf("the link back leads to %s, want %s", at, list)
 	}
+	b.open(registrytest.PublicURL + paths[len(paths)-1])
+	b.shows("20 of 20 on this page", "Previous")
 	b.open(registrytest.PublicURL + paths[0])
 	if previous := ask(b, chromedp.Evaluate[bool](`!!document.querySelector("[data-steps] [rel=prev]")`)); previous {
 		t.Error("first label links to a previous one")
 	}
 	usage, _, err := s.registry.Usage(t.Context(), s.holder)
-	if err != nil || usage.DetailViews.Used != 3 || usage.ListRecords.Used != len(paths) {
-		t.Errorf("used %+v and %+v, %v; want one detail view for each of three labels, and one list record for each of %d",
+	if err != nil || usage.DetailViews.Used != 4 || usage.ListRecords.Used != len(paths) {
+		t.Errorf("used %+v and %+v, %v; want one detail view for each of four labels, and one list record for each of %d",
 			usage.DetailViews, usage.ListRecords, err, len(paths))
 	}
 	b.click(".side form button")
