@@ -342,10 +342,9 @@ func (x *index) rows(match string) map[int]bool {
 // counts as much as six in the text, and one in a sample much less.
 const scoreQuery = `SELECT rowid, bm25(docs, 6, 2, 3, 1, .3) FROM docs WHERE docs MATCH ?`
 
-// ranked returns the rows of the entries that match any term, best first: entries whose subject is the
-// query, then pages whose title or area begins with it, then the others. The first two are in the
-// order of their areas and of the documentation; the others are ordered by score, which is halved if
-// an entry has only half of the words.
+// ranked returns the rows of the entries that match any term, most likely first (see likeness). Equally
+// likely entries are in the order of their areas and of the documentation; the unlikely ones are
+// ordered by score, which is halved if an entry has only half of the words.
 func (x *index) ranked(query string, terms []term, match string) []int {
 	likeness, scores := x.likeness(query), map[int]float64{}
 	rows, err := x.db.Query(scoreQuery, match)
