@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -152,35 +151,15 @@ func (s *server) addGuide(area string, g guide) {
 		Body: "guide", Data: template.HTML(m.html),
 	})
 	s.addFile(g.path+".md", markdownType, s.plainMarkdown(g.file, g.source))
-	samples := map[string]bool{} // each in one line, as in the sections
-	for _, m := range codeBlock.FindAllSubmatch(s.withPublicURL(g.source), -1) {
-		samples[strings.Join(strings.Fields(string(m[1])), " ")] = true
-	}
 	for _, section := range m.sections {
 		target := g.path
 		if section.id != "" {
 			target += "#" + section.id
 		}
-		text, code := splitSamples(section.text, samples)
-		s.search.add(entry{Area: area, Page: g.title, Title: section.title, Path: target, text: text, code: code})
+		s.search.add(entry{
+			Area: area, Page: g.title, Title: section.title, Path: target, text: section.text, code: section.code,
+		})
 	}
-}
-
-// codeBlock finds a fenced code block in a Markdown file.
-var codeBlock = regexp.MustCompile("(?ms)^ *```\\w*\n(.*?)^ *```$")
-
-// splitSamples separates the lines that are samples from the rest of a section's text. The name of
-// the language may precede a sample.
-func splitSamples(section string, samples map[string]bool) (text, code string) {
-	for line := range strings.Lines(section) {
-		sample := strings.TrimSpace(line)
-		if _, unnamed, _ := strings.Cut(sample, " "); samples[sample] || samples[unnamed] {
-			code += line
-		} else {
-			text += line
-		}
-	}
-	return text, code
 }
 
 // maxDescription is the number of characters of a description that search engines show.

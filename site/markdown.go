@@ -46,6 +46,7 @@ type rendered struct {
 type section struct {
 	id          string // empty for the introduction
 	title, text string
+	code        string // samples, one per line
 }
 
 // withPublicURL replaces exampleURL with the public URL, so that readers can copy samples. It does the
@@ -118,7 +119,7 @@ var diagram = regexp.MustCompile(`<p>(<img src="[^"]*[.]svg"[^>]*>)</p>`)
 // describe sets the title, summary, headings and sections.
 func (m *rendered) describe(doc ast.Node, source []byte) {
 	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
-		plain := plainText(n, source)
+		plain, code := plainText(n, source)
 		h, ok := n.(*ast.Heading)
 		switch {
 		case ok && h.Level == 1:
@@ -131,19 +132,21 @@ func (m *rendered) describe(doc ast.Node, source []byte) {
 				m.headings = append(m.headings, heading{id, plain, h.Level})
 			}
 		case len(m.sections) > 0:
-			m.sections[len(m.sections)-1].text += plain + "\n"
+			last := &m.sections[len(m.sections)-1]
+			last.text += plain + "\n"
+			last.code += code
 		default:
 			if n.Kind() == ast.KindParagraph {
 				m.summary = strings.ReplaceAll(plain, "\n", " ")
 			}
-			m.sections = append(m.sections, section{title: m.title, text: plain + "\n"})
+			m.sections = append(m.sections, section{title: m.title, text: plain + "\n", code: code})
 		}
 	}
 }
 
-// plainText returns the text of a node without markup: a line for each paragraph, list item, code
-// block and table row.
-func plainText(n ast.Node, source []byte) string {
+// plainText returns the text of a node without markup: a line for each paragraph, list item and table
+// row. code has a line for each code block.
+func plainText(n ast.Node, source []byte) (text, code string) {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		switch n := n.(type) {
@@ -160,9 +163,7 @@ func plainText(n ast.Node, source []byte) string {
 			}
 		case *ast.FencedCodeBlock:
 			if entering {
-				b.WriteString(sampleLanguage(n, source) + " ")
-				b.Write(bytes.ReplaceAll(n.Lines().Value(source), []byte("\n"), []byte(" ")))
-				b.WriteByte('\n')
+				code += sampleLanguage(n, source) + " " + strings.Join(strings.Fields(string(n.Lines().Value(source))), " ") + "\n"
 			}
 		case *extast.TableCell:
 			if !entering && n.NextSibling() != nil {
@@ -181,7 +182,7 @@ func plainText(n ast.Node, source []byte) string {
 			lines = append(lines, line)
 		}
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lines, "\n"), code
 }
 
 // removeDiagrams removes Mermaid diagrams. Drawing them would take a large script, and the text has
@@ -219,7 +220,7 @@ func introduces(n ast.Node, language string, source []byte) bool {
 	if n == nil || n.Kind() != ast.KindParagraph {
 		return false
 	}
-	text := plainText(n, source)
+	text, _ := plainText(n, source)
 	return text == language+":" || strings.HasPrefix(text, language+" (") && strings.HasSuffix(text, "):")
 }
 
@@ -269,7 +270,8 @@ func (s *server) rewriteLinks(file string, doc ast.Node, source []byte) {
 		case *ast.Link:
 			name, _, _ := strings.Cut(string(n.Destination), "#")
 			target := path.Join(path.Dir(file), name)
-			if _, served := guidePath(target); served && plainText(n, source) == path.Base(name) {
+			text, _ := plainText(n, source)
+			if _, served := guidePath(target); served && text == path.Base(name) {
 				n.RemoveChildren(n)
 				n.AppendChild(n, ast.NewString([]byte(titleOf(target))))
 			}

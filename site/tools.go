@@ -51,20 +51,19 @@ func (s *server) addTools() {
 	_, intro, _ = bytes.Cut(intro, []byte("\n- ")) // after the notes for contributors
 	rest := source[bytes.Index(source, []byte("\n## Resources\n")):]
 	m := s.renderMarkdown(toolsFile, rest)
+	const description = "Tools, resources and prompts for AI assistants, with arguments, costs and example results."
 	s.add(page{
-		Title: "MCP tools", Path: toolsPath, Body: "tools", Headings: append([]heading{{"tools", "Tools", 2}}, m.headings...),
-		Description: "Tools, resources and prompts for AI assistants, with arguments, costs and example results.",
+		Title: areaTools, Path: toolsPath, Body: "tools", Headings: append([]heading{{"tools", "Tools", 2}}, m.headings...),
+		Description: description,
 		Data: toolsOverview{
 			template.HTML(s.renderMarkdown(toolsFile, append([]byte("- "), intro...)).html), template.HTML(m.html), sections,
 		},
 	})
-	s.search.add(entry{
-		Area: areaTools, Page: areaTools, Title: areaTools, Path: toolsPath,
-		text: "Tools, resources and prompts for AI assistants, with arguments, costs and example results.",
-	})
+	s.search.add(entry{Area: areaTools, Page: areaTools, Title: areaTools, Path: toolsPath, text: description})
 	for _, section := range m.sections {
 		s.search.add(entry{
-			Area: areaTools, Page: "Overview", Title: section.title, Path: toolsPath + "#" + section.id, text: section.text,
+			Area: areaTools, Page: "Overview", Title: section.title, Path: toolsPath + "#" + section.id,
+			text: section.text, code: section.code,
 		})
 	}
 	s.addSections(toolsPath, sections)
