@@ -84,7 +84,7 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	result, state, err := req.svc.Explore(req.ctx(), req.caller, search.params)
 	req.recordQuota(state)
 	p.Quota = req.quota
-	if err != nil { // there are no results, whose chips would show the filters
+	if err != nil { // the chips that show the filters are part of the results
 		p.Form.open(maps.Keys(search.values))
 	}
 	if problems := fieldProblems(err); problems != nil {

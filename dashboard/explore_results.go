@@ -172,7 +172,7 @@ func (req *request) labelPicture(r *labelRow, image string, width int) picture {
 }
 
 // withRemovableFilters returns the notes on a search and, if no labels match, a note on each filter
-// whose removal would yield results.
+// that can be removed to find some.
 func withRemovableFilters(r registry.ExploreResult) []registry.Note {
 	notes := r.Advice
 	for _, n := range r.RemovableFilters {

@@ -20,7 +20,7 @@ type ExploreResult struct {
 	Rows             []cola.ColaRow // Colas with the companies
 	Facets           []cola.Facet
 	Images           map[cola.TTBID]string // main image by label; missing if it can't be read in time
-	RemovableFilters []Note                // if no labels match: the filters whose removal would give results
+	RemovableFilters []Note                // if no labels match: filters that can be removed to find some
 }
 
 // Explore is SearchColas with facets. It costs the same.

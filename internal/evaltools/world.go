@@ -155,14 +155,14 @@ func between(from, to string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return first <= c.EffectiveDate() && c.EffectiveDate() <= last }
 }
 
-// inYear holds for labels whose date is in the given year.
+// inYear holds for labels from the given year.
 func inYear(year string) func(*cola.Cola) bool { return between(year+"-01-01", year+"-12-31") }
 
 func ofKind(kind vocabulary.ProductType) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return c.ProductType == kind }
 }
 
-// ofClass holds for labels whose class/type name contains text.
+// ofClass holds for labels with text in the class/type name.
 func ofClass(text string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return strings.Contains(string(c.ClassName), text) }
 }
@@ -220,7 +220,7 @@ func ofLiters(liters float64) func(*cola.Cola) bool {
 	}
 }
 
-// dated holds for labels whose approval date is known.
+// dated holds for labels with a known approval date.
 func dated(c *cola.Cola) bool { return c.ApprovalDate != 0 }
 
 // inContainer holds for labels with one of the given container types.
