@@ -52,6 +52,18 @@ func OriginNames(word string) []string {
 // IsOrigin reports whether OriginNames recognizes a word.
 func IsOrigin(word string) bool { return originsByWord()[foldPlace(word)] != nil }
 
+// IsSeveralOrigins reports whether a word stands for several of TTB's origins: AMERICAN also stands
+// for the states.
+func IsSeveralOrigins(word string) bool {
+	names, n := OriginNames(word), 0
+	for _, p := range places {
+		if slices.Contains(names, p.searched()) {
+			n++
+		}
+	}
+	return n > 1
+}
+
 // Two places share the name GEORGIA. Searches distinguish them by a suffix: the unit separator,
 // which no name contains, and TTB's code.
 const (

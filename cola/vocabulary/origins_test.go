@@ -294,3 +294,14 @@ func TestCountryCodes(t *testing.T) {
 		}
 	}
 }
+
+func TestIsSeveralOrigins(t *testing.T) {
+	for word, want := range map[string]bool{
+		"AMERICAN": true, "UNITED KINGDOM": true, "GEORGIA": true,
+		"NETHERLANDS": false, "SOUTH KOREA": false, "TRINIDAD/TOBAGO": false, "FRANCE": false, "ATLANTIS": false, "": false,
+	} {
+		if got := IsSeveralOrigins(word); got != want {
+			t.Errorf("%q: %t, want %t", word, got, want)
+		}
+	}
+}
