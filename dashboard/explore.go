@@ -93,7 +93,7 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 		return req.show(http.StatusBadRequest, "explore", page{Title: "Invalid search · Explore", Data: p})
 	}
 	if p.Refused = req.refusalOf(err); p.Refused != nil {
-		return req.show(http.StatusTooManyRequests, "explore", page{Title: p.Refused.Title + " · Explore", Data: p})
+		return req.show(http.StatusTooManyRequests, "explore", page{Title: "Plan limit reached · Explore", Data: p})
 	}
 	if err != nil {
 		return err
@@ -106,8 +106,8 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 
 // refusal describes a used-up quota. It appears above the form, which keeps the input.
 type refusal struct {
-	Title, Message string
-	Upgrade        string // upgrade page; may be empty
+	Message string
+	Upgrade string // upgrade page; may be empty
 }
 
 // refusalOf returns the refusal for a used-up quota, or nil for any other error.
@@ -117,7 +117,7 @@ func (req *request) refusalOf(err error) *refusal {
 		return nil
 	}
 	web.EventOf(req.ctx()).Code = limit.Code
-	return &refusal{Title: "Plan limit reached", Message: limit.Message, Upgrade: limit.UpgradeURL}
+	return &refusal{Message: limit.Message, Upgrade: limit.UpgradeURL}
 }
 
 // noteLink is a note on a search, with a link to the search that it suggests.

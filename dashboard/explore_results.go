@@ -63,7 +63,7 @@ type labelRow struct {
 	Estimate       cola.Date // estimate of an unknown approval date
 	Permit         string
 	PermitHref     string
-	Company        string // that holds the permit; set for search results
+	Company        string // permit holder; set only for search results
 	Picture        picture
 }
 
@@ -115,8 +115,7 @@ func (req *request) searchResults(
 	if len(r.Colas) == 0 && at.Total > 0 {
 		f.FirstURL = address(params.Query(bare))
 	}
-	for i := range r.Rows {
-		c := &r.Rows[i]
+	for _, c := range req.svc.Rows(r.Colas) {
 		row := req.newLabelRow(&c.ColaSummary, r.Images[c.TTBID])
 		row.Company = shownName(string(c.CompanyName))
 		if f.Gallery {
@@ -172,7 +171,7 @@ func (req *request) labelPicture(r *labelRow, image string, width int) picture {
 }
 
 // withRemovableFilters returns the notes on a search and, if no labels match, a note on each filter
-// that can be removed to find some.
+// that can be removed to get results.
 func withRemovableFilters(r registry.ExploreResult) []registry.Note {
 	notes := r.Advice
 	for _, n := range r.RemovableFilters {
@@ -300,8 +299,8 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet, address func(cola.Sea
 			if f.Name == cola.FacetCategory && value.Value != p.DerivedSubcategory {
 				label = cmp.Or(vocabulary.CategoryLeaf(label), label)
 			}
-			if f.Name == cola.FacetOrigin && len(vocabulary.OriginNames(label)) > 2 {
-				label += " (total)" // AMERICAN includes the states, UNITED KINGDOM its parts
+			if f.Name == cola.FacetOrigin && vocabulary.IsSeveralOrigins(label) {
+				label += " (total)"
 			}
 			g.Values = append(g.Values, facetLink{
 				truncate(singleLine(label), maxShownName), value.Count, value.Chosen,

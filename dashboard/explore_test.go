@@ -92,7 +92,7 @@ func TestExploreResults(t *testing.T) {
 		t.Errorf("%d of %d rows show the company that holds the permit", n, rows)
 	}
 	all := s.get("/explore?date_range=all&product_type=wine")
-	all.shows(t, http.StatusOK, `href="/explore?product_type=wine">Last 12 months`, `aria-current="true">All dates`, "AMERICAN (total)")
+	all.shows(t, http.StatusOK, `href="/explore?product_type=wine">Last 12 months`, `aria-current="true">All dates`, "AMERICAN (total)", "<bdi>SPAIN<")
 	if all.total(t) <= page.total(t) {
 		t.Errorf("%d labels in all years, %d in the last year", all.total(t), page.total(t))
 	}

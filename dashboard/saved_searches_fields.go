@@ -277,9 +277,9 @@ func formFingerprint(form url.Values) string {
 
 var exploredReader = params.New[cola.SearchParams]("this page")
 
-// fillFromSearch fills in the form from a search with the query parameters of GET /colas, and names
-// it after its filters. It notes filters that saved searches don't support, and ignores unknown
-// parameters.
+// fillFromSearch fills in the form from a search with the query parameters of GET /colas, and sets
+// the name to a summary of the filters. It notes filters that saved searches don't support, and
+// ignores unknown parameters.
 func (f *searchForm) fillFromSearch(query url.Values) {
 	if from := query.Get("from"); from != "" {
 		query, _ = url.ParseQuery(strings.TrimPrefix(from, "?")) // malformed parts are dropped

@@ -63,7 +63,7 @@ func newCachedRejection(q Request, o outcome, now time.Time) (entry cachedReject
 	}
 	entry = cachedRejection{until: now.Add(rejectionCacheTTL), state: o.grant.State}
 	switch rejection.Code {
-	case cola.CodeQuotaExceeded: // an exhausted quota has no RetryAfter, and counts toward the rate limit
+	case cola.CodeQuotaExceeded: // an exhausted quota has no RetryAfter and isn't cached
 		entry.until = now.Add(min(rejectionCacheTTL, rejection.RetryAfter))
 		entry.retry = now.Add(rejection.RetryAfter)
 		return entry, rejection.RetryAfter > 0

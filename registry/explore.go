@@ -17,10 +17,9 @@ import (
 // ExploreResult is a ColaPage with facets and images.
 type ExploreResult struct {
 	ColaPage
-	Rows             []cola.ColaRow // Colas with the companies
 	Facets           []cola.Facet
 	Images           map[cola.TTBID]string // main image by label; missing if it can't be read in time
-	RemovableFilters []Note                // if no labels match: filters that can be removed to find some
+	RemovableFilters []Note                // if no labels match: filters to remove to get results
 }
 
 // Explore is SearchColas with facets. It costs the same.
@@ -46,7 +45,6 @@ func (s *Service) Explore(
 	if found.Pagination.Total == 0 {
 		result.RemovableFilters = removals(found.view, &p, &found.query)
 	}
-	result.Rows = found.view.Rows(found.Colas)
 	result.Images = s.mainImages(ctx, found.Colas)
 	return result, state, nil
 }

@@ -187,7 +187,7 @@ func valueNotes(view *search.View, p *cola.SearchParams) (notes []Note) {
 		if finding != "" {
 			n := newNote(finding)
 			n.didYouMean(near, p, change)
-			if strings.Contains(value, ",") {
+			if near == "" && strings.Contains(value, ",") { // names contain commas, too
 				n.Text += " This filter takes only one value."
 			}
 			n.Text += " This filter alone rules out every label."

@@ -87,6 +87,7 @@ func TestSearchNotes(t *testing.T) {
 		"two Georgias":         {cola.SearchParams{Q: "twofold", Origin: "georgian"}, []string{"use GA for the state"}},
 		"an unknown origin":    {cola.SearchParams{Origin: "narnia"}, []string{`No label is from "narnia".`}},
 		"two origins":          {cola.SearchParams{Origin: "france,italy"}, []string{`No label is from "france,italy". This filter takes only one value.`}},
+		"a name with a comma":  {cola.SearchParams{Class: "table red, wine"}, []string{"Did you mean TABLE RED WINE? This filter alone"}},
 		"a misspelled origin":  {cola.SearchParams{Origin: "frrance"}, []string{"Did you mean FRANCE?"}},
 		"an unknown path":      {cola.SearchParams{DerivedSubcategory: "Wine > Rde Wine"}, []string{"Did you mean Wine > Red Wine?", "the category is unknown"}},
 		"before the window":    {cola.SearchParams{Q: "bygone"}, []string{"1 label matches outside the default window"}},

@@ -225,7 +225,7 @@ func (s *Service) charge(ctx context.Context, c cola.Caller, m cola.Meter, units
 }
 
 // quotaRequest returns the ledger request for an operation. Free requests from the dashboard are
-// not counted, not even as usage.
+// neither charged nor counted as usage.
 func quotaRequest(c cola.Caller, m cola.Meter, units int) quota.Request {
 	return quota.Request{
 		Caller: c,
@@ -236,7 +236,7 @@ func quotaRequest(c cola.Caller, m cola.Meter, units int) quota.Request {
 }
 
 // precheck rejects a request before any work on it if the index is not built yet, or if the ledger
-// would reject it whatever it costs.
+// would reject it at any cost.
 func (s *Service) precheck(c cola.Caller) (cola.QuotaState, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return cola.QuotaState{}, err

@@ -28,7 +28,8 @@
     for (const element of root.querySelectorAll("[data-print], [data-scripted]")) element.hidden = false;
   }
 
-  document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest" }); // on phones, tabs scroll
+  const tab = document.querySelector(".tabs [aria-current]"); // on phones, tabs scroll
+  if (tab) tab.parentElement.scrollLeft = tab.offsetLeft + tab.offsetWidth - tab.parentElement.offsetLeft - tab.parentElement.clientWidth;
 
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-print]")) print();
@@ -74,11 +75,11 @@
     document.activeElement.closest(".when")?.blur();
   });
 
-  // The slash key leads to the search on the page, or else to the search of the docs.
+  // The slash key focuses the page's search field, or the docs search if there is none.
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-    const field = document.querySelector("main input[name=q]") ?? document.querySelector(".find input");
-    if (event.target.closest?.("input, select, textarea, [contenteditable]") || !field?.checkVisibility()) return;
+    const field = ["main input[name=q]", ".find input"].map((s) => document.querySelector(s)).find((f) => f?.checkVisibility());
+    if (!field || event.target.closest?.("input, select, textarea, [contenteditable]")) return;
     event.preventDefault();
     field.focus();
   });
@@ -90,7 +91,8 @@
   function rememberList() {
     const paths = [...document.querySelectorAll("main :is(h3, th) > a")].map((a) => a.pathname);
     const labels = paths.filter((path) => /^\/explore\/\d{14}$/.test(path));
-    const list = location.pathname + location.search, place = document.querySelector(".pager") ? " on this page" : "";
+    const charged = location.pathname.startsWith("/explore/permittees/"); // each time it opens
+    const list = charged ? "" : location.pathname + location.search, place = document.querySelector(".pager") ? " on this page" : "";
     if (labels.length) sessionStorage.setItem(listKey, JSON.stringify({ list, labels, place }));
   }
   function showSteps() {

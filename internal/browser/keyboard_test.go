@@ -51,8 +51,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestSlash checks that the slash key leads to the search on a dashboard page, or to the search of the
-// documentation, but is a character in a field.
+// TestSlash checks that the slash key focuses the search field of a page, or the docs search, and that
+// it can be typed in a field.
 func TestSlash(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -60,7 +60,7 @@ func TestSlash(t *testing.T) {
 	b.open(registrytest.PublicURL + "/explore")
 	const press = `document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true, cancelable: true }))`
 	if ask(b, chromedp.Evaluate[bool](press)) || !ask(b, chromedp.Evaluate[bool](`document.activeElement.id === "f-q"`)) {
-		t.Error("the key doesn't lead to the search of labels")
+		t.Error("the key doesn't focus the label search")
 	}
 	if !ask(b, chromedp.Evaluate[bool](press)) {
 		t.Error("the key can't be typed in the field")

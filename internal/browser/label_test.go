@@ -123,7 +123,7 @@ func TestPrintedLabel(t *testing.T) {
 
 // TestLabelSteps checks that a label opened from a list links to its neighbors there and to the list,
 // that following the links charges each label and the list once, and that the tab forgets the list
-// before another user signs in.
+// before another user signs in. A permittee's page is charged each time, so its labels don't link back.
 func TestLabelSteps(t *testing.T) {
 	s := newSite(t)
 	s.holder = s.registry.Holder(t, ann, cola.TierPro)
@@ -151,6 +151,13 @@ func TestLabelSteps(t *testing.T) {
 	if err != nil || usage.DetailViews.Used != 4 || usage.ListRecords.Used != len(paths) {
 		t.Errorf("used %+v and %+v, %v; want one detail view for each of four labels, and one list record for each of %d",
 			usage.DetailViews, usage.ListRecords, err, len(paths))
+	}
+	b.open(list)
+	b.click(".meta a")
+	b.click("th > a")
+	b.do(visible("[data-steps]"))
+	if back := ask(b, chromedp.Evaluate[bool](`!!document.querySelector("[data-steps] a:not([rel=prev], [rel=next])")`)); back {
+		t.Error("a label links back to its permittee's page, which would be charged again")
 	}
 	b.click(".side form button")
 	b.open(registrytest.PublicURL + "/sign-in")

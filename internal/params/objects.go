@@ -178,25 +178,25 @@ func nested(prefix, name string) string {
 
 // unknown returns the message for an unknown name. It suggests a similar name or lists all names.
 func (o *object) unknown(name string) string {
-	if nearest, ok := nearest(name, o.names); ok {
-		return didYouMean(o.prefix + nearest)
+	if suggestion, ok := nearest(name, o.names); ok {
+		return didYouMean(o.prefix + suggestion)
 	}
 	return Unknown(name, o.owner, o.names)
 }
 
 // Unknown returns the message for a name that owner does not accept. names must be sorted.
 func Unknown(name, owner string, names []string) string {
-	switch nearest, ok := nearest(name, names); {
+	switch suggestion, ok := nearest(name, names); {
 	case len(names) == 0:
 		return "Unknown parameter; " + owner + " has no parameters."
 	case ok:
-		return didYouMean(nearest)
+		return didYouMean(suggestion)
 	}
 	return "Unknown parameter; " + owner + " accepts " + strings.Join(names, ", ") + "."
 }
 
-// nearest returns the parameter that a name most likely stands for: the one that other APIs call so, or
-// a similar one.
+// nearest returns the parameter that an unknown name most likely means: our equivalent of another
+// API's name, or a parameter with a similar name.
 func nearest(name string, names []string) (string, bool) {
 	ours := map[string]string{
 		"count": "per_page", "limit": "per_page", "page_size": "per_page", "pagesize": "per_page", "size": "per_page",
