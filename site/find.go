@@ -48,8 +48,8 @@ func suggestedSearches() []string {
 	return []string{"rate limit", "pagination", "api key", "webhook signature", "429", "export CSV"}
 }
 
-// searchKeywords are additional words that find pages and sections, by path. Between the commas are
-// names of the subject: a search for one of them finds the page or section first.
+// searchKeywords are additional words that find pages and sections, by path. Commas separate names
+// of the subject: a search for one of them finds the page or section first.
 var searchKeywords = map[string]string{
 	privacyPath: "contact, support, help, GDPR",
 	plansPath:   "free, free tier, free plan, trial",

@@ -142,6 +142,8 @@ func TestQuestions(t *testing.T) {
 		{"how do I get an API key", first, "/docs/authentication#create-a-key /docs/quickstart#1-get-a-key /docs/authentication"},
 		{"get api key", first, "/docs/authentication#create-a-key /docs/quickstart#1-get-a-key /docs/authentication"},
 		{"where do I find my key", first, "/docs/authentication#create-a-key"},
+		{"what's a COLA", first, "/docs/coverage /docs/coverage#what-is-a-cola"},
+		{"what's an API key", first, "/docs/authentication"},
 		{"searchColas", first, "/docs/reference/labels#searchColas"},
 		{"rss", first, "/docs/alerts#feeds"},
 		{"quot", first, "/docs/quotas"},

@@ -193,7 +193,7 @@ const (
 
 // likeness returns the likeness of a query and each entry, if any.
 func (x *index) likeness(query string) map[int]int {
-	query = spaced(query)
+	query = spaced(suffix.ReplaceAllString(query, ""))
 	asked := strings.Join(slices.DeleteFunc(strings.Fields(query), isStopWord), " ") // api key for "get an API key"
 	found := map[int]int{}
 	begins := x.rows("title : ^ " + quote(query)) // in other forms, too: category for categories

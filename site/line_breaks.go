@@ -152,7 +152,7 @@ func shellBounds(source string) (bounds []bound) {
 		bounds = append(bounds, bound{end[0], unbrokenStart}, bound{end[1], unbrokenEnd})
 	}
 	for _, a := range shellArgument.FindAllStringSubmatchIndex(source, -1) {
-		if a[2] >= 0 && strings.Contains(source[a[2]:a[3]], " ") {
+		if a[2] >= 0 && strings.Contains(strings.TrimSuffix(source[a[2]:a[3]], ` \`), " ") {
 			bounds = append(bounds, bound{a[2], argumentStart}, bound{a[3], argumentEnd})
 		}
 	}

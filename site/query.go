@@ -101,9 +101,9 @@ func (x *index) pair(word string) (words string, ok bool) {
 	return "", false
 }
 
-// closest returns an FTS5 query for what a text that doesn't occur stands for: the beginning of an
-// identifier or of a synonym, two words written as one, or a misspelled word. similar is the text, or
-// the most similar word.
+// closest returns an FTS5 query for a word that isn't in the documentation. It tries the beginning of
+// an identifier or synonym, two words written as one, and a misspelling. similar is the text, or the
+// most similar word.
 func (x *index) closest(text string) (similar, match string, ok bool) {
 	if strings.ContainsAny(text, "_-") {
 		return text, beginning(text), true
@@ -134,7 +134,10 @@ func (x *index) longer(text string) (words []string) {
 	must(rows.Err())
 	for n := range x.entries {
 		e := &x.entries[n]
-		if first := strings.ToLower(plainWord.FindString(e.Title)); e.isPage() && !same[n] && strings.HasPrefix(first, text) {
+		if !e.isPage() || same[n] {
+			continue
+		}
+		if first := strings.ToLower(plainWord.FindString(e.Title)); strings.HasPrefix(first, text) {
 			words = append(words, first)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -224,8 +225,8 @@ func TestKeyInDocs(t *testing.T) {
 	b.checkErrors("a key in the documentation")
 }
 
-// TestGoSamplesWithKey checks that no Go sample has unused imports once it contains a key: the compiler
-// rejects them.
+// TestGoSamplesWithKey checks that each Go sample imports the packages that it uses, and no others,
+// once it contains a key: the compiler rejects unused imports.
 func TestGoSamplesWithKey(t *testing.T) {
 	b := newTab(t, newSite(t).browser, true)
 	b.open(registrytest.PublicURL + "/docs/reference")
@@ -242,16 +243,19 @@ func TestGoSamplesWithKey(t *testing.T) {
 			used := map[string]bool{}
 			ast.Inspect(file, func(n ast.Node) bool {
 				if s, ok := n.(*ast.SelectorExpr); ok {
-					if x, ok := s.X.(*ast.Ident); ok {
+					if x, ok := s.X.(*ast.Ident); ok && x.Obj == nil {
 						used[x.Name] = true
 					}
 				}
 				return true
 			})
+			imports := map[string]bool{}
 			for _, imported := range file.Imports {
-				if p, _ := strconv.Unquote(imported.Path.Value); !used[path.Base(p)] {
-					t.Errorf("%s: %q is unused in\n%s", page, p, source)
-				}
+				p, _ := strconv.Unquote(imported.Path.Value)
+				imports[path.Base(p)] = true
+			}
+			if !maps.Equal(used, imports) {
+				t.Errorf("%s: uses %v, imports %v:\n%s", page, used, imports, source)
 			}
 			checked++
 		}
@@ -458,6 +462,8 @@ func TestGuideLayout(t *testing.T) {
 	if hidden := ask(b, chromedp.Evaluate[int](`(e => e.scrollWidth - e.clientWidth)(document.querySelector(".prose img").parentElement)`)); hidden > 0 {
 		t.Errorf("a phone cuts off the last %d pixels of the drawing in the alerts guide", hidden)
 	}
+	b.do(until(`([...document.querySelectorAll(".menu summary")].find((e) => e.textContent === "On this page")?.click(), true)`),
+		visible(`.menu [href="#scheduling"]`))
 }
 
 // TestSampleLanguage checks that choosing a language applies to all samples on a page and on the

@@ -194,16 +194,16 @@ async function send(form, key) {
     const text = parsed(received).result?.content[0].text ?? received; // a tool's result, or its error
     const answer = parsed(text);
     status.replaceChildren(...outcome(form.dataset.cost, response, answer, took));
-    markInvalid(form, answer.error?.details);
     showBody(body, text);
     body.closest(".code").hidden = !text;
     body.closest(".code").scrollIntoView({ block: "nearest" });
+    status.scrollIntoView({ block: "nearest" });
+    markInvalid(form, answer.error?.details);
   } catch (error) {
     status.textContent = "The request failed: " + error.message;
   }
-  status.scrollIntoView({ block: "nearest" });
   button.disabled = false;
-  if (document.activeElement === document.body) button.focus({ preventScroll: true }); // it lost the focus
+  if (document.activeElement === document.body) button.focus({ preventScroll: true }); // disabling it dropped its focus
 }
 
 // markInvalid explains the problems of the fields that an error names, and shows the first one.
