@@ -136,7 +136,7 @@ func (r *round) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	if err := r.store.ReleaseDeliveries(ctx, r.abandoned); err != nil {
-		r.log.Warn("releasing claimed deliveries failed; the claims expire",
+		r.log.Warn("releasing claimed deliveries failed; the claims will expire",
 			"deliveries", len(r.abandoned), "after", r.hold, "error", err)
 		return
 	}

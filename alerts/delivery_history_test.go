@@ -281,7 +281,7 @@ func (s *deliverySim) check() {
 // checkEnd checks the final state of a delivery.
 func (s *deliverySim) checkEnd(id int64, last store.Attempt, delivered int) {
 	want := cola.DeliveryDelivered
-	if never := id % 11; never >= 5 && never <= 7 {
+	if kind := id % 11; kind >= 5 && kind <= 7 { // never accepted
 		want = cola.DeliveryFailed
 	}
 	if state := s.store.all[id].state; state != want || last.State != want {

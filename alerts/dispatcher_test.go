@@ -52,11 +52,11 @@ func TestExhaustedRetries(t *testing.T) {
 				t.Errorf("attempt %d is %v late", i, late)
 			}
 		}
-		all := attempts[10].At.Sub(attempts[0].At)
-		if all < 71*time.Hour || all > 72*time.Hour || f.paused["destination 1"] != cola.ReasonFailing ||
+		elapsed := attempts[10].At.Sub(attempts[0].At)
+		if elapsed < 71*time.Hour || elapsed > 72*time.Hour || f.paused["destination 1"] != cola.ReasonFailing ||
 			attempts[10].State != cola.DeliveryFailed {
 			t.Errorf("last attempt after %v: %+v; paused: %v; want a failure after about 72h that pauses the destination",
-				all, attempts[10], f.paused)
+				elapsed, attempts[10], f.paused)
 		}
 	})
 }

@@ -324,7 +324,7 @@ func (t *tick) release(ctx context.Context, claimed []store.DueSearch, held int)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	if err := t.store.ReleaseDue(ctx, claimed); err != nil {
-		t.log.Warn("releasing claimed searches failed; the claims expire",
+		t.log.Warn("releasing claimed searches failed; the claims will expire",
 			"searches", held, "after", t.hold, "error", err)
 		return
 	}

@@ -71,9 +71,9 @@ type BrowserOptions struct {
 	Logger    *slog.Logger          // optional
 	Metrics   prometheus.Registerer // must not be shared by several Browsers; optional
 	Events    *security.Events      // records failed credentials, new identities and sign-ins; optional
-	// OnFault responds to a request with a session that can't be read or stored, before any output. It
-	// should display a *cola.Error and log any other error. The request has no session. The default
-	// writes a plain-text line.
+	// OnFault responds to a request whose session can't be read or stored, before any output. It
+	// should display a *cola.Error and log any other error. The request's context has no session. The
+	// default writes a plain-text line.
 	OnFault func(w http.ResponseWriter, r *http.Request, err error)
 }
 

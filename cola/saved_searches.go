@@ -261,7 +261,7 @@ func (p PreviewParams) Normalize() (SavedSearchFilters, error) {
 
 // SavedSearchPreview counts the labels that a saved search would have found recently.
 type SavedSearchPreview struct {
-	Total    int          `json:"total" doc:"Total number of matching labels over all days." example:"41"`
+	Total    int          `json:"total" doc:"Total number of matching labels in the last 30 days." example:"41"`
 	Days     []PreviewDay `json:"days" nullable:"false" doc:"The last 30 days (UTC), today first."`
 	TooBroad bool         `json:"too_broad" doc:"Whether the filters are too broad for a schedule." example:"false"`
 }

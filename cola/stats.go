@@ -74,11 +74,12 @@ type CountParams struct {
 
 // CountSearch is a normalized request for counts.
 //
-// If one of two dimensions has its own order, such as the year, and the other is ranked by number
-// of labels, the former is the axis. The result has all groups for the latter's Top values with the
-// most labels, or for fewer values if those have more than MaxGroups groups. It is ordered by the
-// first dimension, then by the second. If neither dimension has its own order, the result has the
-// Top groups with the most labels. In all other cases, it has the first Top groups.
+// If one of two dimensions has its own order (the year, for example) and the other is ranked by
+// number of labels, the one with its own order is the axis. The result then has every group of the
+// Top most frequent values of the other dimension, or of fewer values if those have more than
+// MaxGroups groups. It is ordered by the first dimension, then by the second. If neither dimension
+// has its own order, the result has the Top groups with the most labels. In all other cases, it has
+// the first Top groups.
 type CountSearch struct {
 	ColaSearch
 	GroupBy []string // one or two of Dimensions
@@ -201,8 +202,8 @@ func (o *OtherGroups) BreakDown(axis string, totals []OtherLabels, groups []Labe
 	}
 }
 
-// Leave adds all but the first n groups to o and returns the first n.
-func (o *OtherGroups) Leave(groups []LabelGroup, n int) []LabelGroup {
+// Omit adds all but the first n groups to o and returns the first n.
+func (o *OtherGroups) Omit(groups []LabelGroup, n int) []LabelGroup {
 	for _, g := range groups[n:] {
 		o.Labels += g.Count
 	}

@@ -129,7 +129,7 @@ func TestLeave(t *testing.T) {
 	groups := []LabelGroup{{Count: 5}, {Count: 3}, {Count: 1}}
 	for known, want := range map[Opt[int]]Opt[int]{Some(4): Some(6), {}: {}} {
 		others := OtherGroups{Groups: known, Labels: 10}
-		if kept := others.Leave(groups, 1); len(kept) != 1 || !cmp.Equal(others, OtherGroups{Groups: want, Labels: 14}) {
+		if kept := others.Omit(groups, 1); len(kept) != 1 || !cmp.Equal(others, OtherGroups{Groups: want, Labels: 14}) {
 			t.Errorf("others after omitting two groups = %+v, kept %v", others, kept)
 		}
 	}

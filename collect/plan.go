@@ -203,7 +203,8 @@ func (o *Options) backlogs() (all []*backlog) {
 }
 
 // queueBacklog queues the next labels of the first backlog, latest first. It skips labels that it
-// has queued before, because they failed or their images are missing from the site.
+// has queued before: they are still in the backlog because they failed, or because the site lacks
+// their images.
 func (c *collector) queueBacklog() error {
 	b := c.backlogs[0]
 	var labels []store.FetchLabel

@@ -306,7 +306,7 @@ func watchlistLimitSentence(apiErr *cola.Error) string {
 	limit, _ := apiErr.Details["limit"].(int)
 	switch {
 	case limit == 0:
-		return "Your account doesn’t include alerts. Ask the operator."
+		return "Your account doesn’t include alerts. Ask the operator to enable them."
 	case limit > cola.MaxActiveSchedules:
 		return "You’ve reached the limit of " + web.Thousands(limit) + " saved searches. Delete one first."
 	}

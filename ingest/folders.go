@@ -15,7 +15,7 @@ import (
 )
 
 // folderReader reads the files of a folder or archive. Consecutive pages are decoded and stored
-// in batches; folderReader is their rowReader. Every other file is read on its own.
+// in batches; folderReader is their rowReader. All other files are read individually.
 type folderReader struct {
 	source  Source
 	files   files
@@ -156,8 +156,11 @@ func (r *folderReader) warnings() (warnings []string) {
 		warnings = append(warnings, counted(r.results, string(ttbpage.Results))+" skipped; "+adviceResults)
 	}
 	if r.others > 0 {
-		warnings = append(warnings, fmt.Sprintf("%s with an unsupported format skipped, such as %s",
-			counted(r.others, "file"), strings.Join(r.otherNames, ", ")))
+		names := ": "
+		if r.others > len(r.otherNames) {
+			names = ", such as "
+		}
+		warnings = append(warnings, counted(r.others, "file")+" with an unsupported format skipped"+names+strings.Join(r.otherNames, ", "))
 	}
 	return warnings
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // adviceResults says what to import instead of result pages.
-const adviceResults = "search results don't include label details; import the CSV file of the search instead"
+const adviceResults = "search results don't include label details; import the CSV export of the search instead"
 
 // adviceSession is the advice for pages from an expired session.
 const adviceSession = "the session had expired; download the page again in a new session"
@@ -27,11 +27,11 @@ var pageProblems = map[ttbpage.Kind]string{
 	ttbpage.Results:      "result page: " + adviceResults,
 	ttbpage.SearchForm:   "search page: " + adviceSession,
 	ttbpage.SessionEnded: "session page: " + adviceSession,
-	ttbpage.NoPage:       "error page: the page does not exist, or the site had an error; download the label's other page",
+	ttbpage.NoPage:       "error page: the page does not exist, or the site had an error; download the label's printable form, or its detail page if this was the form",
 	ttbpage.Blocked:      "block page: the site's firewall rejected the request; download the page again, more slowly",
 	ttbpage.Captcha:      "CAPTCHA page: the site asked for a CAPTCHA; download the page again, more slowly",
 	ttbpage.SiteError:    "error page: the site had an error; download the page again",
-	ttbpage.Unknown:      "unknown web page; expected a detail page or a printable form of TTB's Public COLA Registry",
+	ttbpage.Unknown:      "unknown web page; expected a detail page or a printable form from TTB's Public COLA Registry",
 }
 
 // problemCutOff is the reason why an incomplete page is rejected. The page's last value

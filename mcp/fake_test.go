@@ -268,7 +268,7 @@ func (f *fake) CountColasLimited(ctx context.Context, _ cola.Caller, p cola.Coun
 	groups := counts.Groups[:min(len(counts.Groups), s.Top)]
 	given := min(len(groups), fit(groups))
 	units := min((given+cola.GroupsPerRecord-1)/cola.GroupsPerRecord, f.state().ListRecordsRemaining())
-	counts.Groups = counts.Others.Leave(counts.Groups, min(given, units*cola.GroupsPerRecord))
+	counts.Groups = counts.Others.Omit(counts.Groups, min(given, units*cola.GroupsPerRecord))
 	return counts, f.charge(cola.MeterListRecords, units), nil
 }
 

@@ -255,7 +255,7 @@ func newRefusalMetrics(registerer prometheus.Registerer) *refusalMetrics {
 		}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "colaregistry_refusals_dropped_total",
-			Help: "Refused requests missing from the usage page, because memory was full or the database unavailable.",
+			Help: "Refused requests missing from the usage page because the buffer was full or the database was unavailable.",
 		}),
 	}
 	if registerer != nil {

@@ -218,7 +218,7 @@ func newRequestLogMetrics(registerer prometheus.Registerer) *requestLogMetrics {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_request_log_requests_total",
 		Help: "Account requests, by outcome: recorded; sampled (left out by the limit per account); " +
-			"dropped (left out because memory was full, the database unavailable or the text invalid).",
+			"dropped (left out because the buffer was full, the database was unavailable or the text was invalid).",
 	}, []string{"outcome"})
 	if registerer != nil {
 		registerer.MustRegister(requests)

@@ -109,8 +109,8 @@ func saveSearchError(err error) error {
 			"delete another one first.")
 	case errors.Is(err, store.ErrUnavailable):
 		refusal := cola.Unavailable()
-		refusal.Message = "The search may not have been saved. Send the same request again in a few seconds; with the " +
-			"same Idempotency-Key, or as a tool call, it is saved only once."
+		refusal.Message = "The search may not have been saved. Repeat the request in a few seconds. Repeated tool calls, " +
+			"and requests with the same Idempotency-Key, save it only once."
 		return refusal
 	}
 	return fmt.Errorf("create saved search: %w", err)

@@ -20,13 +20,13 @@ type PreviewPage struct {
 
 // Reasons why a preview omits labels.
 const (
-	WithheldDailyLimit  = "daily_limit" // the account's previews have named cola.MaxDailyPreviewLabels labels that UTC day
+	WithheldDailyLimit  = "daily_limit" // previews have shown the account cola.MaxDailyPreviewLabels labels this UTC day
 	WithheldUnavailable = "unavailable" // the store could not count them toward the limit
 )
 
-// PreviewLabels is PreviewSavedSearch with the first matching labels, up to the given number and
-// cola.MaxPreviewLabels. It is free, and for the dashboard only: it fails with CodeForbidden for
-// callers on other channels.
+// PreviewLabels is PreviewSavedSearch with the first maxLabels matching labels, or
+// cola.MaxPreviewLabels if that is fewer. It is free, and for the dashboard only: it fails with
+// CodeForbidden for callers on other channels.
 //
 // An account's previews together name at most cola.MaxDailyPreviewLabels distinct labels per UTC
 // day. Beyond that, a preview omits labels that were not shown earlier that day and sets Withheld.
@@ -84,12 +84,12 @@ func (s *Service) takeAllowance(
 }
 
 // admitDashboard admits a free request from the dashboard, or rejects it with invalid if invalid is
-// not nil. Other callers get a CodeForbidden error with the message elsewhere.
+// not nil. Callers on other channels get a CodeForbidden error with the message forbidden.
 func (s *Service) admitDashboard(
-	ctx context.Context, c cola.Caller, elsewhere string, invalid error,
+	ctx context.Context, c cola.Caller, forbidden string, invalid error,
 ) (cola.QuotaState, error) {
 	if c.Channel != cola.ChannelDashboard {
-		invalid = cola.Errorf(cola.CodeForbidden, "%s", elsewhere)
+		invalid = cola.Errorf(cola.CodeForbidden, "%s", forbidden)
 	}
 	return s.admitFree(ctx, c, invalid)
 }

@@ -236,7 +236,7 @@ func quotaRequest(c cola.Caller, m cola.Meter, units int) quota.Request {
 }
 
 // precheck rejects a request before any work on it if the index is not built yet, or if the ledger
-// would reject it at any cost.
+// would reject it no matter what it costs.
 func (s *Service) precheck(c cola.Caller) (cola.QuotaState, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return cola.QuotaState{}, err

@@ -62,7 +62,7 @@ func (s *Service) CountColasLimited(
 	}
 	counts.Notes = noteTexts(counts.Advice)
 	kept := min(len(groups), grant.Units*cola.GroupsPerRecord)
-	counts.Groups = counts.Others.Leave(found.Groups, kept)
+	counts.Groups = counts.Others.Omit(found.Groups, kept)
 	if axis := q.Axis(); axis != "" {
 		counts.Others.BreakDown(axis, found.AxisTotals, counts.Groups)
 	}
@@ -101,7 +101,7 @@ func countGroups(view *search.View, q cola.CountSearch) (found search.GroupCount
 		return found, false
 	}
 	tied = found.Groups[top-1].Count == found.Groups[top].Count
-	found.Groups = found.Others.Leave(found.Groups, top)
+	found.Groups = found.Others.Omit(found.Groups, top)
 	return found, tied
 }
 

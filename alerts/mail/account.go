@@ -36,7 +36,7 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 	about := oneLine(e.About, maxField)
 	body := notice{Button: "Review your account", Link: s.public + "/account"}
 	at := fmt.Sprintf("%s on %s", clockTime(e.CreatedAt), day(cola.DateOf(e.CreatedAt.UTC())))
-	const notYou = "If this wasn’t you, remove it, sign out of all other sessions and contact the operator."
+	const notYou = "If this wasn’t you, remove the sign-in method, sign out of all other sessions and contact the operator."
 	switch e.Event {
 	case store.EventIdentityAdded:
 		p.Subject = "New sign-in method for your account"

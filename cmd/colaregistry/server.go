@@ -127,7 +127,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 		env.log.Warn("links in email work only on this machine; set --public-url", "public_url", d.publicURL)
 	}
 	if c.Contact == "" && !web.IsLocalURL(d.publicURL) {
-		env.log.Warn("pages show visitors no way to contact the operator; set --contact")
+		env.log.Warn("pages give visitors no way to contact the operator; set --contact")
 	}
 	s.addTasks(d, tokens, mailer)
 	if collector != nil {

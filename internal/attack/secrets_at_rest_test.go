@@ -25,22 +25,22 @@ var linkToken = regexp.MustCompile(`/confirm/([\w-]+)`)
 // TestSecretsAtRest reads the whole database as a thief would. The database must not contain
 // current or replaced webhook secrets, challenges or their codes, or tokens from emailed links.
 func TestSecretsAtRest(t *testing.T) {
-	post := mailtest.Start(t)
+	mailServer := mailtest.Start(t)
 	o := program.Options{Flags: []string{
-		"--smtp", post.URL(), "--mail-from", "alerts@example.com", "--webhook-allow-private",
+		"--smtp", mailServer.URL(), "--mail-from", "alerts@example.com", "--webhook-allow-private",
 	}}
 	onBoth(t, o, func(t *testing.T, s *site) {
 		endpoint := newEndpoint(t, http.StatusNoContent)
 		key := s.account("holder@example.com", cola.TierPro).Key.Reveal()
-		before := len(post.Messages())
+		before := len(mailServer.Messages())
 		hook := s.destination(key, "webhook", endpoint.URL+"/hook")
 		rotated := s.rest(key, http.MethodPost, "/destinations/"+hook["uuid"].(string)+"/secret",
 			nil).JSON(t)["data"].(map[string]any)
 		s.destination(key, "email", fmt.Sprintf("stranger%d@example.com", before))
-		awaitTrue(t, "the email", func() bool { return len(post.Messages()) > before })
-		link := linkToken.FindStringSubmatch(post.Messages()[before].Text)
+		awaitTrue(t, "the email", func() bool { return len(mailServer.Messages()) > before })
+		link := linkToken.FindStringSubmatch(mailServer.Messages()[before].Text)
 		if link == nil {
-			t.Fatalf("no link in %s", post.Messages()[before].Text)
+			t.Fatalf("no link in %s", mailServer.Messages()[before].Text)
 		}
 		if page := s.send(http.DefaultClient, http.MethodGet, "/confirm/"+link[1], nil, nil); page.Status != http.StatusOK {
 			t.Errorf("link: status %d, want 200", page.Status)

@@ -21,7 +21,7 @@ const maxAttempts = 20
 // syncLocks is the number of locks for syncs; each customer uses one of them.
 const syncLocks = 64
 
-// lock waits until no other sync of an account runs in this process. Stripe sends about ten events
+// lock waits until no other sync of the account is running in this process. Stripe sends about ten events
 // at once for a new subscription.
 func (b *Billing) lock(ctx context.Context, account cola.AccountID) (unlock func(), err error) {
 	held := b.locks[uint64(account)%syncLocks]
@@ -217,7 +217,7 @@ func (b *Billing) explainMissing(ctx context.Context, customer string, err error
 	if e, ok := errors.AsType[*stripe.Error](err); !ok || e.Code != stripe.ErrorCodeResourceMissing {
 		return err
 	}
-	if c, gone := b.stripe.V1Customers.Retrieve(ctx, customer, nil); gone == nil && c.Deleted {
+	if c, retrieveErr := b.stripe.V1Customers.Retrieve(ctx, customer, nil); retrieveErr == nil && c.Deleted {
 		return errCustomerDeleted
 	}
 	return err
