@@ -14,7 +14,7 @@ type ReferenceFetches interface {
 	// Ages are measured by the database's clock.
 	ClaimReferenceFetch(ctx context.Context, source string, minAge time.Duration) (ReferenceFetch, error)
 	// SaveReferenceFetch records a successful fetch at the current time, and the source's content.
-	// imported reports whether this fetch imported the content, rather than an earlier one.
+	// imported reports whether this fetch, rather than an earlier one, imported the content.
 	SaveReferenceFetch(ctx context.Context, source string, c ReferenceContent, imported bool) error
 	// FailReferenceFetch records a failed fetch. It keeps the results of earlier ones.
 	FailReferenceFetch(ctx context.Context, source, failure string) error

@@ -10,7 +10,7 @@ import (
 // RequestBatch is the maximum number of requests, and of gaps, in one call to RecordRequests.
 const RequestBatch = 100
 
-// RecordedRequest is a request with its account and the time at which it is deleted.
+// RecordedRequest is a request with its account and the time at which it expires.
 type RecordedRequest struct {
 	Account   cola.AccountID
 	ExpiresAt time.Time

@@ -65,15 +65,15 @@ type Runs interface {
 	// first runs; retrying does not record a run twice.
 	RecordRuns(ctx context.Context, runs []RunRecord) ([]RunOutcome, error)
 
-	// Postpone records that a claimed search could not run, and extends its claim by the duration
-	// that wait returns for the number of consecutive failures, counting this one. A recorded run,
-	// or a change to the search's filters or schedule, resets the count. Postpone returns the
-	// extension. It fails with ErrNotFound, and does not write, if the claim has ended. wait may be
-	// called more than once.
+	// Postpone records that a claimed search could not run, and sets its hold to expire after a
+	// delay, measured from now. wait returns the delay for the number of consecutive failures,
+	// counting this one; it may be called more than once. A recorded run, or a change to the
+	// search's filters or schedule, resets the count. Postpone returns the delay. It fails with
+	// ErrNotFound, and does not write, if the claim has ended.
 	Postpone(ctx context.Context, failed DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
 
-	// ReleaseDue releases claimed searches that were not recorded. It ignores claims that have
-	// ended.
+	// ReleaseDue releases claimed searches whose runs were not recorded. It ignores claims that
+	// have ended.
 	ReleaseDue(ctx context.Context, claimed []DueSearch) error
 
 	// NextDue returns the earliest due time of all searches, claimed or not, except those that are

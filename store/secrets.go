@@ -9,9 +9,9 @@ import (
 // challenges. The store never sees them in plaintext, except for those from an earlier version.
 type SealedSecrets interface {
 	// KeyCheck returns the check value that identifies the server's keys. If there is none, it
-	// stores and returns first, so processes that start together agree on it. If first is empty,
-	// KeyCheck only reads.
-	KeyCheck(ctx context.Context, first string) (string, error)
+	// stores and returns initial, so processes that start together agree on it. If initial is
+	// empty, KeyCheck only reads.
+	KeyCheck(ctx context.Context, initial string) (string, error)
 	// ReplaceKeyCheck replaces the check value.
 	ReplaceKeyCheck(ctx context.Context, check string) error
 	// SecretKeys counts the stored secrets by the ID of the key that sealed them. Plaintext

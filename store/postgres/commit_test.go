@@ -134,17 +134,17 @@ func TestFillCommitTimeout(t *testing.T) {
 
 // TestCommitContext checks that a commit outlives its caller, but by at most commitTimeout.
 func TestCommitContext(t *testing.T) {
-	for name, c := range map[string]struct{ within, gone, want time.Duration }{
+	for name, c := range map[string]struct{ timeout, callerTimeout, want time.Duration }{
 		"caller waits":                     {fillTimeout, time.Hour, fillTimeout},
 		"caller gone":                      {fillTimeout, time.Minute, time.Minute + commitTimeout},
 		"caller gone near the end":         {fillTimeout, fillTimeout - time.Second, fillTimeout},
 		"caller gone at once, short limit": {commitTimeout, 0, commitTimeout},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			caller, gone := context.WithTimeout(t.Context(), c.gone)
-			defer gone()
+			caller, stop := context.WithTimeout(t.Context(), c.callerTimeout)
+			defer stop()
 			start := time.Now()
-			ctx, cancel := commitContext(caller, c.within)
+			ctx, cancel := commitContext(caller, c.timeout)
 			defer cancel()
 			<-ctx.Done()
 			if took := time.Since(start); took != c.want {

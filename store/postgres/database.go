@@ -113,9 +113,9 @@ func (t tx) Exec(ctx context.Context, query string, args ...any) (int, error) {
 
 // ExecAll implements sqlstore.Tx.
 func (t tx) ExecAll(ctx context.Context, statements ...sqlstore.Statement) (counts []int, err error) {
-	for some := range slices.Chunk(statements, statementsPerBatch) {
+	for chunk := range slices.Chunk(statements, statementsPerBatch) {
 		b := &pgx.Batch{}
-		for _, s := range some {
+		for _, s := range chunk {
 			b.Queue(s.Query, arguments(s.Args)...).Exec(func(done pgconn.CommandTag) error {
 				counts = append(counts, int(done.RowsAffected()))
 				return nil

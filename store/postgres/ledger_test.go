@@ -35,11 +35,11 @@ func TestDatabaseClock(t *testing.T) {
 		}
 		return cola.Credential{Kind: cola.CredentialKey, ID: k.ID}
 	}
-	lasting, over, later := key(1, time.Time{}), key(2, start), key(3, start.Add(time.Hour))
+	lasting, expired, expiring := key(1, time.Time{}), key(2, start), key(3, start.Add(time.Hour))
 	var times []time.Time
 	batch := store.Batch{
 		Accounts:    []cola.AccountID{a.ID, a.ID + 1},
-		Credentials: []cola.Credential{lasting, over, later},
+		Credentials: []cola.Credential{lasting, expired, expiring},
 	}
 	unscoped := store.KeyAccess{Scopes: []cola.Scope{}}
 	for range 2 {
@@ -50,8 +50,8 @@ func TestDatabaseClock(t *testing.T) {
 				Exists:  true,
 				Tier:    cola.TierPro,
 				Used:    cola.Used{ListRecords: 20 * len(times)},
-				Valid:   map[cola.Credential]bool{lasting: true, later: true},
-				Keys:    map[cola.Credential]store.KeyAccess{lasting: unscoped, later: unscoped},
+				Valid:   map[cola.Credential]bool{lasting: true, expiring: true},
+				Keys:    map[cola.Credential]store.KeyAccess{lasting: unscoped, expiring: unscoped},
 			}
 			for _, at := range times {
 				want.Grants = append(want.Grants, store.Grant{At: at, Requests: 1})
@@ -77,7 +77,7 @@ func TestDatabaseClock(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.RevokeKey(t.Context(), 0, later.ID); err != nil {
+	if err := s.RevokeKey(t.Context(), 0, expiring.ID); err != nil {
 		t.Fatal(err)
 	}
 	used, err := s.KeyByHash(t.Context(), store.KeyHash{1})

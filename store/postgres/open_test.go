@@ -240,9 +240,9 @@ func TestConnectionSettings(t *testing.T) {
 			t.Errorf("%s: settings = %q, %q, %q, %q (error %v), want %q, %q, \"UTF8\", \"read committed\"",
 				name, application, wait, encoding, isolation, err, c.application, c.wait)
 		}
-		most := s.general.Stat().MaxConns()
-		if c.connections == 0 && most < 8 || c.connections > 0 && most != c.connections {
-			t.Errorf("%s: MaxConns = %d, want %d, or at least 8 if 0", name, most, c.connections)
+		maxConns := s.general.Stat().MaxConns()
+		if c.connections == 0 && maxConns < 8 || c.connections > 0 && maxConns != c.connections {
+			t.Errorf("%s: MaxConns = %d, want %d, or at least 8 if 0", name, maxConns, c.connections)
 		}
 	}
 }

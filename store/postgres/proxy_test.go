@@ -29,7 +29,7 @@ type proxy struct {
 	conns     map[net.Conn]bool
 	direction direction
 	kind      byte // type of the counted messages; 0 for any
-	left      int  // counted messages that still pass; negative: no failure armed
+	left      int  // counted messages that will still pass; negative: no failure armed
 	mute      bool
 	ended     chan struct{} // closed together with the proxy
 }

@@ -33,11 +33,11 @@ func TestCreationRetention(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for key, within := range map[string]time.Duration{"old": time.Hour, "new": time.Hour + time.Microsecond} {
+	for key, retention := range map[string]time.Duration{"old": time.Hour, "new": time.Hour + time.Microsecond} {
 		_, _, err := s.CreateSavedSearch(t.Context(), store.NewSavedSearch{
 			Account: account.ID,
 			Search:  cola.SavedSearch{UUID: key, Name: key},
-			Once:    store.Once{Key: key, Within: within},
+			Once:    store.Once{Key: key, Within: retention},
 		})
 		if err != nil {
 			t.Fatal(err)

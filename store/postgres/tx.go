@@ -83,7 +83,7 @@ func inTransaction(ctx context.Context, from starter, work func(tx pgx.Tx) error
 	return err
 }
 
-func inTransactionOnce(ctx context.Context, from starter, within time.Duration, work func(tx pgx.Tx) error) error {
+func inTransactionOnce(ctx context.Context, from starter, timeout time.Duration, work func(tx pgx.Tx) error) error {
 	tx, err := from.BeginTx(ctx, writing)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func inTransactionOnce(ctx context.Context, from starter, within time.Duration, 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := commitContext(ctx, within)
+	ctx, cancel := commitContext(ctx, timeout)
 	defer cancel()
 	ending := watchCommit(tx.Conn())
 	return ending.result(inDoubt(tx.Commit(ctx)))
@@ -213,16 +213,16 @@ func (w *commitWatch) result(err error) error {
 
 // commitContext returns a context for a commit. The context ends after the given timeout, or
 // commitTimeout after ctx ends, whichever comes first.
-func commitContext(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
-	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+func commitContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	stop := context.AfterFunc(ctx, func() {
 		select {
 		case <-time.After(commitTimeout):
 			cancel()
-		case <-lasting.Done():
+		case <-detached.Done():
 		}
 	})
-	return lasting, func() {
+	return detached, func() {
 		stop()
 		cancel()
 	}

@@ -66,7 +66,7 @@ func EndOfAttempt(a *store.Attempt) time.Time { return toMicroseconds(a.At.Add(a
 func toMicroseconds(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // Apply applies an attempt. paused reports whether it pauses the destination, so that its other
-// deliveries are skipped; notify reports whether the account is notified.
+// deliveries are skipped; notify reports whether the account must be notified.
 func (r *AttemptedDelivery) Apply(a *store.Attempt) (paused, notify bool) {
 	if a.State == cola.DeliverySkipped {
 		d := &r.Delivery

@@ -123,7 +123,7 @@ func (m *Merger[T]) key(row T) string {
 
 // Merge returns the outcome of a row and the row to write, or nil if there is nothing to write. It
 // calls the into function twice: first with an empty row, to learn the key, and then with the
-// current row that has this key, if any.
+// current row that has this key, or with another empty row if there is none.
 func (m *Merger[T]) Merge(into func(row *T)) (store.Outcome, *T) {
 	var row T
 	into(&row)

@@ -25,9 +25,9 @@ func TestOpenCreatesDatabase(t *testing.T) {
 	if !s.Created() {
 		t.Error("Created = false, want true")
 	}
-	again := mustOpen(t, path, Options{Logger: quiet(), NoMigrate: true})
-	if again.Created() || again.ID() != s.ID() {
-		t.Errorf("second Open: Created = %v, ID = %s; want false, %s", again.Created(), again.ID(), s.ID())
+	reopened := mustOpen(t, path, Options{Logger: quiet(), NoMigrate: true})
+	if reopened.Created() || reopened.ID() != s.ID() {
+		t.Errorf("second Open: Created = %v, ID = %s; want false, %s", reopened.Created(), reopened.ID(), s.ID())
 	}
 	if _, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree); err != nil {
 		t.Fatal(err)

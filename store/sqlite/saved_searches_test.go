@@ -34,13 +34,13 @@ func TestCreationRetention(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	create := func(n int, within time.Duration) {
+	create := func(n int, retention time.Duration) {
 		t.Helper()
 		name := fmt.Sprintf("n%d", n)
 		_, _, err := s.CreateSavedSearch(t.Context(), store.NewSavedSearch{
 			Account: account.ID,
 			Search:  cola.SavedSearch{UUID: name, Name: name},
-			Once:    store.Once{Key: name, Within: within},
+			Once:    store.Once{Key: name, Within: retention},
 		})
 		if err != nil {
 			t.Fatal(err)

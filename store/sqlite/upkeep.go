@@ -36,7 +36,7 @@ type upkeep struct {
 	db    *sql.DB
 	gate  *filelock.FairLock
 	log   *slog.Logger
-	wrote atomic.Bool // whether there were commits since the background task last checked
+	wrote atomic.Bool // whether there have been commits since the background task last checked
 
 	mu    sync.Mutex // serializes checkpoints
 	stuck int        // pages that a long read kept in the journal

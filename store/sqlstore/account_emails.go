@@ -116,8 +116,8 @@ func (s *Store) QueueQuotaEmails(ctx context.Context) (queued int, err error) {
 func (s *Store) queueQuotaEmails(
 	ctx context.Context, query string, tier cola.Tier, meter cola.Meter, limit, threshold int,
 ) (queued int, err error) {
-	most := s.opts.maxRows(quotaEmailsPerStatement)
-	for n := most; n == most; queued += n {
+	maxRows := s.opts.maxRows(quotaEmailsPerStatement)
+	for n := maxRows; n == maxRows; queued += n {
 		err := s.db.Transact(ctx, "queue quota emails", func(ctx context.Context, tx Tx) error {
 			now, err := s.currentTime(ctx, tx)
 			if err != nil {
@@ -126,7 +126,7 @@ func (s *Store) queueQuotaEmails(
 			period := cola.PeriodOf(now).String()
 			once := func(threshold int) string { return fmt.Sprintf("quota/%s/%s/%s/%d", period, tier, meter, threshold) }
 			n, err = tx.Exec(ctx, query, period, string(tier), (limit*threshold+99)/100, once(threshold),
-				once(store.QuotaThresholds()[0]), store.QuotaUse{Meter: meter, Percent: threshold, Tier: tier}.String(), now, most)
+				once(store.QuotaThresholds()[0]), store.QuotaUse{Meter: meter, Percent: threshold, Tier: tier}.String(), now, maxRows)
 			return err
 		})
 		if err != nil {

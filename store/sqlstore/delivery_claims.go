@@ -54,26 +54,26 @@ var (
 // ClaimDeliveries implements store.Deliveries.
 func (s *Store) ClaimDeliveries(ctx context.Context, due time.Time, kinds []string, limit int,
 	hold time.Duration) ([]store.DueDelivery, error) {
-	return claimInChunks(s, limit, func(most int) (some []store.DueDelivery, err error) {
+	return claimInChunks(s, limit, func(maxRows int) (claimed []store.DueDelivery, err error) {
 		err = s.db.Transact(ctx, "claim deliveries", func(ctx context.Context, tx Tx) error {
-			some, err = s.claimDeliveries(ctx, tx, due, kinds, most, hold)
+			claimed, err = s.claimDeliveries(ctx, tx, due, kinds, maxRows, hold)
 			return err
 		})
-		return some, err
+		return claimed, err
 	})
 }
 
 // claimInChunks claims up to limit rows, in transactions of at most Options.MaxRows. If a
 // transaction fails, the claims of earlier transactions are left to expire.
-func claimInChunks[T any](s *Store, limit int, claim func(most int) ([]T, error)) ([]T, error) {
+func claimInChunks[T any](s *Store, limit int, claim func(maxRows int) ([]T, error)) ([]T, error) {
 	var all []T
 	for len(all) < limit {
-		most := s.opts.maxRows(limit - len(all))
-		some, err := claim(most)
+		maxRows := s.opts.maxRows(limit - len(all))
+		claimed, err := claim(maxRows)
 		if err != nil {
 			return nil, err
 		}
-		if all = append(all, some...); len(some) < most {
+		if all = append(all, claimed...); len(claimed) < maxRows {
 			break
 		}
 	}
@@ -193,10 +193,10 @@ func recordAttempt(ctx context.Context, tx Tx, a *store.Attempt) (recorded bool,
 // ReleaseDeliveries implements store.Deliveries. It skips locked rows, because another transaction
 // is recording, replaying or deleting them.
 func (s *Store) ReleaseDeliveries(ctx context.Context, claimed []store.DueDelivery) error {
-	for some := range slices.Chunk(claimed, s.opts.maxRows(max(1, len(claimed)))) {
-		statements := make([]Statement, len(some))
-		for i := range some {
-			statements[i] = Statement{releaseDelivery, []any{some[i].ID, some[i].Hold}}
+	for chunk := range slices.Chunk(claimed, s.opts.maxRows(max(1, len(claimed)))) {
+		statements := make([]Statement, len(chunk))
+		for i := range chunk {
+			statements[i] = Statement{releaseDelivery, []any{chunk[i].ID, chunk[i].Hold}}
 		}
 		err := s.db.Transact(ctx, "release deliveries", func(ctx context.Context, tx Tx) error {
 			_, err := tx.ExecAll(ctx, statements...)

@@ -74,7 +74,7 @@ func (s *Store) checkEmailedLinkLimits(
 	}
 	hourAgo := now.Add(-time.Hour)
 	checks := []struct {
-		most  int
+		limit int
 		query string
 		args  []any
 	}{
@@ -87,7 +87,7 @@ func (s *Store) checkEmailedLinkLimits(
 	}
 	for _, c := range checks {
 		n, err := value[int](ctx, q, c.query, c.args...)
-		if err == nil && n >= c.most {
+		if err == nil && n >= c.limit {
 			err = store.ErrLimit
 		}
 		if err != nil {

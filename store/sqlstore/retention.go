@@ -15,7 +15,7 @@ type expiring struct {
 	name     string
 	query    string        // deletes up to $2 of the oldest rows before the given time or day
 	age      time.Duration // age at which a row is deleted
-	daily    bool          // the age counts from the end of the day
+	daily    bool          // the age is measured from the end of the day
 	perWrite int           // at least the number of rows that one write adds
 }
 
@@ -100,7 +100,7 @@ func deleteOldest(table, key, condition string) string {
 }
 
 // shortenRetention makes the rows of a table expire at the given age or earlier. start is the
-// column from which the age counts. It updates the rows in batches, in the order in which they
+// column from which the age is measured. It updates the rows in batches, in the order in which they
 // expire. Updated rows expire earlier, so it reads each row once.
 func (s *Store) shortenRetention(ctx context.Context, table, start string, age time.Duration) error {
 	const operation = "shorten retention"

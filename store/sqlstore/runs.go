@@ -55,13 +55,13 @@ type claimedSearch struct {
 
 // ClaimDue implements store.Runs.
 func (s *Store) ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]store.DueSearch, error) {
-	return claimInChunks(s, limit, func(most int) ([]store.DueSearch, error) {
+	return claimInChunks(s, limit, func(maxRows int) ([]store.DueSearch, error) {
 		var all []claimedSearch
 		err := s.db.Transact(ctx, "claim due searches", func(ctx context.Context, tx Tx) (err error) {
 			all, err = list(ctx, tx, func(c *claimedSearch) []any {
 				return append([]any{&c.id, &c.Account, &c.Mark.At, &c.Mark.Revision, &c.Hold},
 					savedSearchColumns(&c.row)...)
-			}, claimDue, due, most, s.clock(), hold.Seconds())
+			}, claimDue, due, maxRows, s.clock(), hold.Seconds())
 			return err
 		})
 		slices.SortFunc(all, func(a, b claimedSearch) int {
@@ -87,11 +87,11 @@ func (s *Store) HasDue(ctx context.Context, due time.Time) (has bool, err error)
 
 // ReleaseDue implements store.Runs.
 func (s *Store) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error {
-	for some := range slices.Chunk(claimed, s.opts.maxRows(max(1, len(claimed)))) {
-		uuids, statements := make([]string, len(some)), make([]Statement, len(some))
-		for i := range some {
-			uuids[i] = some[i].Search.UUID
-			statements[i] = Statement{releaseSearch, []any{some[i].Search.UUID, some[i].Hold}}
+	for chunk := range slices.Chunk(claimed, s.opts.maxRows(max(1, len(claimed)))) {
+		uuids, statements := make([]string, len(chunk)), make([]Statement, len(chunk))
+		for i := range chunk {
+			uuids[i] = chunk[i].Search.UUID
+			statements[i] = Statement{releaseSearch, []any{chunk[i].Search.UUID, chunk[i].Hold}}
 		}
 		err := s.db.Transact(ctx, "release searches", func(ctx context.Context, tx Tx) error {
 			if err := tx.LockRows(ctx, lockClaimed, uuids); err != nil {

@@ -31,10 +31,10 @@ const (
 )
 
 // KeyCheck implements store.SealedSecrets.
-func (s *Store) KeyCheck(ctx context.Context, first string) (check string, err error) {
+func (s *Store) KeyCheck(ctx context.Context, initial string) (check string, err error) {
 	err = s.db.Transact(ctx, "read key check", func(ctx context.Context, tx Tx) error {
-		if first != "" {
-			if _, err := tx.Exec(ctx, initKeyCheck, first); err != nil {
+		if initial != "" {
+			if _, err := tx.Exec(ctx, initKeyCheck, initial); err != nil {
 				return err
 			}
 		}
@@ -70,18 +70,18 @@ func (s *Store) RewriteSecrets(ctx context.Context, skipPrefix string,
 	var after int64
 	for more := true; more && err == nil; {
 		var n int
-		var all []records.DestinationSecrets // from the last run, because the transaction may run again
+		var all []records.DestinationSecrets // set by the last run; the transaction may run more than once
 		err = s.db.TransactErasing(ctx, "rewrite secrets", func(ctx context.Context, tx Tx) (err error) {
 			all, err = list(ctx, tx, func(d *records.DestinationSecrets) []any {
 				return []any{&d.ID, &d.UUID, &d.Current, &d.Old, &d.LastChallenge}
 			}, secretsToRewrite, after, skipPrefix, records.DestinationsPerBatch)
 			n = 0
 			for i := 0; i < len(all) && err == nil; i++ {
-				var some int
-				if some, err = all[i].Rewrite(skipPrefix, rewrite); some > 0 && err == nil {
+				var rewritten int
+				if rewritten, err = all[i].Rewrite(skipPrefix, rewrite); rewritten > 0 && err == nil {
 					_, err = tx.Exec(ctx, rewriteSecrets, all[i].ID, all[i].Current, all[i].Old, all[i].LastChallenge)
 				}
-				n += some
+				n += rewritten
 			}
 			return err
 		})

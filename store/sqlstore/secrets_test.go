@@ -9,14 +9,14 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// retried is a Database that rolls back and repeats the first run of every transaction, as the
-// PostgreSQL store does after a deadlock.
-type retried struct {
+// retryingDatabase is a Database that rolls back and repeats the first run of every transaction, as
+// the PostgreSQL store does after a deadlock.
+type retryingDatabase struct {
 	Database
 	secrets map[int64]string // committed
 }
 
-func (r *retried) TransactErasing(ctx context.Context, _ string, work func(context.Context, Tx) error) error {
+func (r *retryingDatabase) TransactErasing(ctx context.Context, _ string, work func(context.Context, Tx) error) error {
 	if err := work(ctx, secretsTx{r: r, written: map[int64]string{}}); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (r *retried) TransactErasing(ctx context.Context, _ string, work func(conte
 // secretsTx is a transaction over destinations whose IDs start at 1 and have no gaps.
 type secretsTx struct {
 	Tx
-	r       *retried
+	r       *retryingDatabase
 	written map[int64]string
 }
 
@@ -68,7 +68,7 @@ func (r *secretRows) Scan(into ...any) error {
 // transactions.
 func TestRewriteSecretsRetried(t *testing.T) {
 	const destinations = 2*records.DestinationsPerBatch + 50
-	db := &retried{secrets: map[int64]string{}}
+	db := &retryingDatabase{secrets: map[int64]string{}}
 	for id := range int64(destinations) {
 		db.secrets[id+1] = fmt.Sprint("plain ", id)
 	}

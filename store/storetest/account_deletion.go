@@ -173,24 +173,24 @@ func reuseAddress(t *testing.T, st store.Store, c *clock) {
 	if _, err := st.SignInLink(t.Context(), linkHash(1)); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("emailed link of a deleted account: error = %v, want ErrNotFound", err)
 	}
-	again := mustAccountOf(t, st, testIssuer, "1", "ANN+X@example.com")
-	if again.ID == a.ID || again.Tier != cola.TierFree || !again.SuspendedAt.IsZero() {
-		t.Errorf("account after signing in again = %+v, want a new one", again)
+	created := mustAccountOf(t, st, testIssuer, "1", "ANN+X@example.com")
+	if created.ID == a.ID || created.Tier != cola.TierFree || !created.SuspendedAt.IsZero() {
+		t.Errorf("account after signing in again = %+v, want a new one", created)
 	}
 	mustFinishDeletions(t, st)
-	checkEqual(t, "account of the identity", again.ID, mustAccountOf(t, st, testIssuer, "1", "").ID)
+	checkEqual(t, "account of the identity", created.ID, mustAccountOf(t, st, testIssuer, "1", "").ID)
 	if fresh := mustAccountOf(t, st, testIssuer, "2", ""); fresh.ID == named.ID || fresh.Email != named.Email {
 		t.Errorf("account without an address = %+v, want a new one with the name of %+v", fresh, named)
 	}
 	list, err := st.Accounts(t.Context())
-	for _, gone := range must(t, list, err)[:2] {
+	for _, deleted := range must(t, list, err)[:2] {
 		want := store.Account{
-			ID: gone.ID, Email: store.DeletedEmail(gone.ID), Tier: gone.Tier, CreatedAt: epoch, SuspendedAt: epoch,
+			ID: deleted.ID, Email: store.DeletedEmail(deleted.ID), Tier: deleted.Tier, CreatedAt: epoch, SuspendedAt: epoch,
 			DeletedAt: epoch.Add(anHour), ActiveLimit: a.ActiveLimit,
 		}
-		checkEqual(t, "deleted account", want, gone)
-		if _, err := st.AccountByEmail(t.Context(), gone.Email); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("AccountByEmail(%q) error = %v, want ErrNotFound", gone.Email, err)
+		checkEqual(t, "deleted account", want, deleted)
+		if _, err := st.AccountByEmail(t.Context(), deleted.Email); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("AccountByEmail(%q) error = %v, want ErrNotFound", deleted.Email, err)
 		}
 	}
 }
@@ -287,7 +287,7 @@ func AccountRemoval(
 	count func(table, where string) int,
 ) {
 	c := &clock{at: Epoch}
-	gone, other := populateAccount(t, st, c, "gone@example.com", 1), populateAccount(t, st, c, "other@example.com", 2)
+	account, other := populateAccount(t, st, c, "gone@example.com", 1), populateAccount(t, st, c, "other@example.com", 2)
 	sendAccountEmails(t, st)
 	// rows counts the rows of an account in each table that refers to it.
 	rows := func(id cola.AccountID) map[string]int {
@@ -307,21 +307,21 @@ func AccountRemoval(
 		}
 		return counts
 	}
-	before, others := rows(gone), rows(other)
+	before, others := rows(account), rows(other)
 	for table, n := range before {
 		if n == 0 {
 			t.Errorf("the test account has no rows in %s; add some in populateAccount, and add the table to accountTables in store/sqlstore", table)
 		}
 	}
-	usage, err := st.DailyUsage(t.Context(), gone, cola.DateOf(Epoch), cola.DateOf(Epoch))
+	usage, err := st.DailyUsage(t.Context(), account, cola.DateOf(Epoch), cola.DateOf(Epoch))
 	if days := must(t, usage, err); len(days) == 0 {
 		t.Error("the test account has no usage")
 	}
-	mustDo(t, st.RequestDeletion(t.Context(), gone, store.DeletionDelay))
+	mustDo(t, st.RequestDeletion(t.Context(), account, store.DeletionDelay))
 	advance(store.DeletionDelay)
 	mustFinishDeletions(t, st)
 	sendAccountEmails(t, st) // includes the one that reports the deletion
-	for table, n := range rows(gone) {
+	for table, n := range rows(account) {
 		want := 0
 		if table == "accounts" || slices.Contains(ledgerTables, table) {
 			want = before[table]
@@ -331,7 +331,7 @@ func AccountRemoval(
 		}
 	}
 	checkEqual(t, "rows of the other account", others, rows(other))
-	after, err := st.DailyUsage(t.Context(), gone, cola.DateOf(Epoch), cola.DateOf(Epoch))
+	after, err := st.DailyUsage(t.Context(), account, cola.DateOf(Epoch), cola.DateOf(Epoch))
 	checkEqual(t, "usage of the deleted account", usage, must(t, after, err))
 	for _, line := range dump(t, st) {
 		if strings.Contains(line, "gone@") {

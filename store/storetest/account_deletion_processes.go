@@ -33,8 +33,8 @@ func mustDeleteLater(t *testing.T, db Database) cola.AccountID {
 		requests[i] = newRequest(a.ID, i)
 		requests[i].ExpiresAt = time.Now().Add(anHour)
 	}
-	for some := range slices.Chunk(requests, 500) {
-		mustRecordRequests(t, db, some...)
+	for chunk := range slices.Chunk(requests, 500) {
+		mustRecordRequests(t, db, chunk...)
 	}
 	mustDo(t, db.RequestDeletion(t.Context(), a.ID, 0))
 	return a.ID

@@ -176,14 +176,14 @@ func useQuota(t tb, st store.Store, account cola.AccountID, meter cola.Meter, un
 
 func quotaThresholds(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierPro)
-	off, stopped := mustAccount(t, st, "off@example.com", cola.TierFree), mustAccount(t, st, "stopped@example.com", cola.TierFree)
+	optedOut, suspended := mustAccount(t, st, "off@example.com", cola.TierFree), mustAccount(t, st, "stopped@example.com", cola.TierFree)
 	named := mustAccountOf(t, st, testIssuer, "1", "")
 	limits := cola.TierFree.Limits()
-	for _, id := range []cola.AccountID{a.ID, b.ID, off.ID, stopped.ID, named.ID} {
+	for _, id := range []cola.AccountID{a.ID, b.ID, optedOut.ID, suspended.ID, named.ID} {
 		useQuota(t, st, id, cola.MeterDetailViews, limits.DetailViews*8/10-1)
 	}
-	mustDo(t, st.SetQuotaEmails(t.Context(), off.ID, false))
-	mustDo(t, st.Suspend(t.Context(), stopped.ID, "x"))
+	mustDo(t, st.SetQuotaEmails(t.Context(), optedOut.ID, false))
+	mustDo(t, st.Suspend(t.Context(), suspended.ID, "x"))
 	quota := func(meter cola.Meter, percent int) sentEmail {
 		return sentEmail{"a@example.com", store.EventQuota, store.QuotaUse{Meter: meter, Percent: percent, Tier: cola.TierFree}.String()}
 	}
@@ -196,16 +196,16 @@ func quotaThresholds(t *testing.T, st store.Store, c *clock) {
 		}
 	}
 	expect("below 80%")
-	for _, id := range []cola.AccountID{a.ID, b.ID, off.ID, stopped.ID, named.ID} {
+	for _, id := range []cola.AccountID{a.ID, b.ID, optedOut.ID, suspended.ID, named.ID} {
 		useQuota(t, st, id, cola.MeterDetailViews, 1)
 	}
 	expect("80%", quota(cola.MeterDetailViews, 80))
 	useQuota(t, st, a.ID, cola.MeterDetailViews, limits.DetailViews)
 	useQuota(t, st, a.ID, cola.MeterListRecords, limits.ListRecords) // both thresholds at once
 	expect("100%", quota(cola.MeterDetailViews, 100), quota(cola.MeterListRecords, 100))
-	found, err := st.Account(t.Context(), off.ID)
+	found, err := st.Account(t.Context(), optedOut.ID)
 	checkEqual(t, "NoQuotaEmails", true, must(t, found, err).NoQuotaEmails)
-	mustDo(t, st.SetQuotaEmails(t.Context(), off.ID, true))
+	mustDo(t, st.SetQuotaEmails(t.Context(), optedOut.ID, true))
 	expect("after turning email on", sentEmail{"off@example.com", store.EventQuota, store.QuotaUse{Meter: cola.MeterDetailViews, Percent: 80, Tier: cola.TierFree}.String()})
 	mustDo(t, st.SetTier(t.Context(), a.ID, cola.TierStarter))
 	useQuota(t, st, a.ID, cola.MeterDetailViews, cola.TierStarter.Limits().DetailViews*8/10-limits.DetailViews)

@@ -241,9 +241,9 @@ func messageLabelLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	var mu sync.Mutex
 	total := 0
 	var wg sync.WaitGroup
-	for some := range slices.Chunk(mustClaim(t, st, noLimit, anHour), 3) {
+	for chunk := range slices.Chunk(mustClaim(t, st, noLimit, anHour), 3) {
 		var runs []store.RunRecord
-		for _, d := range some {
+		for _, d := range chunk {
 			run := runOf(t, st, d, 1, 2, 3)
 			run.MaxNamed, run.MaxNamedOfAccount = 3, limit
 			runs = append(runs, run)

@@ -77,11 +77,11 @@ func appRoundTrip(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "scopes of the argument", scopes("b", "a", `quoted "c"`, "a"), params.Scopes)
 	b := mustApp(t, st, "App")
 	checkEqual(t, "scopes of an app without scopes", scopes(), b.Scopes)
-	differing := mustApp(t, st, "app")
-	elsewhere, err := st.EnsureApp(t.Context(), store.App{Issuer: "https://other.example.com", ClientID: "App"})
-	must(t, elsewhere, err)
-	checkApps(t, st, a, b, differing, elsewhere)
-	for _, want := range []store.App{a, b, differing, elsewhere} {
+	lowerCase := mustApp(t, st, "app")
+	otherIssuer, err := st.EnsureApp(t.Context(), store.App{Issuer: "https://other.example.com", ClientID: "App"})
+	must(t, otherIssuer, err)
+	checkApps(t, st, a, b, lowerCase, otherIssuer)
+	for _, want := range []store.App{a, b, lowerCase, otherIssuer} {
 		got, err := st.AppByClient(t.Context(), want.Issuer, want.ClientID)
 		checkEqual(t, "AppByClient", want, must(t, got, err))
 	}
@@ -97,9 +97,9 @@ func registerAppAgain(t *testing.T, st store.Store, c *clock) {
 	c.advance(time.Minute)
 	mustDo(t, st.DisableApp(t.Context(), a.ID))
 	a.Name, a.Scopes = "Renamed", scopes("b")
-	again, err := st.RegisterApp(t.Context(),
+	got, err := st.RegisterApp(t.Context(),
 		store.App{Issuer: testIssuer, ClientID: "app", Name: "Renamed", Scopes: scopes("b")})
-	checkEqual(t, "RegisterApp again", a, must(t, again, err))
+	checkEqual(t, "RegisterApp again", a, must(t, got, err))
 	checkApps(t, st, a, other)
 }
 
@@ -117,9 +117,9 @@ func ensureApp(t *testing.T, st store.Store, c *clock) {
 	c.advance(time.Minute)
 	mustDo(t, st.DisableApp(t.Context(), first.ID))
 	first.DisabledAt = c.now()
-	again, err := st.EnsureApp(t.Context(),
+	got, err := st.EnsureApp(t.Context(),
 		store.App{Issuer: testIssuer, ClientID: "app", Name: "Other", Scopes: scopes("c")})
-	checkEqual(t, "EnsureApp for an existing app", first, must(t, again, err))
+	checkEqual(t, "EnsureApp for an existing app", first, must(t, got, err))
 	checkApps(t, st, first)
 }
 

@@ -51,19 +51,19 @@ func BenchmarkHotPaths(b *testing.B, st store.Store) {
 // an empty store. cpuTime returns the CPU time of this process; on a busy machine, only CPU times
 // are comparable.
 func BenchmarkSettle(b *testing.B, open func(b *testing.B) store.Store, cpuTime func() time.Duration) {
-	for _, each := range []int{1, 24, 100} {
-		b.Run(fmt.Sprint("accounts=", each), func(b *testing.B) {
+	for _, perBatch := range []int{1, 24, 100} {
+		b.Run(fmt.Sprint("accounts=", perBatch), func(b *testing.B) {
 			st := open(b)
 			accounts := SampleAccounts(b, st, 1200)
 			before := cpuTime()
 			for n := 0; b.Loop(); n++ {
-				from := n * each % len(accounts)
-				if err := ChargeAll(b.Context(), st, accounts[from:from+each]); err != nil {
+				from := n * perBatch % len(accounts)
+				if err := ChargeAll(b.Context(), st, accounts[from:from+perBatch]); err != nil {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(b.N*each)/b.Elapsed().Seconds(), "charges/s")
-			b.ReportMetric((cpuTime()-before).Seconds()*1e6/float64(b.N*each), "cpu-µs/charge")
+			b.ReportMetric(float64(b.N*perBatch)/b.Elapsed().Seconds(), "charges/s")
+			b.ReportMetric((cpuTime()-before).Seconds()*1e6/float64(b.N*perBatch), "cpu-µs/charge")
 		})
 	}
 }

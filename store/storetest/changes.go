@@ -30,9 +30,9 @@ func testChanges(t *testing.T, open Opener) {
 }
 
 func indexRecordsMatchLabels(t *testing.T, st store.Store, _ *clock) {
-	full, again := fullLabel(), fullLabel()
-	again.TTBID, again.BarcodeValue, again.BarcodeType = firstID+7, "", "" // so the first barcode becomes the main one
-	again.Derive()
+	full, noMainBarcode := fullLabel(), fullLabel()
+	noMainBarcode.TTBID, noMainBarcode.BarcodeValue, noMainBarcode.BarcodeType = firstID+7, "", "" // so the first barcode becomes the main one
+	noMainBarcode.Derive()
 	bare := label(3)
 	onlyParts := label(9)
 	onlyParts.Barcodes = []cola.Barcode{
@@ -41,14 +41,14 @@ func indexRecordsMatchLabels(t *testing.T, st store.Store, _ *clock) {
 		{BarcodeValue: "1", BarcodeType: "Y"},
 	}
 	onlyParts.Derive()
-	mustAddColas(t, st, onlyParts, full, bare, again)
+	mustAddColas(t, st, onlyParts, full, bare, noMainBarcode)
 	for name, after := range map[string]cola.Revision{"all": 0, "changed": mustRevision(t, st) - 1} {
 		got, rev := indexRecords(t, st, after)
 		if rev != mustRevision(t, st) {
 			t.Errorf("%s: ColasSince revision = %d, want %d", name, rev, mustRevision(t, st))
 		}
 		want := map[cola.TTBID]cola.IndexRecord{}
-		for _, c := range []cola.Cola{full, again, bare, onlyParts} {
+		for _, c := range []cola.Cola{full, noMainBarcode, bare, onlyParts} {
 			if _, ok := got[c.TTBID]; ok || after == 0 {
 				r := c.IndexRecord()
 				want[c.TTBID] = cloneRecord(&r)

@@ -252,11 +252,11 @@ func mustResubmissions(t *testing.T, st store.Store, id cola.TTBID) []cola.TTBID
 
 func listResubmissions(t *testing.T, st store.Store, _ *clock) {
 	first, second, third, other := label(1), label(2), label(3), label(4)
-	gone := cola.TTBID(other.TTBID + 1_000) // a resubmitted label that is not in the store
-	second.ForResubmissionTTBID, third.ForResubmissionTTBID, other.ForResubmissionTTBID = first.TTBID, first.TTBID, gone
+	missing := cola.TTBID(other.TTBID + 1_000) // a resubmitted label that is not in the store
+	second.ForResubmissionTTBID, third.ForResubmissionTTBID, other.ForResubmissionTTBID = first.TTBID, first.TTBID, missing
 	mustAddColas(t, st, third, other, second, first)
 	checkEqual(t, "Resubmissions", []cola.TTBID{second.TTBID, third.TTBID}, mustResubmissions(t, st, first.TTBID))
-	checkEqual(t, "Resubmissions of a missing label", []cola.TTBID{other.TTBID}, mustResubmissions(t, st, gone))
+	checkEqual(t, "Resubmissions of a missing label", []cola.TTBID{other.TTBID}, mustResubmissions(t, st, missing))
 	for _, id := range []cola.TTBID{0, second.TTBID, 99_999_999_999_999} {
 		checkEqual(t, "number of resubmissions of a label without any", 0, len(mustResubmissions(t, st, id)))
 	}
@@ -271,9 +271,9 @@ func resubmissionLimit(t *testing.T, st store.Store, _ *clock) {
 	first := label(1)
 	labels := []cola.Cola{first}
 	for i := range store.MaxResubmissions + 5 {
-		again := label(2 + i)
-		again.ForResubmissionTTBID = first.TTBID
-		labels = append(labels, again)
+		resubmission := label(2 + i)
+		resubmission.ForResubmissionTTBID = first.TTBID
+		labels = append(labels, resubmission)
 	}
 	mustAddColas(t, st, labels...)
 	list := mustResubmissions(t, st, first.TTBID)

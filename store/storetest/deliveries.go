@@ -54,8 +54,8 @@ func deliveriesAfter(t *testing.T, st store.Store, _ *clock) {
 	for _, d := range claimDeliveries(t, st, 2) {
 		mustRecordAttempt(t, st, retriedAttempt(d, duePast))
 	}
-	again, err := st.ClaimDeliveries(t.Context(), duePast.Add(anHour), allKinds, noLimit, anHour)
-	for i, d := range must(t, again, err) {
+	claimed, err := st.ClaimDeliveries(t.Context(), duePast.Add(anHour), allKinds, noLimit, anHour)
+	for i, d := range must(t, claimed, err) {
 		attempt := deliveredAttempt(d, duePast)
 		attempt.Exchange = store.Exchange{
 			Subject: fmt.Sprint("Subject ", i), Sent: "{}", Headers: fmt.Sprint("Server: ", i), Response: fmt.Sprint("ok ", i),
@@ -176,7 +176,7 @@ func replayDelivery(t *testing.T, st store.Store, _ *clock) {
 	a := mustNotify(t, st, "a@example.com", 1, 1)
 	d := mustClaimDelivery(t, st)
 	at := duePast
-	again := func(desc string) {
+	replay := func(desc string) {
 		t.Helper()
 		at = at.Add(anHour)
 		want := mustDelivery(t, st, a.ID, d.ID)
@@ -199,19 +199,19 @@ func replayDelivery(t *testing.T, st store.Store, _ *clock) {
 		d = claimed[0]
 	}
 	mustRecordAttempt(t, st, retriedAttempt(d, at))
-	again("retried delivery")
+	replay("retried delivery")
 	mustRecordAttempt(t, st, failedAttempt(d, at, ""))
-	again("failed delivery")
+	replay("failed delivery")
 	checkEqual(t, "error after the replay", cola.Some(receiverError), mustDelivery(t, st, a.ID, d.ID).Error)
 	mustRecordAttempt(t, st, deliveredAttempt(d, at))
-	again("completed delivery")
+	replay("completed delivery")
 	mustDo(t, st.ReleaseDeliveries(t.Context(), []store.DueDelivery{d}))
 	mustSetActive(t, st, a.hook, false)
 	if _, err := st.Replay(t.Context(), a.ID, d.ID, at); !errors.Is(err, store.ErrNotActive) {
 		t.Errorf("Replay to a paused destination: error = %v, want ErrNotActive", err)
 	}
 	mustSetActive(t, st, a.hook, true)
-	again("skipped delivery")
+	replay("skipped delivery")
 	mustRecordAttempt(t, st, deliveredAttempt(d, at))
 	checkEqual(t, "number of attempts", 4, len(mustDelivery(t, st, a.ID, d.ID).Attempts))
 }
@@ -223,11 +223,11 @@ func replayClaimed(t *testing.T, st store.Store, _ *clock) {
 		t.Fatal(err)
 	}
 	checkAttemptRejected(t, st, "claim from before the replay", deliveredAttempt(claimed, duePast))
-	again := mustClaimDelivery(t, st)
+	second := mustClaimDelivery(t, st)
 	checkAttemptRejected(t, st, "claim from before the replay, claimed again", deliveredAttempt(claimed, duePast))
 	mustDo(t, st.ReleaseDeliveries(t.Context(), []store.DueDelivery{claimed}))
 	checkEqual(t, "claimed deliveries", []int64{}, deliveryIDs(claimDeliveries(t, st, noLimit)))
-	mustRecordAttempt(t, st, deliveredAttempt(again, duePast))
+	mustRecordAttempt(t, st, deliveredAttempt(second, duePast))
 }
 
 func replayUndelivered(t *testing.T, st store.Store, _ *clock) {

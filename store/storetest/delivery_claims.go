@@ -30,14 +30,14 @@ func testClaimedDeliveries(t *testing.T, open Opener) {
 
 func dueDeliveries(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	mail, post := mustOwn(t, st, a.ID), mustDestination(t, st, newHook(b.ID, hook))
+	email, webhook := mustOwn(t, st, a.ID), mustDestination(t, st, newHook(b.ID, hook))
 	add := func(to store.Destination, before time.Duration) int64 {
 		return mustSendTest(t, st, to, duePast.Add(-before)).ID
 	}
 	checkEqual(t, "claimed without deliveries", []int64{}, deliveryIDs(claimDeliveries(t, st, noLimit)))
-	third, second, first := add(mail, 0), add(post, time.Microsecond), add(mail, time.Hour)
-	add(mail, -time.Microsecond)
-	fourth := add(post, 0)
+	third, second, first := add(email, 0), add(webhook, time.Microsecond), add(email, time.Hour)
+	add(email, -time.Microsecond)
+	fourth := add(webhook, 0)
 	kinds := func(kinds ...string) []int64 {
 		claimed, err := st.ClaimDeliveries(t.Context(), duePast, kinds, noLimit, anHour)
 		must(t, claimed, err)
@@ -74,16 +74,16 @@ func deliveryClaimContents(t *testing.T, st store.Store, c *clock) {
 		DueAt:        duePast,
 	}, d)
 	mustRecordAttempt(t, st, retriedAttempt(d, duePast.Add(time.Minute)))
-	again, err := st.ClaimDeliveries(t.Context(), duePast.Add(2*anHour), allKinds, noLimit, anHour)
-	if len(must(t, again, err)) != 1 || again[0].Hold == d.Hold {
-		t.Fatalf("ClaimDeliveries = %+v, want the same delivery with another hold", again)
+	claimed, err := st.ClaimDeliveries(t.Context(), duePast.Add(2*anHour), allKinds, noLimit, anHour)
+	if len(must(t, claimed, err)) != 1 || claimed[0].Hold == d.Hold {
+		t.Fatalf("ClaimDeliveries = %+v, want the same delivery with another hold", claimed)
 	}
-	d.Hold = again[0].Hold
+	d.Hold = claimed[0].Hold
 	d.Attempts = 1
 	d.FirstAttemptAt = duePast.Add(time.Minute)
 	d.DueAt = duePast.Add(time.Minute + anHour)
 	d.Destination = mustReload(t, st, a.hook)
-	checkEqual(t, "second claim", d, again[0])
+	checkEqual(t, "second claim", d, claimed[0])
 
 	named := mustAccountOf(t, st, testIssuer, "1", "")
 	hooked := mustDestination(t, st, forSearch(newHook(named.ID, hook), mustCreate(t, st, newSearch(named.ID, 2))))
@@ -176,14 +176,14 @@ func releaseDeliveries(t *testing.T, st store.Store, c *clock) {
 	release()
 	both := claimDeliveries(t, st, noLimit)
 	release(both[1], store.DueDelivery{ID: both[1].ID + 1_000, Hold: 1})
-	again := mustClaimDelivery(t, st)
-	checkEqual(t, "claim after the release", both[1].ID, again.ID)
+	second := mustClaimDelivery(t, st)
+	checkEqual(t, "claim after the release", both[1].ID, second.ID)
 	release(both[1]) // no longer the current claim
 	checkEqual(t, "claims after releasing an outdated claim", []int64{}, deliveryIDs(claimDeliveries(t, st, noLimit)))
 	checkAttemptRejected(t, st, "released claim, taken over", deliveredAttempt(both[1], duePast))
-	release(again)
-	checkAttemptRejected(t, st, "released claim", deliveredAttempt(again, duePast))
-	release(again)
+	release(second)
+	checkAttemptRejected(t, st, "released claim", deliveredAttempt(second, duePast))
+	release(second)
 	c.advance(anHour)
 	checkEqual(t, "claims after the hold", deliveryIDs(both), deliveryIDs(claimDeliveries(t, st, noLimit)))
 }
@@ -229,7 +229,7 @@ func inactiveDestinationNotClaimed(t *testing.T, st store.Store, _ *clock) {
 
 func oldestPending(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	mail, post := mustOwn(t, st, a.ID), mustDestination(t, st, newHook(a.ID, hook))
+	email, webhook := mustOwn(t, st, a.ID), mustDestination(t, st, newHook(a.ID, hook))
 	oldest := func(desc string, want time.Time, kinds ...string) {
 		t.Helper()
 		due, err := st.OldestPending(t.Context(), kinds)
@@ -238,9 +238,9 @@ func oldestPending(t *testing.T, st store.Store, _ *clock) {
 		}
 	}
 	oldest("no deliveries", time.Time{}, allKinds...)
-	mustSendTest(t, st, mail, duePast)
-	mustSendTest(t, st, post, duePast.Add(-time.Hour))
-	mustSendTest(t, st, mail, duePast.Add(time.Hour))
+	mustSendTest(t, st, email, duePast)
+	mustSendTest(t, st, webhook, duePast.Add(-time.Hour))
+	mustSendTest(t, st, email, duePast.Add(time.Hour))
 	oldest("all kinds", duePast.Add(-time.Hour), allKinds...)
 	oldest("email", duePast, cola.KindEmail)
 	oldest("no kinds", time.Time{})
@@ -250,7 +250,7 @@ func oldestPending(t *testing.T, st store.Store, _ *clock) {
 	oldest("first delivered", duePast, allKinds...)
 	mustRecordAttempt(t, st, retriedAttempt(claimed[1], duePast.Add(time.Hour)))
 	oldest("second to be retried", duePast.Add(time.Hour), allKinds...)
-	mustSetActive(t, st, mail, false)
+	mustSetActive(t, st, email, false)
 	oldest("email destination paused", time.Time{}, allKinds...)
 }
 

@@ -209,7 +209,7 @@ func uniqueAddress(t *testing.T, st store.Store, _ *clock) {
 		}
 	}
 	mustDo(t, st.DeleteDestination(t.Context(), b.ID, mustOwn(t, st, b.ID).UUID))
-	if again := mustDestination(t, st, newMailbox(b.ID, "b@example.com")); again.Own {
+	if mailbox := mustDestination(t, st, newMailbox(b.ID, "b@example.com")); mailbox.Own {
 		t.Error("CreateDestination: Own = true, want false")
 	}
 }

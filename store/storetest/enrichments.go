@@ -95,12 +95,12 @@ func enrichmentResults(t *testing.T, st store.Store, _ *clock) {
 	want := newEnrichment(first)
 	mustDo(t, st.SaveEnrichment(t.Context(), want))
 	mustDo(t, st.ReleaseEnrichment(t.Context(), want))
-	again := mustClaimEnrichment(t, st, id)
-	want.Hold = again.Hold
-	checkEqual(t, "result", want, again)
+	claimed := mustClaimEnrichment(t, st, id)
+	want.Hold = claimed.Hold
+	checkEqual(t, "result", want, claimed)
 
 	failed := store.Enrichment{
-		TTBID: id, Model: "large", InputHash: []byte{1}, Failure: "refused \x00\xff", Attempts: 1, At: epoch, Hold: again.Hold,
+		TTBID: id, Model: "large", InputHash: []byte{1}, Failure: "refused \x00\xff", Attempts: 1, At: epoch, Hold: claimed.Hold,
 	}
 	mustDo(t, st.SaveEnrichment(t.Context(), failed))
 	mustDo(t, st.ReleaseEnrichment(t.Context(), failed))

@@ -95,8 +95,8 @@ func queueAgain(t *testing.T, st store.Store, c *clock) {
 	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "x", anHour))
 	checkNoLabel(t, st, "before the label is due")
 	mustQueue(t, st, queued(1, 0)) // keeps the date and Images
-	again := checkClaim(t, st, "label queued again", wanted)
-	mustDo(t, st.FailLabel(t.Context(), again, "x", -1))
+	claimed := checkClaim(t, st, "label queued again", wanted)
+	mustDo(t, st.FailLabel(t.Context(), claimed, "x", -1))
 	checkQueue(t, st, "after giving up", map[string]int{store.FetchFailed: 1})
 	checkNoLabel(t, st, "after the label has failed")
 	mustQueue(t, st, queued(1, fetchDay))

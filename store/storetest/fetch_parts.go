@@ -87,9 +87,9 @@ func partsDontAddUp(t *testing.T, st store.Store, c *clock) {
 func splitPart(t *testing.T, st store.Store, _ *clock) {
 	mustSplit(t, st, fetchDay, 10, testParts[:2]...)
 	mustDo(t, st.CompleteWindow(t.Context(), mustClaimWindow(t, st), 4))
-	again := mustClaimWindow(t, st)
+	part := mustClaimWindow(t, st)
 	smaller := []store.ClassRange{{From: "80", To: "80"}, {From: "800", To: "80A"}}
-	mustDo(t, st.SplitWindow(t.Context(), again, 7, smaller)) // only the totals of the day and its remaining parts count
+	mustDo(t, st.SplitWindow(t.Context(), part, 7, smaller)) // only the totals of the day and its remaining parts count
 	for n, want := range smaller {
 		w := mustClaimWindow(t, st)
 		checkEqual(t, "claimed part", want, w.Class)

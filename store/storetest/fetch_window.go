@@ -176,9 +176,9 @@ func endedWindowClaims(t *testing.T, st store.Store, _ *clock) {
 	w := mustClaimWindow(t, st)
 	mustDo(t, st.FailWindow(t.Context(), w, "x", -1))
 	mustPlan(t, st, fetchDay, fetchDay, never)
-	again := mustClaimWindow(t, st)
+	second := mustClaimWindow(t, st)
 	checkEndedClaim(t, st, "planning and claiming again", claimOfWindow(st, w))
-	again.Class = store.ClassRange{From: "1\x00", To: "\xff"}
-	checkEndedClaim(t, st, "a class that can't be stored", claimOfWindow(st, again))
+	second.Class = store.ClassRange{From: "1\x00", To: "\xff"}
+	checkEndedClaim(t, st, "a class that can't be stored", claimOfWindow(st, second))
 	mustDo(t, st.ReleaseWindow(t.Context(), store.FetchWindow{Day: fetchDay + 1, Hold: 1}))
 }

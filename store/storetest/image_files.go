@@ -66,13 +66,13 @@ func replacedImageFile(t *testing.T, st store.Store, _ *clock) {
 // drawnImages checks that images with a file name or another URL aren't mistaken for those of demo
 // labels.
 func drawnImages(t *testing.T, st store.Store, _ *clock) {
-	fetched, elsewhere, drawn := label(1), label(2), label(3)
+	fetched, external, drawn := label(1), label(2), label(3)
 	fetched.Images = []cola.Image{{TTBImageID: "1", FileName: "front.jpg", ImageURL: "/images/1"}}
-	elsewhere.Images = []cola.Image{
+	external.Images = []cola.Image{
 		{TTBImageID: "2"}, {TTBImageID: "3", ImageIndex: 1, ImageURL: "https://example.com/images/3"},
 	}
 	drawn.Images = []cola.Image{{TTBImageID: "4"}, {TTBImageID: "5", ImageIndex: 1, ImageURL: "/images/5"}}
-	mustAddColas(t, st, fetched, elsewhere)
+	mustAddColas(t, st, fetched, external)
 	has, err := st.HasDrawnImages(t.Context())
 	checkEqual(t, "HasDrawnImages without demo labels", false, must(t, has, err))
 	mustAddColas(t, st, drawn)

@@ -268,9 +268,9 @@ func checkCopiedSearches(t *testing.T, from, to store.Store, account cola.Accoun
 	for _, id := range []cola.AccountID{account, other.ID} {
 		checkEqual(t, "SavedSearches", mustSearches(t, from, id), mustSearches(t, to, id))
 	}
-	again, repeated, err := to.CreateSavedSearch(t.Context(), withKey(newSearch(other.ID, 4), "key", 1))
-	if must(t, again, err); !repeated || again.UUID != newSearch(other.ID, 2).Search.UUID {
-		t.Errorf("repeated request in the copy = %+v, repeated %v; want the copied search", again, repeated)
+	found, repeated, err := to.CreateSavedSearch(t.Context(), withKey(newSearch(other.ID, 4), "key", 1))
+	if must(t, found, err); !repeated || found.UUID != newSearch(other.ID, 2).Search.UUID {
+		t.Errorf("repeated request in the copy = %+v, repeated %v; want the copied search", found, repeated)
 	}
 	_, _, err = to.CreateSavedSearch(t.Context(), withKey(newSearch(other.ID, 4), "key", 2))
 	if !errors.Is(err, store.ErrReused) {

@@ -95,9 +95,9 @@ func upsertTwice[T any](t *testing.T, upsert func([]T, store.Mode) ([]store.Outc
 		got, err := upsert(rows, mode)
 		checkEqual(t, "outcomes of new rows", added, must(t, got, err))
 	}
-	again := append(append([]T{}, rows...), changed, changed)
+	second := append(append([]T{}, rows...), changed, changed)
 	for _, mode := range []store.Mode{store.DryRun, store.Commit} {
-		got, err := upsert(again, mode)
+		got, err := upsert(second, mode)
 		checkEqual(t, "outcomes of known rows", append(unchanged[:len(rows):len(rows)], store.Changed, store.Unchanged),
 			must(t, got, err))
 	}

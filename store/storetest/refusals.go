@@ -126,9 +126,9 @@ func refusalLimit(t *testing.T, st store.Store, _ *clock) {
 		}
 	}
 	// Adding to a retained refusal makes it recent again.
-	again := newRefusal(a.ID, store.MaxRefusals, "burst", 1)
-	again.LastAt = again.LastAt.Add(anHour * 10)
-	mustRecordRefusals(t, st, again)
+	repeat := newRefusal(a.ID, store.MaxRefusals, "burst", 1)
+	repeat.LastAt = repeat.LastAt.Add(anHour * 10)
+	mustRecordRefusals(t, st, repeat)
 	for minute := range store.MaxRefusals - 1 {
 		mustRecordRefusals(t, st, newRefusal(a.ID, 1_000+minute, "burst", 1))
 	}

@@ -41,10 +41,10 @@ func postponeClaimed(t *testing.T, st store.Store, c *clock) {
 	c.advance(time.Hour - time.Microsecond)
 	checkEqual(t, "claimed in the meantime", []string{"search 2"}, names(mustClaim(t, st, noLimit, anHour)))
 	c.advance(time.Microsecond)
-	again := mustClaimOne(t, st)
-	checkEqual(t, "claimed later", "search 1", again.Search.Name)
-	checkEqual(t, "failures the next time", 2, mustPostpone(t, st, again))
-	mustRecord(t, st, runOf(t, st, again, 1)) // the claim still permits a run
+	second := mustClaimOne(t, st)
+	checkEqual(t, "claimed later", "search 1", second.Search.Name)
+	checkEqual(t, "failures the next time", 2, mustPostpone(t, st, second))
+	mustRecord(t, st, runOf(t, st, second, 1)) // the claim still permits a run
 }
 
 func failuresReset(t *testing.T, st store.Store, c *clock) {

@@ -108,9 +108,9 @@ func runDestinations(t *testing.T, st store.Store, _ *clock) {
 	unmatched := mustRun(t, st, search).Run
 	checkEqual(t, "destinations of a run without matches", []string{"-empty disabled", "empty"},
 		deliveredTo(t, st, a.ID, unmatched, names))
-	again := mustRun(t, st, search, 1, 2).Run
+	repeatRun := mustRun(t, st, search, 1, 2).Run
 	checkEqual(t, "destinations of a run without new matches", []string{"-empty disabled", "empty"},
-		deliveredTo(t, st, a.ID, again, names))
+		deliveredTo(t, st, a.ID, repeatRun, names))
 	checkEqual(t, "destinations of a run of another search",
 		[]string{"-empty disabled", "-paused", "all", "empty", "empty other", "other", "own"},
 		deliveredTo(t, st, a.ID, mustRun(t, st, other, 1).Run, names))

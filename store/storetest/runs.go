@@ -163,14 +163,14 @@ func releaseSearches(t *testing.T, st store.Store, c *clock) {
 	both := mustClaim(t, st, noLimit, anHour)
 	unknown := store.DueSearch{Search: cola.SavedSearch{UUID: "x"}, Hold: 1}
 	release(both[1], unknown)
-	again := mustClaimOne(t, st)
-	checkEqual(t, "claim after the release", both[1].Search, again.Search)
+	second := mustClaimOne(t, st)
+	checkEqual(t, "claim after the release", both[1].Search, second.Search)
 	release(both[1]) // no longer the current claim
 	checkEqual(t, "claims after releasing an outdated claim", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 	checkRunRejected(t, st, "released claim, taken over", runOf(t, st, both[1], 1))
-	release(again)
-	checkRunRejected(t, st, "released claim", runOf(t, st, again, 1))
-	release(again)
+	release(second)
+	checkRunRejected(t, st, "released claim", runOf(t, st, second, 1))
+	release(second)
 	c.advance(anHour)
 	checkEqual(t, "claims after the hold", both, withHolds(mustClaim(t, st, noLimit, anHour), both))
 }

@@ -60,9 +60,9 @@ func searchLimit(t *testing.T, st store.Store, _ *clock) {
 			t.Errorf("%s: error = %v, want ErrLimit for all searches", desc, err)
 		}
 	}
-	again := withKey(active, "key", 1)
-	again.MaxSearches = 3 // a repeated request creates no search, so the limit does not apply
-	found, repeated, err := st.CreateSavedSearch(t.Context(), again)
+	repeat := withKey(active, "key", 1)
+	repeat.MaxSearches = 3 // a repeated request creates no search, so the limit does not apply
+	found, repeated, err := st.CreateSavedSearch(t.Context(), repeat)
 	if must(t, found, err); !repeated || found.UUID != created.UUID {
 		t.Errorf("repeated request = %+v, repeated = %v; want the first search, true", found, repeated)
 	}

@@ -194,12 +194,12 @@ func createSearchErrors(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	created := mustCreate(t, st, newSearch(a.ID, 1))
 	for _, account := range []cola.AccountID{a.ID, b.ID} {
-		again := withKey(newSearch(account, 1), "key", 1)
-		if _, _, err := st.CreateSavedSearch(t.Context(), again); !errors.Is(err, store.ErrExists) {
+		request := withKey(newSearch(account, 1), "key", 1)
+		if _, _, err := st.CreateSavedSearch(t.Context(), request); !errors.Is(err, store.ErrExists) {
 			t.Errorf("CreateSavedSearch(duplicate UUID) error = %v, want ErrExists", err)
 		}
-		again.Search.UUID = newSearch(account, int(account)+10).Search.UUID
-		mustCreate(t, st, again) // the failed request did not use up the key
+		request.Search.UUID = newSearch(account, int(account)+10).Search.UUID
+		mustCreate(t, st, request) // the failed request did not use up the key
 	}
 	checkEqual(t, "first search", created, mustSearches(t, st, a.ID)[0])
 }
@@ -232,10 +232,10 @@ func idempotentCreation(t *testing.T, st store.Store, c *clock) {
 	}
 	created := mustCreate(t, st, withKey(newSearch(a.ID, 10), "key", 1))
 	c.advance(59 * time.Minute)
-	again := withKey(newSearch(a.ID, 11), "key", 1)
-	again.Search.Name = "later"
-	again.MaxActive = 0 // a repeated request creates no search, so the limit does not apply
-	checkEqual(t, "repeated creation", created, mustRepeat(t, st, again))
+	repeat := withKey(newSearch(a.ID, 11), "key", 1)
+	repeat.Search.Name = "later"
+	repeat.MaxActive = 0 // a repeated request creates no search, so the limit does not apply
+	checkEqual(t, "repeated creation", created, mustRepeat(t, st, repeat))
 	checkEqual(t, "number of searches", 3, len(mustSearches(t, st, a.ID)))
 	mustCreate(t, st, withKey(newSearch(a.ID, 12), "KEY", 1)) // a different key
 }

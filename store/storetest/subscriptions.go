@@ -135,10 +135,10 @@ func staleSave(t *testing.T, st store.Store, _ *clock) {
 	current := mustSubscribe(t, st, a.ID, starter("sub_1"), "evt_1")
 	stale.SubscriptionState = starter("sub_1")
 	stale.Granted = cola.TierPro
-	gone := current
-	gone.Customer = "cus_gone"
+	otherCustomer := current
+	otherCustomer.Customer = "cus_gone"
 	for desc, s := range map[string]store.Subscription{
-		"earlier version": stale, "other customer": gone, "no account": {Account: a.ID + 100, Customer: "cus_a"},
+		"earlier version": stale, "other customer": otherCustomer, "no account": {Account: a.ID + 100, Customer: "cus_a"},
 	} {
 		if err := st.SaveSubscription(t.Context(), s, "evt_2"); !errors.Is(err, store.ErrStale) {
 			t.Errorf("%s: SaveSubscription error = %v, want ErrStale", desc, err)

@@ -44,9 +44,9 @@ func (c runRows) changesInvalidateClaims() {
 		c.execute(fmt.Sprintf(`UPDATE saved_searches SET %s WHERE uuid = '%s'`, set, search.UUID))
 		checkRunRejected(c, c.st, set, runOf(c, c.st, d, 1))
 		c.execute(fmt.Sprintf(`UPDATE saved_searches SET active = TRUE WHERE uuid = '%s'`, search.UUID))
-		again := mustClaimOne(c, c.st)
-		checkEqual(c, set+": mark", d.Mark, again.Mark)
-		mustRecord(c, c.st, runOf(c, c.st, again, 1))
+		second := mustClaimOne(c, c.st)
+		checkEqual(c, set+": mark", d.Mark, second.Mark)
+		mustRecord(c, c.st, runOf(c, c.st, second, 1))
 	}
 }
 

@@ -288,15 +288,15 @@ func clockSetBack(t *testing.T, st store.Store, c *clock) {
 	c.advance(time.Second)
 	settle(t, st, a.ID, charge(a.ID, 3))
 
-	back := early.Add(10 * time.Second)
-	c.set(back)
-	want := []store.Grant{{At: back, Requests: 5}}
+	resetTo := early.Add(10 * time.Second)
+	c.set(resetTo)
+	want := []store.Grant{{At: resetTo, Requests: 5}}
 	checkEqual(t, "grants in AccountUsage", want, mustUsage(t, st, a.ID).Grants)
 	checkEqual(t, "grants in the account state", want, settle(t, st, a.ID)[0].Grants) // charges nothing
-	c.set(back.Add(time.Minute - time.Microsecond))
+	c.set(resetTo.Add(time.Minute - time.Microsecond))
 	checkEqual(t, "grants within the minute", want, settle(t, st, a.ID, charge(a.ID, 1))[0].Grants)
-	c.set(back.Add(time.Minute))
-	checkEqual(t, "grants after the minute", []store.Grant{{At: back.Add(time.Minute - time.Microsecond), Requests: 1}},
+	c.set(resetTo.Add(time.Minute))
+	checkEqual(t, "grants after the minute", []store.Grant{{At: resetTo.Add(time.Minute - time.Microsecond), Requests: 1}},
 		settle(t, st, a.ID)[0].Grants)
 }
 
