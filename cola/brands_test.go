@@ -92,12 +92,16 @@ func TestQuoteBrand(t *testing.T) {
 	}
 }
 
-// TestDescribeBrand checks the phrases for part of a brand name and for a whole brand.
-func TestDescribeBrand(t *testing.T) {
-	f, _ := FilterOf("brand_name")
-	for value, want := range map[string]string{"oak": "brand contains “oak”", `"RAVEN & OAK"`: "brand is “RAVEN & OAK”"} {
-		if got := f.Describe(value); got != want {
-			t.Errorf("Describe(%s) = %s, want %s", value, got, want)
+// TestDescribe checks the phrases for words, for part of a brand name, and for quoted text, which
+// isn't quoted twice.
+func TestDescribe(t *testing.T) {
+	for _, tt := range []struct{ param, value, want string }{
+		{"q", "oak", "“oak”"}, {"q", `"raven & oak"`, `"raven & oak"`}, {"q", `"raven" oak`, `“"raven" oak”`},
+		{"brand_name", "oak", "brand contains “oak”"}, {"brand_name", `"RAVEN & OAK"`, "brand is “RAVEN & OAK”"},
+	} {
+		f, _ := FilterOf(tt.param)
+		if got := f.Describe(tt.value); got != tt.want {
+			t.Errorf("%s: Describe(%s) = %s, want %s", tt.param, tt.value, got, tt.want)
 		}
 	}
 }

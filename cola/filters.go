@@ -238,7 +238,11 @@ func (f *Filter) Describe(value string) string {
 	if brand, ok := WholeBrand(value); ok && f.Whole != "" {
 		return strings.ReplaceAll(f.Whole, "%s", brand)
 	}
-	return strings.ReplaceAll(f.Phrase, "%s", value)
+	phrase := f.Phrase
+	if strings.HasPrefix(value, `"`) && strings.HasSuffix(value, `"`) { // "ravin" isn't quoted again
+		phrase = strings.NewReplacer("“", "", "”", "").Replace(phrase)
+	}
+	return strings.ReplaceAll(phrase, "%s", value)
 }
 
 // Condition is a search filter and its value, formatted for display.
@@ -306,14 +310,14 @@ func (p SearchParams) ForSavedSearch() (s SavedSearchFilters) {
 
 // NotForSavedSearch returns the filters of the search that saved searches don't have, except
 // approval dates.
-func (p SearchParams) NotForSavedSearch() (lacking []Filter) {
+func (p SearchParams) NotForSavedSearch() (unsupported []Filter) {
 	for i := range filters {
 		f := &filters[i]
 		if f.Param != "" && f.Saved == nil && !f.approval && valueAt(f.param(&p)).given() {
-			lacking = append(lacking, *f)
+			unsupported = append(unsupported, *f)
 		}
 	}
-	return lacking
+	return unsupported
 }
 
 // Given reports whether a query has the filter's condition.

@@ -22,7 +22,7 @@ func barcodeList() list[barcodeParams] {
 		price:  &price{cola.MeterListRecords, "one list record per label shown, up to 100; free if nothing matches", "Search"},
 		fields: []listField{{Name: "barcode_value", Label: "Barcode", Hint: "UPC or EAN; spaces and hyphens are ignored."}},
 		columns: []listColumn{
-			{Title: "Label"}, {Title: "Class/type"}, {Title: "Origin"}, {Title: "Status"}, {Title: "Approved"}, {Title: "TTB ID"},
+			{Title: "Label"}, {Title: "Class/type"}, {Title: "Origin"}, {Title: "Status", Status: true}, {Title: "Approved"}, {Title: "TTB ID"},
 		},
 		find: func(req *request, p barcodeParams) (listRows, cola.QuotaState, error) {
 			value, problems := strings.TrimSpace(p.Barcode), maps.Clone(p.Problems)

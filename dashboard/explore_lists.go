@@ -88,6 +88,7 @@ type listField struct {
 type listColumn struct {
 	Title  string
 	Number bool
+	Status bool // its cells are statuses of approvals
 }
 
 // listCell is a cell of a list's table.

@@ -292,7 +292,8 @@ func (f *searchForm) fillFromSearch(query url.Values) {
 	filters := p.ForSavedSearch()
 	fillFilters(f.Values, filters)
 	if len(filters.Conditions()) > 0 {
-		f.Values.Set("name", truncate(singleLine(filterSummary(filters)), nonFilterFields["name"].MaxLength-1))
+		name := strings.NewReplacer("“", "", "”", "").Replace(singleLine(filterSummary(filters))) // pages quote names
+		f.Values.Set("name", truncate(name, nonFilterFields["name"].MaxLength-1))
 	}
 	f.noteUnsupported(p)
 }
@@ -331,8 +332,8 @@ func (f *searchForm) ProblemList() []fieldProblem {
 
 // moveDayProblems moves the problems with schedule.day to the field for the chosen cadence.
 func (f *searchForm) moveDayProblems() {
-	messages, wrong := f.Problems["schedule.day"]
-	if !wrong {
+	messages, ok := f.Problems["schedule.day"]
+	if !ok {
 		return
 	}
 	delete(f.Problems, "schedule.day")

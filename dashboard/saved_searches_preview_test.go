@@ -112,8 +112,8 @@ func TestPreviewWithoutNames(t *testing.T) {
 	a.shows(t, http.StatusOK, strconv.Itoa(cola.MaxDailyPreviewLabels)+" previewed labels", `class="lately"`)
 	a.lacks(t, `href="/explore/`)
 	s.registry.Advance(-24 * time.Hour)
-	if again := s.mustPreview(form); again != total {
-		t.Errorf("second preview counts %d labels, want %d", again, total)
+	if second := s.mustPreview(form); second != total {
+		t.Errorf("second preview counts %d labels, want %d", second, total)
 	}
 }
 
@@ -200,8 +200,8 @@ func TestFormFromSearch(t *testing.T) {
 	}
 	s.get("/saved-searches/new?abv_min=x").shows(t, http.StatusOK, "invalid values")
 	for query, want := range map[string]string{
-		"": "", "date_range=all": "", "q=oak&product_type=wine": "“oak” · wine", "q=oak&name=Mine": "Mine",
-		"q=" + strings.Repeat("é", 200): "“" + strings.Repeat("é", 198) + "…", // 200 characters
+		"": "", "date_range=all": "", "q=oak&product_type=wine": "oak · wine", "q=oak&name=Mine": "Mine",
+		"q=" + strings.Repeat("é", 200): strings.Repeat("é", 199) + "…", // 200 characters
 	} {
 		s.get("/saved-searches/new?"+query).shows(t, http.StatusOK, `name="name" value="`+want+`" maxlength="200"`)
 	}

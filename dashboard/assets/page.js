@@ -100,7 +100,7 @@
     if (at < 0) return;
     const link = (path, textContent, rel) => path ? [Object.assign(document.createElement("a"), { textContent, rel, href: location.origin + path })] : [];
     steps.replaceChildren(...link(list, "Back to list", ""), ...link(labels[at - 1], "‹ Previous", "prev"),
-      `${at + 1} of ${labels.length}${labels[at + 1] ? "" : place}`, ...link(labels[at + 1], "Next ›", "next"));
+      `${at + 1} of ${labels.length}${place}`, ...link(labels[at + 1], "Next ›", "next"));
     steps.hidden = false;
   }
   addEventListener("pageshow", () => {

@@ -59,6 +59,15 @@
       input.value = option.dataset.value;
       close();
       said.textContent = input.value;
+      if (input.type === "search") search();
+    }
+
+    // search searches for the accepted suggestion, in all dates unless some are given, because its count covers them.
+    function search() {
+      const query = new URLSearchParams(new FormData(input.form));
+      const dates = ["date_range", "approval_date_from", "approval_date_to"];
+      if (!dates.some((name) => query.get(name))) query.set("date_range", "all");
+      location.assign(input.form.action + "?" + query);
     }
 
     // valueOf returns the text that accepting a suggestion enters. In quotes, a brand is the whole name.

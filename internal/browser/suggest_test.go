@@ -137,8 +137,9 @@ func TestCompanySuggestions(t *testing.T) {
 	b.checkErrors("suggestions")
 }
 
-// TestSearchSuggestions checks that the main field suggests brands and companies, that it and the
-// brand field enter whole names in quotes, and that Enter still submits the form.
+// TestSearchSuggestions checks that the main field suggests brands and companies, that choosing one
+// searches for it in all dates unless some are given, and that it and the brand field enter whole
+// names in quotes.
 func TestSearchSuggestions(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -149,20 +150,32 @@ func TestSearchSuggestions(t *testing.T) {
 	if !strings.HasPrefix(details, "Brand,") || strings.HasSuffix(details, "Brand") {
 		t.Errorf("the suggestions are described as %s, want brands, then permits", details)
 	}
-	for _, name := range []string{"q", "brand_name"} {
-		s.suggest(b, name, "r")
-		b.do(until(expanded))
-		want := ask(b, chromedp.Evaluate[string](options+`[0].querySelector("bdi").textContent`))
-		if b.key(kb.ArrowDown); want == "" {
-			t.Fatal("no name")
-		}
-		if got, option := b.accept(); got != `"`+want+`"` || option != -1 {
-			t.Errorf("%s has %s with option %d, want the name %s in quotes", name, got, option, want)
-		}
-		b.enter()
-		if !strings.Contains(b.at(), name+"=%22") {
-			t.Errorf("the search is at %s", b.at())
-		}
+	count := ask(b, chromedp.Evaluate[string](options+`[0].querySelector(".n").firstChild.textContent`))
+	b.key(kb.ArrowDown)
+	b.choose()
+	b.shows(count + " label")
+	if at := b.at(); !strings.Contains(at, "q=%22") || !strings.Contains(at, "date_range=all") {
+		t.Errorf("choosing a brand leads to %s, want a search for the quoted name in all dates", at)
+	}
+	s.suggest(b, "q", "r")
+	b.do(until(expanded+` && (document.querySelector("[name=approval_date_from]").value = "2020-01-01")`), chromedp.KeyEvent(kb.ArrowDown))
+	b.choose()
+	b.do(until(`location.search.includes("approval_date_from=2020")`))
+	if at := b.at(); strings.Contains(at, "date_range") {
+		t.Errorf("choosing a brand for given dates leads to %s", at)
+	}
+	s.suggest(b, "brand_name", "r")
+	b.do(until(expanded))
+	want := ask(b, chromedp.Evaluate[string](options+`[0].querySelector("bdi").textContent`))
+	if b.key(kb.ArrowDown); want == "" {
+		t.Fatal("no name")
+	}
+	if got, option := b.accept(); got != `"`+want+`"` || option != -1 {
+		t.Errorf("the brand field has %s with option %d, want the name %s in quotes", got, option, want)
+	}
+	b.enter()
+	if !strings.Contains(b.at(), "brand_name=%22") {
+		t.Errorf("the search is at %s", b.at())
 	}
 	b.checkErrors("suggestions")
 }
