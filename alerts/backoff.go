@@ -26,7 +26,8 @@ const (
 )
 
 // retryDelay returns the pause between a failed attempt and the next one, or false if there is no
-// next one. tried is the time from the first attempt to this one. The gaps are retryGaps[:retries].
+// next one. elapsed is the time from the first attempt to this one. The gaps are
+// retryGaps[:retries].
 //
 // Each retry is scheduled a fixed time after the first attempt, plus or minus a fifth of its gap;
 // random, in [0, 1), selects the time within that range. Times don't drift, and missed retries are
@@ -38,13 +39,13 @@ const (
 //	retry 2    06:00:58 to 06:01:22
 //	retry 3    06:05:10 to 06:07:10
 //	retry 10   67 to 76 hours later
-func retryDelay(tried time.Duration, random float64, retries int) (time.Duration, bool) {
-	tried = max(0, tried) // the clock of the first process may be ahead
+func retryDelay(elapsed time.Duration, random float64, retries int) (time.Duration, bool) {
+	elapsed = max(0, elapsed) // the clock of the first process may be ahead
 	var at time.Duration
 	for _, gap := range retryGaps[:retries] {
 		at += gap
-		if early := at - gap/5; early > tried {
-			return early + time.Duration(random*float64(2*gap/5)) - tried, true
+		if early := at - gap/5; early > elapsed {
+			return early + time.Duration(random*float64(2*gap/5)) - elapsed, true
 		}
 	}
 	return 0, false

@@ -81,8 +81,8 @@ func TestContiguousWindows(t *testing.T) {
 		m := store.Mark{At: at(1, 1, 0), Revision: 1}
 		last := windowOf(m, m.At)
 		for range rapid.IntRange(1, 30).Draw(t, "runs") {
-			later := rapid.Int64Range(-int64(48*time.Hour), int64(900*time.Hour)).Draw(t, "later")
-			now := m.At.Add(time.Duration(later))
+			elapsed := rapid.Int64Range(-int64(48*time.Hour), int64(900*time.Hour)).Draw(t, "later")
+			now := m.At.Add(time.Duration(elapsed))
 			w := windowOf(m, now)
 			if w.From != last.To || w.To < w.From || w.From-w.Late != cola.LateDays {
 				t.Fatalf("window %+v does not start on the last day of %+v", w, last)

@@ -128,7 +128,7 @@ func (r *round) dispatch(ctx context.Context, work chan<- store.DueDelivery) err
 }
 
 // release releases abandoned deliveries, even if the context is canceled. If that fails, their
-// claims expire.
+// claims will expire.
 func (r *round) release(ctx context.Context) {
 	if len(r.abandoned) == 0 {
 		return

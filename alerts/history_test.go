@@ -108,12 +108,12 @@ func (w *world) tick() {
 			panic(p)
 		}
 	}()
-	ahead := time.Duration(0)
+	skew := time.Duration(0)
 	if !w.quiet {
-		ahead = time.Duration(rapid.IntRange(-90, 90).Draw(w.T, "ahead")) * time.Second
+		skew = time.Duration(rapid.IntRange(-90, 90).Draw(w.T, "ahead")) * time.Second
 	}
 	runner := New(Options{Store: w.store, Hold: hold, Batch: rapid.IntRange(1, 3).Draw(w.T, "batch")})
-	_, err := runner.Tick(w.Context(), w.store.clock.Add(ahead))
+	_, err := runner.Tick(w.Context(), w.store.clock.Add(skew))
 	if w.quiet && err != nil {
 		w.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func (w *world) checkNoneMissed() {
 			if l.history && s.seen[id] {
 				w.Fatalf("%s: found historical label %v", uuid, id)
 			}
-			if w.changed[uuid] || l.arrived <= s.since || !l.always(s.search.Filters) {
+			if w.changed[uuid] || l.arrived <= s.since || !l.alwaysMatched(s.search.Filters) {
 				continue
 			}
 			if approved := l.approved(); approved >= cola.DateOf(l.arrivedAt)-60 && !s.seen[id] {
@@ -248,8 +248,8 @@ func (w *world) checkNoneMissed() {
 	}
 }
 
-// always reports whether the label has matched the filters ever since its arrival.
-func (l *fakeLabel) always(f cola.SavedSearchFilters) bool {
+// alwaysMatched reports whether the label has matched the filters ever since its arrival.
+func (l *fakeLabel) alwaysMatched(f cola.SavedSearchFilters) bool {
 	return !slices.ContainsFunc(l.states, func(s fakeState) bool { return s.arrived != 0 && !meets(&s, f) })
 }
 

@@ -319,7 +319,7 @@ func (t *tick) count(outcomes []store.RunOutcome) {
 }
 
 // release releases claimed searches, even if the context is canceled. If that fails, the claims
-// expire. held is how many of them are still claimed.
+// will expire. held is how many of the searches are still claimed.
 func (t *tick) release(ctx context.Context, claimed []store.DueSearch, held int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()

@@ -170,8 +170,8 @@ func TestFailingSearches(t *testing.T) {
 			if !strings.Contains(log.String(), `search="search 02"`) || strings.Contains(log.String(), "oak") {
 				t.Errorf("log = %s, want the search without its filters", log.String())
 			}
-			if again := mustTick(t, r, f.clock); again.Runs != 0 || again.Failed != 0 {
-				t.Errorf("second tick = %+v, want no runs and no failures", again)
+			if second := mustTick(t, r, f.clock); second.Runs != 0 || second.Failed != 0 {
+				t.Errorf("second tick = %+v, want no runs and no failures", second)
 			}
 			f.before, f.clock = nil, f.clock.Add(9*24*time.Hour)
 			bad.fault, bad.mark, bad.search = nil, good.mark, good.search

@@ -228,7 +228,8 @@ func (b *Browsers) startSession(ctx context.Context, e newSignIn) error {
 	return nil
 }
 
-// abandonSignIn ends a sign-in that no browser can use. If that fails, the sign-in expires later.
+// abandonSignIn ends a sign-in that no browser can use. If that fails, the sign-in will expire
+// later.
 func (b *Browsers) abandonSignIn(ctx context.Context, in *signedIn) {
 	if err := b.endSignIn(context.WithoutCancel(ctx), in); err != nil {
 		b.log.Warn("could not end an abandoned sign-in; it will expire", "account", in.Account, "error", err)
@@ -280,7 +281,7 @@ func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	return token, err
 }
 
-// TakeForm reports whether this is the first submission of the form, made by the account that
+// TakeForm reports whether this submission is the form's first and comes from the account that
 // opened it. If a form is submitted concurrently, even to different processes, only one call
 // returns true. TakeForm fails with CodeUnavailable if the store does not respond; the form may
 // then count as submitted.

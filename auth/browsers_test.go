@@ -296,9 +296,9 @@ func TestForms(t *testing.T) {
 		t.Errorf("TakeForm succeeded %d times, want 1", firsts.Load())
 	}
 	typed := open(ann)
-	again := d.browser()
-	again.signIn(t, "ann")
-	if !take(again, typed) || take(ann, typed) {
+	second := d.browser()
+	second.signIn(t, "ann")
+	if !take(second, typed) || take(ann, typed) {
 		t.Error("form opened in another session of the account: want exactly one submission")
 	}
 	late := open(ann)

@@ -26,12 +26,12 @@ const (
 )
 
 // discover reads the discovery document of an issuer into a struct.
-func discover(ctx context.Context, client *http.Client, issuer string, into any) error {
+func discover(ctx context.Context, client *http.Client, issuer string, dst any) error {
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), issuer)
 	if err != nil {
 		return fmt.Errorf("discover: %s", truncateError(strconv.Quote(err.Error()))) // it may quote the whole response
 	}
-	if err := provider.Claims(into); err != nil {
+	if err := provider.Claims(dst); err != nil {
 		return fmt.Errorf("discover: %w", err)
 	}
 	return nil

@@ -152,9 +152,9 @@ func (b *Browsers) RequestLink(ctx context.Context, email string) error {
 	}
 	email = strings.TrimSpace(email)
 	if cola.CheckMailbox(email) != nil {
-		invalid := cola.Errorf(cola.CodeValidation, "Enter an email address.")
-		invalid.Details = map[string]any{"email": []string{"Enter an email address such as ann@example.com."}}
-		return invalid
+		err := cola.Errorf(cola.CodeValidation, "Enter an email address.")
+		err.Details = map[string]any{"email": []string{"Enter an email address such as ann@example.com."}}
+		return err
 	}
 	if wait := q.clients.Take(security.Network(cola.ClientFrom(ctx)), 1); wait > 0 {
 		return cola.TooMany(ReasonLinkRequests, 0, wait, "Too many sign-in links were requested from your network.")
@@ -164,9 +164,9 @@ func (b *Browsers) RequestLink(ctx context.Context, email string) error {
 		return nil
 	default:
 		q.results.WithLabelValues(linkQueueFull).Inc()
-		full := cola.Errorf(cola.CodeUnavailable, "We can’t send sign-in links right now. Try again in a minute.")
-		full.RetryAfter = time.Minute
-		return full
+		err := cola.Errorf(cola.CodeUnavailable, "We can’t send sign-in links right now. Try again in a minute.")
+		err.RetryAfter = time.Minute
+		return err
 	}
 }
 

@@ -224,13 +224,13 @@ func TestLinkQueue(t *testing.T) {
 // TestLinkRetries checks that a link is sent again only after a temporary failure.
 func TestLinkRetries(t *testing.T) {
 	withEmail(t, true, func(t *testing.T, d *browserFixture, mail *outbox, wait func()) {
-		down := errors.New("mail server down")
+		errMail := errors.New("mail server down")
 		for n, k := range []struct {
 			errors []error
 			result string
 		}{
-			{slices.Repeat([]error{down}, len(linkRetryDelays())), linkSent},
-			{slices.Repeat([]error{down}, len(linkRetryDelays())+1), linkFailed},
+			{slices.Repeat([]error{errMail}, len(linkRetryDelays())), linkSent},
+			{slices.Repeat([]error{errMail}, len(linkRetryDelays())+1), linkFailed},
 			{[]error{fmt.Errorf("rejected: %w", ErrUndeliverable)}, linkUndeliverable},
 		} {
 			mail.errors = k.errors
@@ -258,7 +258,7 @@ func TestLinkRetries(t *testing.T) {
 // links not sent before the process ended are counted and logged.
 func TestLinkWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sent, down := map[string]int{}, errors.New("mail server down")
+		sent, errMail := map[string]int{}, errors.New("mail server down")
 		d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) {
 			o.SignUp = true
 			var mu sync.Mutex
@@ -266,7 +266,7 @@ func TestLinkWaits(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				if sent[m.To]++; strings.HasPrefix(m.To, "down") {
-					return down
+					return errMail
 				}
 				return nil
 			}

@@ -268,15 +268,15 @@ func (b *tokenFixture) withInvalidClaims() []hostile {
 
 // ambiguous returns tokens that two parsers could read differently.
 func (b *tokenFixture) ambiguous() []hostile {
-	twice := func(object, name string, value any) string {
+	duplicate := func(object, name string, value any) string {
 		return strings.TrimSuffix(toJSON(map[string]any{name: value}), "}") + "," + object[1:]
 	}
 	return []hostile{
-		{"duplicate alg", b.key.sign(twice(b.header(nil), "alg", "none"), b.claims(nil))},
-		{"duplicate kid", b.key.sign(twice(b.header(nil), "kid", "k2"), b.claims(nil))},
-		{"duplicate issuer", b.key.sign(b.header(nil), twice(b.claims(nil), "iss", otherIssuer))},
-		{"duplicate audience", b.key.sign(b.header(nil), twice(b.claims(nil), "aud", "x"))},
-		{"duplicate scope", b.key.sign(b.header(nil), twice(b.claims(nil), "scope", "openid"))},
+		{"duplicate alg", b.key.sign(duplicate(b.header(nil), "alg", "none"), b.claims(nil))},
+		{"duplicate kid", b.key.sign(duplicate(b.header(nil), "kid", "k2"), b.claims(nil))},
+		{"duplicate issuer", b.key.sign(b.header(nil), duplicate(b.claims(nil), "iss", otherIssuer))},
+		{"duplicate audience", b.key.sign(b.header(nil), duplicate(b.claims(nil), "aud", "x"))},
+		{"duplicate scope", b.key.sign(b.header(nil), duplicate(b.claims(nil), "scope", "openid"))},
 		{"duplicate subject, one escaped", b.key.sign(b.header(nil), `{"\u0073ub":"x",`+b.claims(nil)[1:])},
 		{"duplicate issuer in different case", b.key.sign(b.header(nil), strings.TrimSuffix(b.claims(nil), "}")+`,"Iss":"https://evil.example.com"}`)},
 	}

@@ -184,8 +184,8 @@ func TestCachedKeysDuringOutage(t *testing.T) {
 		b.mustAccept(t)
 		b.wantFetches(t, 2) // at most one fetch in 30 seconds
 		_, err := b.send(t.Context(), b.token(header("kid", "k-new")))
-		if again := wantUnavailable(t, err); again > minFetchInterval {
-			t.Errorf("unknown key while the issuer is down: Retry-After = %v, want at most %v", again, minFetchInterval)
+		if retryAfter := wantUnavailable(t, err); retryAfter > minFetchInterval {
+			t.Errorf("unknown key while the issuer is down: Retry-After = %v, want at most %v", retryAfter, minFetchInterval)
 		}
 		time.Sleep(maxDocumentAge - refreshAfter - time.Second)
 		b.mustAccept(t)
@@ -205,8 +205,8 @@ func TestIssuerDown(t *testing.T) {
 		b.issuer.set(func(f *fakeIssuer) { f.err = errDown })
 		for range 20 {
 			_, err := b.send(t.Context(), b.token())
-			if again := wantUnavailable(t, err); again > retryInterval {
-				t.Errorf("Retry-After = %v, want at most %v", again, retryInterval)
+			if retryAfter := wantUnavailable(t, err); retryAfter > retryInterval {
+				t.Errorf("Retry-After = %v, want at most %v", retryAfter, retryInterval)
 			}
 			if strings.Contains(err.Error(), errDown.Error()) {
 				t.Errorf("error exposes its cause: %v", err)

@@ -77,7 +77,7 @@ func ParseLinkPolicies(list, issuers []string) (LinkPolicies, error) {
 			return LinkPolicies{}, err
 		}
 		issuer := text[:max(at, 0)]
-		_, again := all.byIssuer[issuer]
+		_, duplicate := all.byIssuer[issuer]
 		switch {
 		case at < 0 && fallback:
 			return LinkPolicies{}, errors.New("two policies without an issuer; keep one, which applies to all other issuers")
@@ -87,7 +87,7 @@ func ParseLinkPolicies(list, issuers []string) (LinkPolicies, error) {
 		case !slices.Contains(issuers, issuer):
 			return LinkPolicies{}, fmt.Errorf(
 				"%s is not a configured issuer; use its URL exactly as configured", strconv.Quote(issuer))
-		case again:
+		case duplicate:
 			return LinkPolicies{}, fmt.Errorf("two policies for the issuer %s", strconv.Quote(issuer))
 		}
 		all.byIssuer[issuer] = p

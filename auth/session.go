@@ -64,7 +64,7 @@ func (b *Browsers) openSession(r *http.Request) (*session, error) {
 	}
 	if s.data.SignIn != nil && b.now().Sub(s.data.Seen) >= lastSeenEvery {
 		// Save now rather than with the response, because another request may change the session
-		// while this one is handled.
+		// while this one is being handled.
 		s.changed = true
 		if _, err := b.saveSession(ctx, s); err != nil {
 			return nil, err
@@ -282,15 +282,16 @@ type notice struct {
 	Value string `json:"value"`
 }
 
-// signOut returns the URL at which the issuer signs the browser out and redirects it to back.
-func (s signedIn) signOut(back string) string {
+// signOut returns the URL at which the issuer signs the browser out and redirects it to
+// returnURL.
+func (s signedIn) signOut(returnURL string) string {
 	at, err := url.Parse(s.SignOutAt)
 	if err != nil {
 		return ""
 	}
 	query := at.Query()
 	query.Set("client_id", s.ClientID)
-	query.Set("post_logout_redirect_uri", back)
+	query.Set("post_logout_redirect_uri", returnURL)
 	if s.IDToken != "" {
 		query.Set("id_token_hint", s.IDToken)
 	}

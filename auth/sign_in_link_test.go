@@ -85,11 +85,11 @@ func TestInvalidLinks(t *testing.T) {
 // TestInvalidLinkAdvice checks that the error for an invalid link depends on whether the service
 // sends links by email, and that no target is returned.
 func TestInvalidLinkAdvice(t *testing.T) {
-	target, without := newBrowserFixture(t, nil).LinkAccount(t.Context(), newSecretText())
-	_, with := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.SendLink = (&outbox{}).send }).
+	target, errWithout := newBrowserFixture(t, nil).LinkAccount(t.Context(), newSecretText())
+	_, errWith := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.SendLink = (&outbox{}).send }).
 		LinkAccount(t.Context(), newSecretText())
-	if without == nil || with == nil || without.Error() == with.Error() {
-		t.Errorf("errors with and without email = %v and %v, want different ones", with, without)
+	if errWithout == nil || errWith == nil || errWithout.Error() == errWith.Error() {
+		t.Errorf("errors with and without email = %v and %v, want different ones", errWith, errWithout)
 	}
 	if target != (LinkTarget{}) {
 		t.Errorf("LinkAccount = %+v, want a zero target", target)

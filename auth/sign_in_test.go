@@ -289,10 +289,9 @@ func TestRemovedIssuer(t *testing.T) {
 	d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.Attempts = sealer(keys) })
 	b := d.browser()
 	answer := d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")
-	later := newBrowserFixture(t, func(new *browserFixture, o *BrowserOptions) {
+	b.browserFixture = newBrowserFixture(t, func(new *browserFixture, o *BrowserOptions) {
 		o.Store, o.Attempts, o.Issuers = d.store, sealer(keys), []SignInIssuer{new.other.settings()}
 	})
-	b.browserFixture = later
 	if _, err := b.finish(answer); cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "no longer") {
 		t.Error(err)
 	}

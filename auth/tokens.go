@@ -215,7 +215,7 @@ func (t *Tokens) grant(ctx context.Context, raw string) (g grant, result string,
 func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken) (grant, error) {
 	hash := tokenHash(sha256.Sum256([]byte(token.raw)))
 	result := t.checks.DoChan(string(hash[:]), func() (_ any, err error) {
-		defer t.recovered(&err)
+		defer t.recoverPanic(&err)
 		g, err := t.check(context.WithoutCancel(ctx), from, token)
 		if err == nil || g.rejection != nil {
 			t.known.Add(hash, g)
@@ -233,9 +233,9 @@ func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken)
 	}
 }
 
-// recovered turns a panic into an error. The check runs in its own goroutine, where a panic would
-// crash the program.
-func (t *Tokens) recovered(err *error) {
+// recoverPanic turns a panic into an error. The check runs in its own goroutine, where a panic
+// would crash the program.
+func (t *Tokens) recoverPanic(err *error) {
 	if p := recover(); p != nil {
 		t.log.Error("panic while checking an access token", "stack", string(debug.Stack()))
 		*err = errors.New("check access token: panic") // the value may contain parts of the token
@@ -264,8 +264,8 @@ func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (gr
 	now := t.now()
 	g, err := t.findGrant(ctx, from.url, c)
 	if cola.CodeOf(err) == cola.CodeUnauthorized {
-		again := t.refused.Take(sha256.Sum256([]byte(token.raw)), 1)
-		return grant{rejection: err, until: now.Add(again)}, err
+		wait := t.refused.Take(sha256.Sum256([]byte(token.raw)), 1)
+		return grant{rejection: err, until: now.Add(wait)}, err
 	}
 	if err != nil {
 		return grant{}, err

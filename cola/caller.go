@@ -60,7 +60,7 @@ type Caller struct {
 	// Scopes are the caller's scopes. For an API key, they are all scopes; the ledger checks the
 	// scopes of the key itself, which may change at any time.
 	Scopes   []Scope
-	Withheld []Scope // scopes of the credential that the operator has not granted the app
+	Withheld []Scope // the credential's scopes that the operator has not granted the app
 	// Needs is the scope that the request requires, or empty. The ledger checks it.
 	Needs Scope
 	// Client is the address that an API key was sent from, for the ledger to compare with the key's

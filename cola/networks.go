@@ -29,8 +29,8 @@ func ParseNetwork(text string) (netip.Prefix, error) {
 	case err != nil:
 		return netip.Prefix{}, errors.New("not an IP address or CIDR block")
 	case block.Addr().Is4In6():
-		// Before it is unmapped, the address has 96 more bits. A shorter prefix isn't a block of
-		// IPv4 addresses; PrefixFrom makes it invalid.
+		// Unmapping removes the first 96 bits. A prefix shorter than that isn't a block of IPv4
+		// addresses; PrefixFrom returns an invalid one.
 		if block = netip.PrefixFrom(block.Addr().Unmap(), block.Bits()-96); !block.IsValid() {
 			return netip.Prefix{}, errors.New("the prefix is shorter than 96 bits")
 		}

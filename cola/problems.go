@@ -193,10 +193,10 @@ func (p *Problems) integer(name string, v Opt[int], fallback, minimum, maximum i
 	return fallback
 }
 
-// page checks a page number. further says how to read beyond MaxPage.
-func (p *Problems) page(v Opt[int], further string) int {
+// page checks a page number. hint says how to read beyond MaxPage.
+func (p *Problems) page(v Opt[int], hint string) int {
 	if v.V > MaxPage {
-		p.Add("page", "%d is too large; use 1 to %d. %s", v.V, MaxPage, further)
+		p.Add("page", "%d is too large; use 1 to %d. %s", v.V, MaxPage, hint)
 		return 1
 	}
 	return p.integer("page", v, 1, 1, MaxPage)

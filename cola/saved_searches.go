@@ -57,7 +57,7 @@ type SavedSearchFilters struct {
 	ContainerJug        Opt[bool]    `json:"container_jug,omitzero" doc:"Jugs." example:"false"`
 	Grape               string       `json:"grape,omitzero" doc:"Grape variety." maxLength:"200" example:"Zinfandel"`
 	Appellation         string       `json:"appellation,omitzero" doc:"Appellation, including areas inside it." maxLength:"200" example:"Napa Valley"`
-	EstimatedDates      string       `json:"estimated_dates,omitzero" enum:"exclude" doc:"Set to exclude to leave out labels whose approval date is only estimated." example:"exclude"`
+	EstimatedDates      string       `json:"estimated_dates,omitzero" enum:"exclude" doc:"exclude: leave out labels whose approval date is only estimated." example:"exclude"`
 	BrandSimilarTo      string       `json:"brand_similar_to,omitzero" doc:"Labels for brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
 	Class               string       `json:"class,omitzero" doc:"Exact class/type name." maxLength:"200" example:"TABLE RED WINE"`
 }

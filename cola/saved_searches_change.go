@@ -24,8 +24,8 @@ type ScheduleChangeParams struct {
 	Active  Opt[bool] `json:"active,omitzero" doc:"false pauses the search, true resumes it." example:"false"`
 }
 
-// changeable describes how to send a valid change.
-const changeable = "Send at least one of name, filters and schedule, such as {\"schedule\": {\"active\": false}}."
+// changeHint describes how to send a valid change.
+const changeHint = "Send at least one of name, filters and schedule, such as {\"schedule\": {\"active\": false}}."
 
 // Apply returns the changed search, or a validation Error that lists all problems under dotted
 // names. The same rules apply as for creation. Apply returns CodeSearchTooBroad if a scheduled
@@ -82,7 +82,7 @@ func (p SavedSearchChangeParams) checkEmpty(problems *Problems) {
 		return
 	}
 	if p.Name == "" && p.Filters == nil && p.Schedule == nil && !slices.Contains(p.Nulls, "schedule") {
-		problems.require("body", "The change is empty. "+changeable)
+		problems.require("body", "The change is empty. "+changeHint)
 	}
 	ofSchedule := func(name string) bool { return strings.HasPrefix(name, "schedule.") }
 	if p.Schedule != nil && *p.Schedule == (ScheduleChangeParams{}) && !slices.ContainsFunc(p.Nulls, ofSchedule) {

@@ -40,13 +40,13 @@ func (p SavedSearchParams) Normalize(now time.Time) (SavedSearch, error) {
 	return s, nil
 }
 
-// tooBroad returns the error for a scheduled search that is too broad. instead says how to save it
+// tooBroad returns the error for a scheduled search that is too broad. remedy says how to save it
 // without a schedule.
-func tooBroad(instead string) error {
+func tooBroad(remedy string) error {
 	return Errorf(CodeSearchTooBroad, "A search with a schedule needs a filter that narrows it. "+
 		"Add one of query, brand_name, barcode_value, permit_number_text, country, us_state, applicant_us_state, "+
 		"derived_category, class, grape, appellation, a volume, abv_min above 0, abv_max below 100, or some (not all) of the product types, "+
-		"categories, origins or containers. A status or estimated_dates alone is not enough. Or %s to save the search without a schedule.", instead)
+		"categories, origins or containers. A status or estimated_dates alone is not enough. Or %s to save the search without a schedule.", remedy)
 }
 
 // require reports a missing value unless the parameter already has a problem.

@@ -53,7 +53,7 @@ type SearchParams struct {
 	ApprovalDateFrom       Date         `json:"approval_date_from" format:"date" doc:"Earliest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-01-01"`
 	ApprovalDateTo         Date         `json:"approval_date_to" format:"date" doc:"Latest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-12-31"`
 	DateRange              string       `json:"date_range" enum:"all" doc:"Set to all to search all dates, including labels without a date. Don't combine with approval_date_from or approval_date_to." example:"all"`
-	EstimatedDates         string       `json:"estimated_dates" enum:"exclude" doc:"Set to exclude to leave out labels whose approval date is only estimated." example:"exclude"`
+	EstimatedDates         string       `json:"estimated_dates" enum:"exclude" doc:"exclude: leave out labels whose approval date is only estimated." example:"exclude"`
 	ABVMin                 Opt[float64] `json:"abv_min" minimum:"0" maximum:"100" doc:"Minimum ABV, percent. Excludes labels with unknown ABV." example:"12"`
 	ABVMax                 Opt[float64] `json:"abv_max" minimum:"0" maximum:"100" doc:"Maximum ABV, percent. Excludes labels with unknown ABV." example:"14.5"`
 	VolumeUnit             string       `json:"volume_unit" enum:"beer barrels,fluid ounces,gallons,liters,milliliters,pints,quarts" doc:"Unit of volume_min and volume_max; required with either." example:"milliliters"`

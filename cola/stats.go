@@ -68,7 +68,7 @@ type CountParams struct {
 	Top     Opt[int] `json:"top" minimum:"1" maximum:"1000" default:"30" doc:"Maximum number of groups. If one dimension is a date or range, limits the values of the other instead." example:"10"`
 	SearchParams
 
-	// Counts have no pages and a fixed order. These fields hide those of SearchParams.
+	// Counts have a fixed order and no pages. These fields hide those of SearchParams.
 	Sort, Page, PerPage, Cursor struct{} `json:"-"`
 }
 
@@ -188,8 +188,8 @@ type OtherLabels struct {
 	Partial bool `json:"partial,omitempty" doc:"Same as partial in data." example:"true"`
 }
 
-// BreakDown sets Breakdown to the number of labels with each value of the axis that are not in
-// groups. totals counts all labels with each value.
+// BreakDown sets Breakdown, for each value of the axis, to the number of its labels that are not
+// in groups. totals counts all labels with each value.
 func (o *OtherGroups) BreakDown(axis string, totals []OtherLabels, groups []LabelGroup) {
 	in := map[Text]int{}
 	for _, g := range groups {

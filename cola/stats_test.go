@@ -124,8 +124,8 @@ func TestBand(t *testing.T) {
 	}
 }
 
-// TestLeave checks that omitted groups are added to the other groups, whose number may be unknown.
-func TestLeave(t *testing.T) {
+// TestOmit checks that omitted groups are added to the other groups, whose number may be unknown.
+func TestOmit(t *testing.T) {
 	groups := []LabelGroup{{Count: 5}, {Count: 3}, {Count: 1}}
 	for known, want := range map[Opt[int]]Opt[int]{Some(4): Some(6), {}: {}} {
 		others := OtherGroups{Groups: known, Labels: 10}

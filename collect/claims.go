@@ -102,7 +102,8 @@ type fatalError struct{ err error }
 func (e *fatalError) Error() string { return e.err.Error() }
 func (e *fatalError) Unwrap() error { return e.err }
 
-// fatal marks a store error. It returns nil and ErrNotFound, which means a lost claim, unchanged.
+// fatal marks a store error. It leaves nil unchanged, and also ErrNotFound, which means a lost
+// claim.
 func fatal(err error) error {
 	if err == nil || errors.Is(err, store.ErrNotFound) {
 		return err
@@ -154,9 +155,9 @@ func (c *collector) recordBlock(ctx context.Context) error {
 
 // retry records a failure, and delays requests if the site asks for a delay or fails repeatedly.
 func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure string, err error) {
-	counts := isSiteFailure(cause)
-	c.metrics.failed(counts)
-	if counts {
+	siteFailure := isSiteFailure(cause)
+	c.metrics.failed(siteFailure)
+	if siteFailure {
 		c.failures++
 	}
 	wait := c.o.backoff(cl.attempts)
@@ -170,7 +171,7 @@ func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure s
 			wait = max(wait, pause+min(pause, c.o.MaxBackoff)) // so that the next request is for other work, if there is any
 		}
 	}
-	if counts && c.failures >= downFailures {
+	if siteFailure && c.failures >= downFailures {
 		up, err := c.probe(ctx, cl)
 		switch {
 		case errors.Is(err, errQuiet):
@@ -205,17 +206,17 @@ func isSiteFailure(err error) bool {
 // if there is none, for a search. probe extends the claim while it waits. An error ends the run,
 // unless quiet hours have begun.
 func (c *collector) probe(ctx context.Context, cl claim) (up bool, err error) {
-	held, end := c.keepClaim(cl)
+	claimCtx, end := c.keepClaim(cl)
 	defer end()
 	if c.served != 0 {
-		_, err = c.site.Form(held, c.served)
+		_, err = c.site.Form(claimCtx, c.served)
 	} else {
 		status, statusErr := c.st.FetchStatus(ctx)
 		if statusErr != nil {
 			return false, statusErr
 		}
 		day := cmp.Or(status.LastDay, EarliestDay)
-		_, err = c.site.Search(held, ttb.Search{First: day, Last: day})
+		_, err = c.site.Search(claimCtx, ttb.Search{First: day, Last: day})
 	}
 	blocked, waiting := (*ttb.BlockedError)(nil), (*waitError)(nil)
 	switch {
@@ -223,7 +224,7 @@ func (c *collector) probe(ctx context.Context, cl claim) (up bool, err error) {
 		return true, nil
 	case errors.As(err, &blocked):
 		return false, c.block(ctx, blocked)
-	case errors.As(err, &waiting) && c.stop.Err() == nil && held.Err() == nil:
+	case errors.As(err, &waiting) && c.stop.Err() == nil && claimCtx.Err() == nil:
 		return false, err
 	}
 	c.o.Logger.Debug("probe failed", "error", err)
@@ -283,8 +284,8 @@ func (c *collector) wait(ctx context.Context) error {
 	quiet := false
 	if q := c.o.QuietHours; q.length > 0 {
 		now := c.o.Now()
-		rest := q.next(now).Sub(now)
-		quiet, d = rest <= d, min(rest, d)
+		untilQuiet := q.next(now).Sub(now)
+		quiet, d = untilQuiet <= d, min(untilQuiet, d)
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -164,17 +164,17 @@ func TestIncomplete(t *testing.T) {
 	for _, l := range s.Labels() {
 		s.Change(l.ID, func(l *ttbsite.Label) { l.Class.ID, l.Class.Name = "80", "TABLE RED WINE" }) // can't be split
 	}
-	const gone cola.TTBID = 25001001009999
+	const missing cola.TTBID = 25001001009999
 	st := mustStore(t)
-	if err := st.QueueLabels(t.Context(), []store.FetchLabel{{TTBID: gone}}); err != nil {
+	if err := st.QueueLabels(t.Context(), []store.FetchLabel{{TTBID: missing}}); err != nil {
 		t.Fatal(err)
 	}
 	report := mustRun(t, st, s.options())
 	if report.IncompleteDays != 1 || len(report.Incomplete) == 0 || report.Incomplete[0].Failure == "" {
 		t.Errorf("incomplete windows = %+v", report.Incomplete)
 	}
-	if len(report.Failed) != 1 || report.Failed[0].TTBID != gone {
-		t.Errorf("failed labels = %+v, want %s", report.Failed, gone)
+	if len(report.Failed) != 1 || report.Failed[0].TTBID != missing {
+		t.Errorf("failed labels = %+v, want %s", report.Failed, missing)
 	}
 	if last := mustLastImport(t, st); !last.Failed {
 		t.Errorf("last import = %+v, want a failed one", last)

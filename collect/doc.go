@@ -23,8 +23,8 @@
 // stored, and a day or label is marked finished only after all its data is stored.
 //
 // A failed day or label is retried after a random wait that grows with each attempt. After
-// MaxAttempts, a day is marked incomplete and a label failed, until the next run retries them. With
-// Follow, the next daily plan retries all failed labels, but only recent days. Panics count as
+// MaxAttempts, a day is marked as incomplete, or a label as failed, until the next run retries it.
+// With Follow, the next daily plan retries all failed labels, but only recent days. Panics count as
 // failed attempts. With Follow, so do store errors, unless the store is down.
 //
 // After several failures in a row, a probe sends an unrelated request. If it also fails, the site

@@ -29,7 +29,7 @@ func NewFollower(st Store, o Options, registerer prometheus.Registerer) *Followe
 // loop. Instead, it waits until another process has cleared the block.
 func (f *Follower) Run(ctx context.Context) {
 	failures := 0
-	for f.awaitResumed(ctx) {
+	for f.awaitUnblocked(ctx) {
 		started := time.Now()
 		err := f.run(ctx)
 		switch {
@@ -58,14 +58,14 @@ func (f *Follower) run(ctx context.Context) error {
 	})
 }
 
-// awaitResumed waits until the site is not blocked. It returns false if ctx is canceled.
-func (f *Follower) awaitResumed(ctx context.Context) bool {
+// awaitUnblocked waits until the site is not blocked. It returns false if ctx is canceled.
+func (f *Follower) awaitUnblocked(ctx context.Context) bool {
 	for logged := false; ctx.Err() == nil; sleep(ctx, f.o.poll()) {
 		status, err := f.st.FetchStatus(ctx)
 		switch {
 		case err == nil && status.Blocked == "":
 			if logged {
-				f.o.Logger.Info("fetching resumes")
+				f.o.Logger.Info("resuming fetching")
 			}
 			return true
 		case err != nil:

@@ -141,14 +141,14 @@ func (c *collector) fetchImages(
 		}
 		content, err := c.image(ctx, l.TTBID, cmp.Or(names[image.TTBImageID], string(image.FileName)))
 		temporary := (*ttb.TemporaryError)(nil)
-		again := errors.Is(err, ttb.ErrSessionExpired) || errors.As(err, &temporary)
+		retryable := errors.Is(err, ttb.ErrSessionExpired) || errors.As(err, &temporary)
 		switch {
-		case errors.As(err, new(*permanentError)), again && l.Attempts+1 >= MaxAttempts:
+		case errors.As(err, new(*permanentError)), retryable && l.Attempts+1 >= MaxAttempts:
 			missing++
-			failing = failing || again
+			failing = failing || retryable
 			c.o.Logger.Warn("fetching an image failed", "label", l.TTBID.String(), "file", image.FileName, "error", err)
 			continue
-		case again && (temporary == nil || !busy(temporary.Status)):
+		case retryable && (temporary == nil || !busy(temporary.Status)):
 			failure = err
 			continue
 		case err != nil:

@@ -70,12 +70,12 @@ func (q QuietHours) Extend(start time.Time, work time.Duration) time.Duration {
 	if q.length == 0 || work <= 0 {
 		return work
 	}
-	rest := time.Duration(0)
+	paused := time.Duration(0)
 	if end := q.Until(start); !end.IsZero() {
-		rest = end.Sub(start)
+		paused = end.Sub(start)
 	}
-	if later := work - q.next(start.Add(rest)).Sub(start.Add(rest)); later > 0 {
-		rest += q.length * (1 + (later-1)/(day-q.length))
+	if later := work - q.next(start.Add(paused)).Sub(start.Add(paused)); later > 0 {
+		paused += q.length * (1 + (later-1)/(day-q.length))
 	}
-	return rest + work
+	return paused + work
 }

@@ -40,8 +40,8 @@ func (req *request) loadSuspendedAccount() error {
 	return err
 }
 
-// redirectLeaving redirects to the page that offers to keep the account.
-func (req *request) redirectLeaving() error {
+// redirectToDeletion redirects to the page that offers to keep the account.
+func (req *request) redirectToDeletion() error {
 	if req.http.Header.Get("Hx-Request") != "" {
 		req.w.Header().Set("Hx-Redirect", deletionPath) // a script would follow other redirects within the page
 		req.w.WriteHeader(http.StatusOK)

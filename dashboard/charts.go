@@ -352,14 +352,14 @@ func barHeight(n, top int) int { return (n*(barsBottom-barsTop) + top - 1) / top
 // roundLevels returns the levels of an axis that covers 0 to highest, and the top level. The
 // distance between levels is 1, 2 or 5 times a power of ten.
 func roundLevels(highest int) (top int, levels []int) {
-	apart, power := 1, 1
-	for next := 1; apart*maxLevels < highest; next++ {
+	spacing, power := 1, 1
+	for next := 1; spacing*maxLevels < highest; next++ {
 		if next%3 == 0 {
 			power *= 10
 		}
-		apart = []int{1, 2, 5}[next%3] * power
+		spacing = []int{1, 2, 5}[next%3] * power
 	}
-	for top = 0; top < max(1, highest); top += apart {
+	for top = 0; top < max(1, highest); top += spacing {
 		levels = append(levels, top)
 	}
 	return top, append(levels, top)

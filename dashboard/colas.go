@@ -61,9 +61,9 @@ type labelBarcode struct {
 
 // chainLink is a label in a chain of resubmissions.
 type chainLink struct {
-	ID   string
-	Here bool      // this is the label on the page
-	Row  *labelRow // nil if the registry doesn't have the label
+	ID      string
+	Current bool      // this is the label on the page
+	Row     *labelRow // nil if the registry doesn't have the label
 }
 
 func (req *request) label() error {
@@ -113,7 +113,7 @@ func (req *request) labelPage(l *registry.LabelPage) labelPage {
 		p.Holder = permitteeFacts(l.Permittee)
 	}
 	for _, link := range l.Chain {
-		one := chainLink{ID: link.TTBID.String(), Here: link.TTBID == c.TTBID}
+		one := chainLink{ID: link.TTBID.String(), Current: link.TTBID == c.TTBID}
 		if link.Summary != nil {
 			row := req.newLabelRow(link.Summary, "")
 			one.Row = &row
@@ -132,7 +132,7 @@ func watchBrandURL(brand string) string {
 	return newSearchURL(url.Values{"brand_name": {value}, "name": {"Brand " + truncate(singleLine(brand), maxShownName)}})
 }
 
-func newLabelImage(img *cola.Image, number int, of labelRow, links recordLinks) labelImage {
+func newLabelImage(img *cola.Image, number int, label labelRow, links recordLinks) labelImage {
 	position := truncate(singleLine(string(img.ContainerPosition)), maxShownName)
 	title := "Image"
 	if position != "" {
@@ -141,7 +141,7 @@ func newLabelImage(img *cola.Image, number int, of labelRow, links recordLinks) 
 	}
 	inches := dimensions(img.WidthInches, img.HeightInches, " × ")
 	one := labelImage{Number: number, Size: inches, Picture: links.picture(string(img.ImageURL), labelPicture), Title: title}
-	one.Picture.Alt = title + " of " + strings.TrimSpace(of.Brand+" "+of.Product)
+	one.Picture.Alt = title + " of " + strings.TrimSpace(label.Brand+" "+label.Product)
 	if w, h := img.WidthPixels.V, img.HeightPixels.V; w > 0 && h > 0 && w <= maxSide && h <= maxSide {
 		one.Picture.Width, one.Picture.Height = w, h
 	}
@@ -203,11 +203,11 @@ func keyFacts(l *registry.LabelPage) []fact {
 	if c.Volume.OK {
 		contents = wordsFact("Net contents", strings.TrimSpace(formatDecimal(c.Volume.V)+" "+string(c.VolumeUnit)))
 	}
-	ofPermit := allHistory("permit_number", c.PermitNumber)
-	holder := wordsFact("Permittee", c.PermitNumber).with(link{ofPermit, "All labels"})
+	permitLabels := allHistory("permit_number", c.PermitNumber)
+	holder := wordsFact("Permittee", c.PermitNumber).with(link{permitLabels, "All labels"})
 	if p := l.Permittee; p != nil {
 		holder = wordsFact("Permittee", permitteeName(p)).linkedTo(permitHref(p.PermitNumber)).
-			with(labelsLink(p.Colas, ofPermit))
+			with(labelsLink(p.Colas, permitLabels))
 	}
 	return facts(
 		brand, textFact("Product name", c.ProductName), textFact("Class/type", c.ClassName), textFact("Origin", c.OriginName),

@@ -234,10 +234,10 @@ func (p *deliveryPage) addAttempts(attempts []cola.DeliveryAttempt, exchanges []
 }
 
 func (req *request) replayDelivery() error {
-	again, state, err := req.svc.ReplayDelivery(req.ctx(), req.caller, req.path("id"))
+	replay, state, err := req.svc.ReplayDelivery(req.ctx(), req.caller, req.path("id"))
 	req.recordQuota(state)
 	if err == nil {
-		return req.redirect(deliveryPath(again.ID), "Resending with the same message ID.")
+		return req.redirect(deliveryPath(replay.ID), "Resending with the same message ID.")
 	}
 	_, sentence, ok := formErrors(err)
 	if !ok {

@@ -164,14 +164,14 @@ func (req *request) redirectToDelivery(d cola.Delivery, state cola.QuotaState, e
 }
 
 func (req *request) replayDestination() error {
-	again, state, err := req.svc.ReplayDestination(req.ctx(), req.caller, req.path("uuid"))
+	replay, state, err := req.svc.ReplayDestination(req.ctx(), req.caller, req.path("uuid"))
 	req.recordQuota(state)
 	if err != nil {
 		return req.showDestinationError(err)
 	}
 	notice := "There are no missed messages to resend."
-	if again.Count > 0 {
-		notice = "Resending " + plural(again.Count, "message", "messages") + "."
+	if replay.Count > 0 {
+		notice = "Resending " + plural(replay.Count, "message", "messages") + "."
 	}
 	return req.redirect(destinationPath(req.path("uuid")), notice)
 }
@@ -184,9 +184,9 @@ func (req *request) confirmDeleteDestination() error {
 	return req.confirmDestinationAction("destination_delete", "Delete ", http.MethodDelete, "")
 }
 
-// confirmDestinationAction shows a confirmation page. below is the API path of the action, relative
-// to the destination.
-func (req *request) confirmDestinationAction(template, title, method, below string) error {
+// confirmDestinationAction shows a confirmation page. subpath is the API path of the action,
+// relative to the destination.
+func (req *request) confirmDestinationAction(template, title, method, subpath string) error {
 	d, names, err := req.destination()
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func (req *request) confirmDestinationAction(template, title, method, below stri
 	return req.show(http.StatusOK, template, page{
 		Title: title + row.Name,
 		Data:  row,
-		Call:  req.call(method, destinationPath(row.UUID)+below, freeCost),
+		Call:  req.call(method, destinationPath(row.UUID)+subpath, freeCost),
 	})
 }
 

@@ -111,9 +111,9 @@ func TestWebhookSecret(t *testing.T) {
 	}
 	s.post(path+"/secret", form).redirects(t)
 	s.post(path+"/secret", url.Values{}).redirects(t)
-	again := s.get(path)
-	again.shows(t, http.StatusOK, `class="notice"`)
-	again.lacks(t, first, second)
+	page := s.get(path)
+	page.shows(t, http.StatusOK, `class="notice"`)
+	page.lacks(t, first, second)
 	id := path[len("/destinations/"):]
 	stored, err := s.registry.Store.Destination(t.Context(), s.browsers.callers[ann].Account, id)
 	if err != nil {
@@ -216,15 +216,15 @@ func TestConfirmationByEmail(t *testing.T) {
 	s.get(path).shows(t, http.StatusOK, `class="notice"`, "unconfirmed", path+"/confirmation", "Confirmation request")
 	s.post(path+"/resume", nil).shows(t, http.StatusConflict, `role="alert"`, path+"/confirmation")
 	s.post(path+"/test", nil).shows(t, http.StatusConflict, `role="alert"`, path+"/confirmation")
-	again := s.post(path+"/confirmation", nil)
-	again.shows(t, http.StatusTooManyRequests, `role="alert"`, "team@example.com")
-	if again.Header.Get("Retry-After") == "" {
+	resp := s.post(path+"/confirmation", nil)
+	resp.shows(t, http.StatusTooManyRequests, `role="alert"`, "team@example.com")
+	if resp.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
 	s.post(path+"/delete", nil).redirects(t)
-	again = s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}})
-	again.shows(t, http.StatusTooManyRequests, `role="alert"`, `value="team@example.com"`)
-	if again.Header.Get("Retry-After") == "" {
+	resp = s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}})
+	resp.shows(t, http.StatusTooManyRequests, `role="alert"`, `value="team@example.com"`)
+	if resp.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
 	s.registry.Advance(2 * time.Hour)

@@ -42,7 +42,7 @@ func (req *request) fail(err error) { req.showError(err, errorPage{}) }
 func (req *request) failRetryable(err error) {
 	p := errorPage{}
 	if req.offersResubmit(err) {
-		if form, unread := req.readResubmitForm(); unread == nil {
+		if form, formErr := req.readResubmitForm(); formErr == nil {
 			p.Resubmit = &form
 		}
 	}
@@ -169,7 +169,7 @@ func ShowSessionError(w http.ResponseWriter, r *http.Request, err error) {
 	req := &request{edge: &unknown, w: w, http: r}
 	p := errorPage{SessionUnknown: true}
 	if req.offersResubmit(err) && e.crossOriginProtection().Check(r) == nil {
-		if form, unread := req.readResubmitForm(); unread == nil && len(form.Fields) > 0 {
+		if form, formErr := req.readResubmitForm(); formErr == nil && len(form.Fields) > 0 {
 			p.Resubmit = &form
 		}
 	}

@@ -97,9 +97,9 @@ func TestPageInOutage(t *testing.T) {
 		a.lacks(t, resubmitButton, "<p>Try again in", `<p><a href="/sign-in">`)
 		a.checkHTML(t)
 	}
-	back := s.with(s.registry.Service, brokenSessions{s.browsers, false}).get("/sign-in/callback?code=x")
-	back.shows(t, http.StatusServiceUnavailable)
-	back.lacks(t, "code=x", "Try again</a>")
+	callback := s.with(s.registry.Service, brokenSessions{s.browsers, false}).get("/sign-in/callback?code=x")
+	callback.shows(t, http.StatusServiceUnavailable)
+	callback.lacks(t, "code=x", "Try again</a>")
 }
 
 // TestOutageWithoutResubmission checks that the error page does not offer to resend a cross-site

@@ -260,13 +260,13 @@ func TestReload(t *testing.T) {
 		for _, page := range append(pages, pages[0]) {
 			s.registry.Advance(20 * time.Second)
 			requests := s.requests()
-			again := s.open(page)
-			again.shows(t, http.StatusOK)
+			reload := s.open(page)
+			reload.shows(t, http.StatusOK)
 			switch {
 			case page == runLabels:
-				again.shows(t, http.StatusOK, "Used 0 list records")
+				reload.shows(t, http.StatusOK, "Used 0 list records")
 			case !strings.Contains(page, ".csv"):
-				again.shows(t, http.StatusOK, `class="cost">Free`)
+				reload.shows(t, http.StatusOK, `class="cost">Free`)
 			}
 			if n := s.requests(); n != requests+1 {
 				t.Errorf("%s counts as %d requests, want 1", page, n-requests)
@@ -345,9 +345,9 @@ func TestReloadAtLimits(t *testing.T) {
 	s.useUp(c, cola.TierFree, 10)
 	cut := free.get("/explore?date_range=all")
 	cut.shows(t, http.StatusOK, "10 list records · 0 left")
-	again := free.get("/explore?date_range=all")
-	again.shows(t, http.StatusOK, "Free · 0 left")
-	if a, b := strings.Count(cut.body, `<h3><a href="/explore/`), strings.Count(again.body, `<h3><a href="/explore/`); a != 10 || b != a {
+	reload := free.get("/explore?date_range=all")
+	reload.shows(t, http.StatusOK, "Free · 0 left")
+	if a, b := strings.Count(cut.body, `<h3><a href="/explore/`), strings.Count(reload.body, `<h3><a href="/explore/`); a != 10 || b != a {
 		t.Errorf("%d rows, then %d, want 10", a, b)
 	}
 	free.get("/explore?date_range=all&page=2").shows(t, http.StatusTooManyRequests)

@@ -59,9 +59,9 @@ func knownValues[P any](values url.Values) (known url.Values, hints []string) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if slices.Contains(names, name) {
 			known[name] = values[name]
-		} else if near, ok := vocabulary.Nearest(name, names); ok {
+		} else if nearest, ok := vocabulary.Nearest(name, names); ok {
 			hints = append(hints, fmt.Sprintf("Ignored %s: there’s no such filter. Did you mean %s?",
-				params.Quoted(name), near))
+				params.Quoted(name), nearest))
 		}
 	}
 	return known, hints
@@ -70,25 +70,25 @@ func knownValues[P any](values url.Values) (known url.Values, hints []string) {
 // withoutBlanks returns the values without the empty ones that browsers submit, and without a unit
 // if there is no volume.
 func withoutBlanks(values url.Values) url.Values {
-	without := url.Values{}
+	result := url.Values{}
 	for name, texts := range values {
 		texts = slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == "" })
 		if len(texts) > 0 {
-			without[name] = texts
+			result[name] = texts
 		}
 	}
-	if !without.Has("volume_min") && !without.Has("volume_max") {
-		without.Del("volume_unit")
+	if !result.Has("volume_min") && !result.Has("volume_max") {
+		result.Del("volume_unit")
 	}
-	return without
+	return result
 }
 
 // canonicalURL returns the URL of the same page without the empty fields that browsers submit. It
 // returns "" if the URL is already canonical or has problems. address returns the URL for a query.
 func (q queryParams[P]) canonicalURL(problems cola.Problems, address func(url.Values) string) string {
-	without := withoutBlanks(q.values)
-	same := maps.EqualFunc(without, q.values, func(a, b []string) bool { return slices.Equal(a, b) })
-	if to := address(without); !same && len(problems) == 0 && !strings.HasSuffix(to, "?"+q.raw) {
+	canonical := withoutBlanks(q.values)
+	same := maps.EqualFunc(canonical, q.values, func(a, b []string) bool { return slices.Equal(a, b) })
+	if to := address(canonical); !same && len(problems) == 0 && !strings.HasSuffix(to, "?"+q.raw) {
 		return to
 	}
 	return ""

@@ -331,25 +331,25 @@ func categoryParents(p cola.SearchParams, address func(cola.SearchParams) string
 	if path == "" {
 		return nil
 	}
-	up := []facetLink{{Label: "All categories", Href: address(p.Without(cola.FacetCategory))}}
+	links := []facetLink{{Label: "All categories", Href: address(p.Without(cola.FacetCategory))}}
 	const separator = " > "
 	levels := strings.Split(path, separator)
 	for i, level := range levels {
-		within := strings.Join(levels[:i+1], separator)
-		up = append(up, facetLink{
+		prefix := strings.Join(levels[:i+1], separator)
+		links = append(links, facetLink{
 			Label:  truncate(singleLine(level), maxShownName),
 			Chosen: i == len(levels)-1,
-			Href:   address(p.Choose(cola.FacetCategory, within)),
+			Href:   address(p.Choose(cola.FacetCategory, prefix)),
 		})
 	}
-	return up
+	return links
 }
 
 // Text describes the cost of the page.
 func (c pageCost) Text() string {
-	spent := "Free"
+	cost := "Free"
 	if c.Charged > 0 {
-		spent = plural(c.Charged, c.One, c.Many)
+		cost = plural(c.Charged, c.One, c.Many)
 	}
-	return spent + " · " + web.Thousands(c.Left) + " left"
+	return cost + " · " + web.Thousands(c.Left) + " left"
 }

@@ -390,7 +390,7 @@ func TestExplorePages(t *testing.T) {
 // page after a truncated one starts with the omitted labels.
 func TestSearchPager(t *testing.T) {
 	p := cola.SearchParams{Q: "a", Page: cola.Some(100), Cursor: "old"}
-	at := cola.Pagination{
+	base := cola.Pagination{
 		Mode:       "offset",
 		Page:       100,
 		PerPage:    20,
@@ -401,7 +401,7 @@ func TestSearchPager(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		at   func(*cola.Pagination)
+		edit func(*cola.Pagination)
 		cut  bool
 		want pager
 	}{
@@ -432,11 +432,11 @@ func TestSearchPager(t *testing.T) {
 			pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a"},
 		},
 	} {
-		here := at
-		tt.at(&here)
-		here.TruncatedByQuota = tt.cut
-		tt.want.Page, tt.want.Pages, tt.want.Total = here.Page, 250, 5000
-		if diff := cmp.Diff(tt.want, searchPager(p, here, 20, exploreURL)); diff != "" {
+		pagination := base
+		tt.edit(&pagination)
+		pagination.TruncatedByQuota = tt.cut
+		tt.want.Page, tt.want.Pages, tt.want.Total = pagination.Page, 250, 5000
+		if diff := cmp.Diff(tt.want, searchPager(p, pagination, 20, exploreURL)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
@@ -491,15 +491,15 @@ func TestExploreAtLimits(t *testing.T) {
 	free.get("/explore?q=nosuchlabel").shows(t, http.StatusOK, "No labels") // free
 }
 
-// TestPagesAndRateLimit checks that charged pages don't fill the plan's rate-limit window, and open
-// although API calls have filled it. API calls with the session (“Try it”) count like those with a
-// key.
+// TestPagesAndRateLimit checks that charged pages don't fill the plan's rate-limit window, and that
+// they still open after API calls have filled it. API calls with the session (“Try it”) count like
+// those with a key.
 func TestPagesAndRateLimit(t *testing.T) {
 	s := mustSite(t)
 	c := s.join("free@example.com", cola.TierFree)
 	free, key, limit := s.by("free@example.com"), s.registry.Key(t, c.Account, "script"), cola.TierFree.Limits().PerMinute
-	trying := c
-	trying.Channel = cola.ChannelREST // as set by httpapi.API.ServeAs
+	session := c
+	session.Channel = cola.ChannelREST // as set by httpapi.API.ServeAs
 	label := "/explore/" + s.someLabel()
 	browse := func() {
 		t.Helper()
@@ -515,11 +515,11 @@ func TestPagesAndRateLimit(t *testing.T) {
 	}
 	browse()
 	for n := range limit {
-		if _, err := s.registry.Admit(t.Context(), []cola.Caller{key, trying}[n%2]); err != nil {
+		if _, err := s.registry.Admit(t.Context(), []cola.Caller{key, session}[n%2]); err != nil {
 			t.Fatalf("API call %d: %v", n+1, err)
 		}
 	}
-	for _, caller := range []cola.Caller{key, trying} {
+	for _, caller := range []cola.Caller{key, session} {
 		if _, err := s.registry.Admit(t.Context(), caller); cola.CodeOf(err) != cola.CodeQuotaExceeded {
 			t.Errorf("API call over the limit, by %s: error = %v, want quota_exceeded", caller.Credential.Kind, err)
 		}

@@ -75,7 +75,7 @@ func (e *edge) rejectCrossOrigin(next http.Handler) http.Handler {
 	return protection.Handler(next)
 }
 
-// isDocument reports whether a browser loads a page as a top-level document, according to the
+// isDocument reports whether a browser is loading a page as a top-level document, according to the
 // headers. Old browsers, and all browsers on unencrypted connections, send no Sec-Fetch-Dest; when
 // they load an image, Accept still lists image types and not text/html.
 func isDocument(h http.Header) bool {
@@ -86,13 +86,13 @@ func isDocument(h http.Header) bool {
 	return !strings.Contains(accept, "image/") || strings.Contains(accept, "text/html")
 }
 
-// isPrefetch reports whether a browser loads a page before the reader opens it. Purpose, X-Purpose
-// and X-Moz are older names for Sec-Purpose.
+// isPrefetch reports whether a browser is loading a page before the reader opens it. Purpose,
+// X-Purpose and X-Moz are older names for Sec-Purpose.
 func isPrefetch(h http.Header) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		purpose := strings.ToLower(strings.Join(h.Values(name), ","))
-		for _, ahead := range []string{"prefetch", "prerender", "preview"} {
-			if strings.Contains(purpose, ahead) {
+		for _, word := range []string{"prefetch", "prerender", "preview"} {
+			if strings.Contains(purpose, word) {
 				return true
 			}
 		}
@@ -147,8 +147,8 @@ func newRateLimiter(now cola.Clock) *rateLimiter {
 
 // take counts a page request by a sign-in or an account, or returns an error if it exceeds the
 // limit.
-func (p *rateLimiter) take(of limitKey) error {
-	if p.keys.Take(of, 1) == 0 {
+func (p *rateLimiter) take(key limitKey) error {
+	if p.keys.Take(key, 1) == 0 {
 		return nil
 	}
 	return &cola.Error{

@@ -18,10 +18,10 @@ import (
 
 // page is a title and the data for a template.
 type page struct {
-	Title string
-	Data  any
-	Call  *apiCall // the equivalent API call; may be nil
-	Away  string   // URL to redirect to; may be empty
+	Title    string
+	Data     any
+	Call     *apiCall // the equivalent API call; may be nil
+	Redirect string   // URL to redirect to; may be empty
 
 	Description string // for search engines and link previews; only public pages have one
 	Indexable   bool   // search engines may list the page
@@ -96,7 +96,7 @@ func (req *request) show(status int, name string, p page) error {
 		return err
 	}
 	return req.send(status, req.opts.Frame(web.PublicPage{
-		Title: p.Title, Description: p.Description, Path: req.http.URL.Path, Redirect: p.Away,
+		Title: p.Title, Description: p.Description, Path: req.http.URL.Path, Redirect: p.Redirect,
 		Content: template.HTML(content), // a rendered template
 	}))
 }

@@ -91,13 +91,13 @@ func (req *request) permittee() error {
 // permitteePage prepares a permittee for the page.
 func (req *request) permitteePage(found *registry.PermitteeProfile) permitteePage {
 	d, name := &found.PermitteeDetail, permitteeName(&found.PermitteeSummary)
-	counted := func(by string) string {
+	countURL := func(by string) string {
 		return trendsURL(url.Values{"group_by": {by}, "permit_number": {d.PermitNumber}, "date_range": {cola.AllDates}})
 	}
 	p := permitteePage{
 		Name: name, Number: singleLine(d.PermitNumber), Active: d.IsActive, Facts: permitteeFacts(&d.PermitteeSummary), Labels: d.Colas,
 		SearchURL: allHistory("permit_number", d.PermitNumber),
-		BrandsURL: counted(cola.ByBrand), HistoryURL: counted(cola.ByYear),
+		BrandsURL: countURL(cola.ByBrand), HistoryURL: countURL(cola.ByYear),
 		WatchURL: newSearchURL(url.Values{"filters.permit_number_text": {d.PermitNumber}, "name": {name + " labels"}}),
 		Cost:     detailCost(req.quota),
 	}

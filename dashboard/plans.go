@@ -157,7 +157,8 @@ const (
 )
 
 // planReturn is the page that Stripe redirects the browser to. It reloads itself until the account
-// has the plan in the query. Without one, it only reads the subscription, which may have changed.
+// has the plan in the query. If the query has none, it only reads the subscription, which may have
+// changed.
 func (req *request) planReturn() error {
 	wanted := cola.Tier(req.query().Get("plan"))
 	if wanted.Limits() == (cola.Limits{}) {

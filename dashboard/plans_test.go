@@ -128,7 +128,7 @@ func buttons(a response) (all []string) {
 	return all
 }
 
-var away = regexp.MustCompile(`<meta http-equiv="refresh" content="0;url=([^"]+)">`)
+var refreshURL = regexp.MustCompile(`<meta http-equiv="refresh" content="0;url=([^"]+)">`)
 
 // atStripe submits a form that opens a Stripe page, chooses an action there, and returns the path
 // that Stripe redirects to.
@@ -136,7 +136,7 @@ func (s *site) atStripe(path, plan, action string) string {
 	s.t.Helper()
 	a := s.post(path, url.Values{"plan": {plan}})
 	a.checkHTML(s.t)
-	m := away.FindStringSubmatch(a.text)
+	m := refreshURL.FindStringSubmatch(a.text)
 	if a.StatusCode != http.StatusOK || m == nil {
 		s.t.Fatalf("%s %s: status %d, no redirect\n%s", path, plan, a.StatusCode, a.body)
 	}
@@ -158,7 +158,7 @@ func TestPlanLife(t *testing.T) {
 	}
 	for _, step := range []struct {
 		desc    string
-		do      func() (back string)
+		do      func() (target string)
 		tier    cola.Tier
 		shows   []string
 		buttons string // buttons on the plans page
@@ -180,9 +180,9 @@ func TestPlanLife(t *testing.T) {
 		}, cola.TierFree, nil, "[starter pro]", false},
 		{"subscribe again", func() string { return s.atStripe("/plans", "pro", "pay") }, cola.TierPro, []string{"renews"}, "[billing free starter]", false},
 	} {
-		back := step.do()
-		if strings.HasPrefix(back, planReturnPath) {
-			if to := s.get(back).redirects(t); to != plansPath {
+		target := step.do()
+		if strings.HasPrefix(target, planReturnPath) {
+			if to := s.get(target).redirects(t); to != plansPath {
 				t.Errorf("%s: returns to %s", step.desc, to)
 			}
 		}

@@ -32,11 +32,11 @@ func (req *request) recordLinks() recordLinks {
 
 // ownHosts returns the hosts in the options, normalized by plainHost.
 func ownHosts(o Options) (hosts []string) {
-	named := o.Hosts
+	names := o.Hosts
 	if u, err := url.Parse(o.PublicURL); err == nil {
-		named = append(slices.Clip(named), u.Host)
+		names = append(slices.Clip(names), u.Host)
 	}
-	for _, name := range named {
+	for _, name := range names {
 		if host, ok := plainHost(name); ok {
 			hosts = append(hosts, host)
 		}
@@ -235,7 +235,7 @@ func (f fact) with(related link) fact { f.Related = &related; return f }
 func (f fact) derived() fact { f.Derived = true; return f }
 
 // dimensions formats two sizes, such as "900 × 1200"; it is empty if both are unknown.
-func dimensions[T int | float64](a, b cola.Opt[T], between string) string {
+func dimensions[T int | float64](a, b cola.Opt[T], separator string) string {
 	one := func(n cola.Opt[T]) string {
 		if !n.OK {
 			return "?"
@@ -245,7 +245,7 @@ func dimensions[T int | float64](a, b cola.Opt[T], between string) string {
 	if !a.OK && !b.OK {
 		return ""
 	}
-	return one(a) + between + one(b)
+	return one(a) + separator + one(b)
 }
 
 // linkFact returns a fact with a URL from a record, linked if allowed.

@@ -65,8 +65,8 @@ func (req *request) redirect(path, notice string) error {
 // isUpdate reports whether an open page is requesting an update of its live part.
 func (req *request) isUpdate() bool { return req.http.Header.Get("Hx-Request") != "" }
 
-// updatesLeft returns how many more times an open page updates itself, at most limit. Each update
-// keeps the session alive, and an unattended session must expire.
+// updatesLeft returns how many more times an open page will update itself, at most limit. Each
+// update keeps the session alive, and an unattended session must expire.
 func (req *request) updatesLeft(limit int) int {
 	if !req.isUpdate() {
 		return limit
@@ -104,7 +104,7 @@ func (e *edge) public(serve func(*request) error) http.HandlerFunc {
 }
 
 // authenticated serves a page that needs a sign-in, and prompts other visitors to sign in.
-func (e *edge) authenticated(to route) http.HandlerFunc {
+func (e *edge) authenticated(target route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		req := &request{edge: e, w: w, http: r}
 		if req.caller, req.signedIn = e.browsers.Caller(r.Context()); !req.signedIn {
@@ -125,13 +125,13 @@ func (e *edge) authenticated(to route) http.HandlerFunc {
 			err = e.limiter.take(limitKey{account: req.caller.Account})
 		}
 		switch {
-		case cola.IsDeletionRequested(err) && !to.leaving:
-			req.finish(req.redirectLeaving())
+		case cola.IsDeletionRequested(err) && !target.leaving:
+			req.finish(req.redirectToDeletion())
 			return
 		case cola.CodeOf(err) == cola.CodeAccountSuspended:
-			unread := req.loadSuspendedAccount() // the error page shows the account's subscription
-			if to.suspended || to.leaving && cola.IsDeletionRequested(err) {
-				err = unread
+			loadErr := req.loadSuspendedAccount() // the error page shows the account's subscription
+			if target.suspended || target.leaving && cola.IsDeletionRequested(err) {
+				err = loadErr
 			}
 		}
 		if err != nil {
@@ -139,7 +139,7 @@ func (e *edge) authenticated(to route) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Security-Policy", e.contentSecurityPolicy(anyImage))
-		req.finish(to.serve(req))
+		req.finish(target.serve(req))
 	}
 }
 

@@ -31,8 +31,8 @@ func TestSaveSearchWithDestination(t *testing.T) {
 		} else {
 			path = saved.redirects(t)
 		}
-		if again := s.post("/saved-searches/new", form).redirects(t); again != path {
-			t.Errorf("%s: resubmitting redirects to %s, want %s", tt.address, again, path)
+		if target := s.post("/saved-searches/new", form).redirects(t); target != path {
+			t.Errorf("%s: resubmitting redirects to %s, want %s", tt.address, target, path)
 		}
 		destinations := s.destinationsOf(ann)
 		if len(destinations) != 2 {
@@ -92,8 +92,8 @@ func TestSharedDestination(t *testing.T) {
 	s.registry.Advance(25 * time.Hour) // past the limit on confirmations per address
 	added := s.mustSave(typedSearch("name", "Fourth", "destinations", email, "destination.address", "other@example.org"))
 	s.get(added).shows(t, http.StatusOK, `class="notice"`, "Alerts to 2 addresses")
-	again := s.mustSave(typedSearch("name", "Fifth", "destinations", pending[14:]))
-	s.get(again).lacks(t, "start once")
+	fifth := s.mustSave(typedSearch("name", "Fifth", "destinations", pending[14:]))
+	s.get(fifth).lacks(t, "start once")
 }
 
 // TestEditedDestinations checks that the form for an existing search links to its destinations and

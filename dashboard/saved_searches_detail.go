@@ -87,14 +87,14 @@ func (req *request) showSearch(status int, actionError string) error {
 	})
 }
 
-// recently is how long a finished manual run is announced on its search's page.
-const recently = 5 * time.Minute
+// announceRunFor is how long a finished manual run is announced on its search's page.
+const announceRunFor = 5 * time.Minute
 
 // showProgress sets what the page says about a run in progress or just finished.
 func (req *request) showProgress(p *searchPage) {
 	firstPage := p.Runs.Meta.Page == 1
 	if rows := p.Runs.Rows; firstPage && !p.Due && len(rows) > 0 && rows[0].Manual &&
-		req.now().Sub(rows[0].RanAt.Time()) < recently {
+		req.now().Sub(rows[0].RanAt.Time()) < announceRunFor {
 		p.Finished = &rows[0]
 	}
 	if firstPage && (p.Due || slices.ContainsFunc(p.Deliveries, deliveryRow.isStarting)) {

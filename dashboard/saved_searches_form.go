@@ -176,8 +176,8 @@ func (req *request) changeSearch() error {
 	return req.redirect(searchPath(changed.UUID), "Changes saved.")
 }
 
-// changedSince reports whether the search was changed since the form was opened, other than to the
-// submitted values. It then updates the fingerprint, so that a second submission is accepted.
+// changedSince reports whether the search has been changed since the form was opened, other than to
+// the submitted values. If so, it updates the fingerprint, so that a second submission is accepted.
 func (f *searchForm) changedSince(now url.Values) bool {
 	mark := formFingerprint(now)
 	// The last condition detects a double submission.

@@ -98,9 +98,9 @@ func TestDoubleSubmit(t *testing.T) {
 	}
 	s.get(first).shows(t, http.StatusOK, "already saved")
 	form.Set("name", "Another")
-	again := s.post("/saved-searches/new", form)
-	again.shows(t, http.StatusConflict, `role="alert"`, "Another")
-	once := cutOut(again.body, `name="once" value="`, `"`)
+	conflict := s.post("/saved-searches/new", form)
+	conflict.shows(t, http.StatusConflict, `role="alert"`, "Another")
+	once := cutOut(conflict.body, `name="once" value="`, `"`)
 	if once == "" || once == form.Get("once") {
 		t.Fatalf("new form has the same idempotency key %q", once)
 	}
@@ -229,9 +229,9 @@ func TestPauseRunAndDeleteSavedSearch(t *testing.T) {
 	s.post(path+"/resume", nil).redirects(t)
 	s.get(path).shows(t, http.StatusOK, `class="notice"`, "active", path+"/pause")
 	s.post(path+"/run", nil).redirects(t)
-	again := s.get(path)
-	again.shows(t, http.StatusOK, due)
-	again.lacks(t, "Choose “Run now”")
+	page := s.get(path)
+	page.shows(t, http.StatusOK, due)
+	page.lacks(t, "Choose “Run now”")
 	s.post(path+"/pause", nil).redirects(t)
 	s.get(path).lacks(t, due)
 	s.post(path+"/resume", nil).redirects(t)

@@ -92,7 +92,7 @@ func (req *request) beginSignIn() error {
 	return req.redirectExternal(redirect, "Redirecting you to sign in")
 }
 
-// reopenSignIn shows the sign-in page to a browser that reopens the email form's URL.
+// reopenSignIn redirects a browser that reopens the email form's URL to the sign-in page.
 func (req *request) reopenSignIn() error { return req.redirect(signInPath, "") }
 
 // linkSentPage says that a link was sent, if there is an account.
@@ -125,7 +125,7 @@ func (req *request) requestSignInLink() error {
 // redirectExternal responds to a form with a page that redirects to another site. The content
 // security policy would block an HTTP redirect (see contentSecurityPolicy).
 func (req *request) redirectExternal(to, title string) error {
-	return req.show(http.StatusOK, "redirect", page{Title: title, Away: to})
+	return req.show(http.StatusOK, "redirect", page{Title: title, Redirect: to})
 }
 
 func (req *request) finishSignIn() error {

@@ -130,11 +130,11 @@ func withoutLast(groups []cola.LabelGroup, dimension string) []cola.LabelGroup {
 		return nil
 	}
 	last := groups[len(groups)-1].Get(dimension)
-	whole := slices.IndexFunc(groups, func(g cola.LabelGroup) bool { return g.Get(dimension) == last })
-	if whole == 0 {
+	end := slices.IndexFunc(groups, func(g cola.LabelGroup) bool { return g.Get(dimension) == last })
+	if end == 0 {
 		return groups
 	}
-	return groups[:whole]
+	return groups[:end]
 }
 
 // rowOf returns the values of a group that determine its row.
@@ -192,12 +192,12 @@ func (c *labelCounts) sortAxis() {
 		})
 	} else if len(c.rows) > 0 {
 		slices.SortFunc(c.rows, func(a, b cola.LabelGroup) int { return strings.Compare(value(a), value(b)) })
-		counted := c.rows
+		rows := c.rows
 		c.rows = nil
-		for _, period := range periodsBetween(axis, value(counted[0]), value(counted[len(counted)-1])) {
+		for _, period := range periodsBetween(axis, value(rows[0]), value(rows[len(rows)-1])) {
 			var g cola.LabelGroup
-			if g.Set(axis, cola.Text(period)); value(counted[0]) == period {
-				g, counted = counted[0], counted[1:]
+			if g.Set(axis, cola.Text(period)); value(rows[0]) == period {
+				g, rows = rows[0], rows[1:]
 			}
 			c.rows = append(c.rows, g)
 		}

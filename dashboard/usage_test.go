@@ -271,19 +271,19 @@ func TestOtherSource(t *testing.T) {
 	}
 }
 
-// reporting is a registry that returns a fixed usage report.
-type reporting struct {
+// fixedReport is a registry that returns a fixed usage report.
+type fixedReport struct {
 	*registry.Service
 	report registry.UsageReport
 }
 
-func (r reporting) UsageReport(context.Context, cola.Caller, registry.UsageSpan) (registry.UsageReport, cola.QuotaState, error) {
+func (r fixedReport) UsageReport(context.Context, cola.Caller, registry.UsageSpan) (registry.UsageReport, cola.QuotaState, error) {
 	return r.report, r.report.State, nil
 }
 
 // setReport makes the site show a usage report.
 func (s *site) setReport(r registry.UsageReport) {
-	s.handler = New(reporting{s.registry.Service, r}, s.browsers,
+	s.handler = New(fixedReport{s.registry.Service, r}, s.browsers,
 		Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 }
 

@@ -35,7 +35,7 @@ type Section struct {
 	Name, Description string
 	Anchor            string // Name as part of a URL
 	Operations        []Operation
-	Objects           []Object // used by operations, except those in earlier sections; whole records first
+	Objects           []Object // used by the operations, except objects in earlier sections; whole records first
 }
 
 // Operation describes one operation.

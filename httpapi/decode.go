@@ -148,13 +148,13 @@ func bodyCall[P, R any](
 
 // rejectQuery reports query parameters sent to an endpoint that reads its parameters from the body.
 func rejectQuery(raw string, problems *cola.Problems) {
-	var wrong cola.Problems
-	for _, v := range splitQuery(raw, &wrong) {
-		if name := params.Truncate(v.Name); len(wrong[name]) == 0 {
-			wrong.Add(name, "Query parameters are not accepted here; send this one in the body.")
+	var queryProblems cola.Problems
+	for _, v := range splitQuery(raw, &queryProblems) {
+		if name := params.Truncate(v.Name); len(queryProblems[name]) == 0 {
+			queryProblems.Add(name, "Query parameters are not accepted here; send this one in the body.")
 		}
 	}
-	problems.Merge(wrong)
+	problems.Merge(queryProblems)
 }
 
 // readBody returns the members of the JSON object in the body. form is an example of the object,

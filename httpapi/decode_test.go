@@ -168,8 +168,8 @@ func FuzzDecode(f *testing.F) {
 	d := newDecoder[cola.SearchParams]()
 	f.Fuzz(func(t *testing.T, raw string) {
 		got := d.decode(raw)
-		if again := d.decode(raw); !reflect.DeepEqual(got.Problems, again.Problems) {
-			t.Errorf("decode is not deterministic: problems %v, then %v", got.Problems, again.Problems)
+		if second := d.decode(raw); !reflect.DeepEqual(got.Problems, second.Problems) {
+			t.Errorf("decode is not deterministic: problems %v, then %v", got.Problems, second.Problems)
 		}
 		for name, messages := range got.Problems {
 			if !utf8.ValidString(name) || len(messages) == 0 {

@@ -77,8 +77,8 @@ func TestDestinationParameters(t *testing.T) {
 func TestDestinationOperations(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
-		method, target, does string
-		status               int
+		method, target, operation string
+		status                    int
 	}{
 		{"POST", oneDestination + "/secret", "rotate " + exampleDestinationUUID, 200},
 		{"POST", oneDestination + "/test", "test " + exampleDestinationUUID, 202},
@@ -92,8 +92,8 @@ func TestDestinationOperations(t *testing.T) {
 		f := newFake()
 		resp := write(t, mustServe(t, f, io.Discard), tt.method, tt.target, "")
 		spec.Validate(t, httptest.NewRequest(tt.method, tt.target, nil), resp)
-		if resp.StatusCode != tt.status || f.sending.done != tt.does || f.spent != 1 || f.used != (cola.Used{}) || resp.Header.Get("Cache-Control") != "private, no-store" {
-			t.Errorf("%s %s: status = %d, operation = %q, %d requests spent; want %d, %q, 1", tt.method, tt.target, resp.StatusCode, f.sending.done, f.spent, tt.status, tt.does)
+		if resp.StatusCode != tt.status || f.sending.done != tt.operation || f.spent != 1 || f.used != (cola.Used{}) || resp.Header.Get("Cache-Control") != "private, no-store" {
+			t.Errorf("%s %s: status = %d, operation = %q, %d requests spent; want %d, %q, 1", tt.method, tt.target, resp.StatusCode, f.sending.done, f.spent, tt.status, tt.operation)
 		}
 		for _, rejected := range []struct {
 			target, line string

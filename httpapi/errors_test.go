@@ -64,9 +64,9 @@ func TestErrorStatuses(t *testing.T) {
 		if got := web.StatusOf(code); got != want[code] {
 			t.Errorf("web.StatusOf(%s) = %d, want %d", code, got, want[code])
 		}
-		elsewhere := code == cola.CodeKeyLimit // only the dashboard returns it
-		if isDocumented := strings.Contains(documented.String(), `"`+match[1]+`"`); isDocumented == elsewhere {
-			t.Errorf("%s documented = %t, want %t", code, isDocumented, !elsewhere)
+		dashboardOnly := code == cola.CodeKeyLimit // only the dashboard returns it
+		if isDocumented := strings.Contains(documented.String(), `"`+match[1]+`"`); isDocumented == dashboardOnly {
+			t.Errorf("%s documented = %t, want %t", code, isDocumented, !dashboardOnly)
 		}
 	}
 }

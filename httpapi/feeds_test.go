@@ -107,10 +107,10 @@ func TestFeedETag(t *testing.T) {
 	h := mustServe(t, f, io.Discard)
 	tag := send(t, h, "GET", feedTarget).Header.Get("Etag")
 	for _, method := range []string{"GET", "HEAD"} {
-		again := send(t, h, method, feedTarget, "If-None-Match: "+tag)
-		spec.Validate(t, httptest.NewRequest(method, feedTarget, nil), again)
-		if again.StatusCode != http.StatusNotModified || mustRead(t, again) != "" || again.Header.Get("Etag") != tag || tag == "" {
-			t.Errorf("%s with If-None-Match: response = %d %v, want 304", method, again.StatusCode, again.Header)
+		resp := send(t, h, method, feedTarget, "If-None-Match: "+tag)
+		spec.Validate(t, httptest.NewRequest(method, feedTarget, nil), resp)
+		if resp.StatusCode != http.StatusNotModified || mustRead(t, resp) != "" || resp.Header.Get("Etag") != tag || tag == "" {
+			t.Errorf("%s with If-None-Match: response = %d %v, want 304", method, resp.StatusCode, resp.Header)
 		}
 	}
 	before, err := readAtom([]byte(mustRead(t, send(t, h, "GET", feedTarget))))

@@ -236,12 +236,12 @@ func TestNotModified(t *testing.T) {
 			t.Fatalf("%s: status = %d, ETag = %q; want 200 with an ETag", target, first.StatusCode, tag)
 		}
 		used := f.used
-		again := get(t, h, target, "If-None-Match: "+tag)
-		if again.StatusCode != http.StatusNotModified || mustRead(t, again) != "" || again.Header.Get("Etag") != tag {
-			t.Errorf("%s with If-None-Match: status = %d, ETag = %q; want 304, %q", target, again.StatusCode, again.Header.Get("Etag"), tag)
+		second := get(t, h, target, "If-None-Match: "+tag)
+		if second.StatusCode != http.StatusNotModified || mustRead(t, second) != "" || second.Header.Get("Etag") != tag {
+			t.Errorf("%s with If-None-Match: status = %d, ETag = %q; want 304, %q", target, second.StatusCode, second.Header.Get("Etag"), tag)
 		}
-		if again.Header.Get("X-Quota-Reset") == "" || again.Header.Get("Content-Type") != "" {
-			t.Errorf("%s with If-None-Match: headers = %v", target, again.Header)
+		if second.Header.Get("X-Quota-Reset") == "" || second.Header.Get("Content-Type") != "" {
+			t.Errorf("%s with If-None-Match: headers = %v", target, second.Header)
 		}
 		if f.used != used {
 			t.Errorf("%s: 304 was charged: used %+v, want %+v", target, f.used, used)

@@ -93,10 +93,10 @@ func TestImageFileETag(t *testing.T) {
 			t.Errorf("ETag = %s, want a strong one", tag)
 		}
 		for target, cache := range map[string]string{imagePath: revalidate, imagePath + "?v=" + f.file.Version(): immutable} {
-			again := send(t, h, "GET", target, "If-None-Match: "+tag)
-			if again.StatusCode != http.StatusNotModified || mustRead(t, again) != "" || again.Header.Get("Etag") != tag ||
-				again.Header.Get("Cache-Control") != cache {
-				t.Errorf("%s with If-None-Match: response = %d %v, want 304", target, again.StatusCode, again.Header)
+			resp := send(t, h, "GET", target, "If-None-Match: "+tag)
+			if resp.StatusCode != http.StatusNotModified || mustRead(t, resp) != "" || resp.Header.Get("Etag") != tag ||
+				resp.Header.Get("Cache-Control") != cache {
+				t.Errorf("%s with If-None-Match: response = %d %v, want 304", target, resp.StatusCode, resp.Header)
 			}
 		}
 		if small := send(t, h, "GET", imagePath+"?width=300").Header.Get("Etag"); small == tag {

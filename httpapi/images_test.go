@@ -29,7 +29,7 @@ const imagePath = "/images/11054001000049-1"
 
 func TestImageFormat(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
-	tests := []struct{ target, stated, want string }{
+	tests := []struct{ target, extension, want string }{
 		{imagePath, "jpg", "jpeg"},
 		{imagePath, "jpeg", "jpeg"},
 		{imagePath, "JPG", "jpeg"},
@@ -47,14 +47,14 @@ func TestImageFormat(t *testing.T) {
 	}
 	for _, tt := range tests {
 		f := newFake()
-		f.label.Images[0].ExtensionType = cola.Text(tt.stated)
+		f.label.Images[0].ExtensionType = cola.Text(tt.extension)
 		h := mustServe(t, f, io.Discard)
 		for _, attempt := range []string{"first", "second"} { // drawn, then cached
 			resp := send(t, h, "GET", tt.target)
 			spec.Validate(t, httptest.NewRequest("GET", tt.target, nil), resp)
 			want := map[string]string{"jpeg": "image/jpeg", "svg": "image/svg+xml", "png": "image/png"}[tt.want]
 			if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != want {
-				t.Errorf("%s attempt, %s of a %s: response = %d %s, want 200 %s", attempt, tt.target, tt.stated, resp.StatusCode, got, want)
+				t.Errorf("%s attempt, %s of a %s: response = %d %s, want 200 %s", attempt, tt.target, tt.extension, resp.StatusCode, got, want)
 				continue
 			}
 			if resp.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(resp.Header.Get("Content-Security-Policy"), "sandbox") {
@@ -140,9 +140,9 @@ func testImageTag(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
 	tag := send(t, h, "GET", imagePath+".svg").Header.Get("Etag")
-	again := send(t, h, "GET", imagePath+".svg", "If-None-Match: "+tag)
-	if again.StatusCode != http.StatusNotModified || mustRead(t, again) != "" || again.Header.Get("Etag") != tag {
-		t.Errorf("with If-None-Match: response = %d %v, want 304", again.StatusCode, again.Header)
+	resp := send(t, h, "GET", imagePath+".svg", "If-None-Match: "+tag)
+	if resp.StatusCode != http.StatusNotModified || mustRead(t, resp) != "" || resp.Header.Get("Etag") != tag {
+		t.Errorf("with If-None-Match: response = %d %v, want 304", resp.StatusCode, resp.Header)
 	}
 	if png := send(t, h, "GET", imagePath+".png").Header.Get("Etag"); png == tag {
 		t.Error("PNG and SVG have the same ETag")
@@ -267,13 +267,13 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("%s: headers = %v", target, resp.Header)
 		}
 		for _, list := range []string{tag, strings.TrimPrefix(tag, "W/"), `"other", ` + tag, "*"} {
-			if again := send(t, h, "GET", target, "If-None-Match: "+list); again.StatusCode != http.StatusNotModified || mustRead(t, again) != "" {
-				t.Errorf("%s with If-None-Match %s: status = %d, want 304", target, list, again.StatusCode)
+			if second := send(t, h, "GET", target, "If-None-Match: "+list); second.StatusCode != http.StatusNotModified || mustRead(t, second) != "" {
+				t.Errorf("%s with If-None-Match %s: status = %d, want 304", target, list, second.StatusCode)
 			}
 		}
 		for _, list := range []string{`"other"`, "W/", ","} {
-			if again := send(t, h, "GET", target, "If-None-Match: "+list); again.StatusCode != http.StatusOK {
-				t.Errorf("%s with If-None-Match %s: status = %d, want 200", target, list, again.StatusCode)
+			if second := send(t, h, "GET", target, "If-None-Match: "+list); second.StatusCode != http.StatusOK {
+				t.Errorf("%s with If-None-Match %s: status = %d, want 200", target, list, second.StatusCode)
 			}
 		}
 	}

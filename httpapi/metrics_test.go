@@ -100,8 +100,8 @@ func TestRequestMetrics(t *testing.T) {
 	if diff := cmp.Diff(want, samples(t, registry, "colaregistry_http_requests_total")); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
-	timed := map[string]float64{"/api/v1/colas": 4, "/api/v1/colas/{ttb_id}": 2, "/api/v1/usage": 3, "other": 3, "/healthz": 1}
-	if diff := cmp.Diff(timed, nonzero(samples(t, registry, "colaregistry_http_request_duration_seconds"))); diff != "" {
+	durations := map[string]float64{"/api/v1/colas": 4, "/api/v1/colas/{ttb_id}": 2, "/api/v1/usage": 3, "other": 3, "/healthz": 1}
+	if diff := cmp.Diff(durations, nonzero(samples(t, registry, "colaregistry_http_request_duration_seconds"))); diff != "" {
 		t.Errorf("durations (-want +got):\n%s", diff)
 	}
 	if got := samples(t, registry, "colaregistry_http_response_bytes_total")["/api/v1/colas"]; got != received {
@@ -144,26 +144,26 @@ func TestBoundedSeries(t *testing.T) {
 	}
 }
 
-// watching is a service that reads the metrics during a request.
-type watching struct {
+// probe is a service that reads the metrics during a request.
+type probe struct {
 	*fake
 	look func()
 }
 
-func (w watching) Usage(ctx context.Context, c cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
+func (w probe) Usage(ctx context.Context, c cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
 	w.look()
 	return w.fake.Usage(ctx, c)
 }
 
 func TestInFlight(t *testing.T) {
-	w := &watching{fake: newFake()}
+	w := &probe{fake: newFake()}
 	h, registry := newMeasuredHandler(t, w)
 	inFlight := func() float64 { return samples(t, registry, "colaregistry_http_requests_in_flight")[""] }
-	during := -1.
-	w.look = func() { during = inFlight() }
+	got := -1.
+	w.look = func() { got = inFlight() }
 	get(t, h, "/api/v1/usage")
-	if during != 1 || inFlight() != 0 {
-		t.Errorf("in flight = %v during a request, %v after it; want 1, 0", during, inFlight())
+	if got != 1 || inFlight() != 0 {
+		t.Errorf("in flight = %v during a request, %v after it; want 1, 0", got, inFlight())
 	}
 }
 
@@ -196,7 +196,7 @@ func TestPanicMetrics(t *testing.T) {
 // TestLogHasNoSecrets sends valid and invalid keys in every possible place, along with search
 // terms, with debug logging on. The log must not contain any of them.
 func TestLogHasNoSecrets(t *testing.T) {
-	const wrong, sought = "lar_wrongwrongwrong", "soughtafter"
+	const wrong, term = "lar_wrongwrongwrong", "soughtafter"
 	f := newFake()
 	var log strings.Builder
 	handler := slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})
@@ -205,8 +205,8 @@ func TestLogHasNoSecrets(t *testing.T) {
 	for _, key := range []string{testKey, wrong} {
 		for _, line := range []string{"X-API-Key: " + key, "Authorization: Bearer " + key, "Authorization: Basic " + key, "X-Request-Id: " + key, "User-Agent: " + key, "Cookie: key=" + key} {
 			for _, target := range []string{
-				"/api/v1/colas?q=" + sought, "/api/v1/colas?brand_name=" + sought + "&api_key=" + key, "/api/v1/usage?access_token=" + key,
-				"/api/v1/colas/" + key, "/api/v1/permittees/" + sought, "/api/v1/barcode/" + sought, "/api/v1/" + key, "/" + key,
+				"/api/v1/colas?q=" + term, "/api/v1/colas?brand_name=" + term + "&api_key=" + key, "/api/v1/usage?access_token=" + key,
+				"/api/v1/colas/" + key, "/api/v1/permittees/" + term, "/api/v1/barcode/" + term, "/api/v1/" + key, "/" + key,
 				"/images/" + key, "/images/11054001000049-" + key, "/llms.txt?key=" + key, "/readyz?" + key,
 			} {
 				for _, method := range []string{"GET", "HEAD", "POST", strings.ToUpper(key)} {
@@ -216,7 +216,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 			}
 		}
 	}
-	for _, secret := range []string{testKey, strings.ToUpper(testKey), wrong, strings.ToUpper(wrong), sought} {
+	for _, secret := range []string{testKey, strings.ToUpper(testKey), wrong, strings.ToUpper(wrong), term} {
 		if line, _, found := strings.Cut(log.String(), secret); found {
 			t.Errorf("log contains %s: …%s%s", secret, line[strings.LastIndex(line, "\n")+1:], secret)
 		}

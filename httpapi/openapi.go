@@ -187,11 +187,11 @@ func addConditional(o *huma.Operation) {
 		Description: "ETags of the versions you have. * matches any version of a free record, and is ignored for a " +
 			"metered one.",
 	})
-	named := append(commonHeaders(), "ETag")
-	o.Responses["200"].Headers = headerRefs(named)
+	names := append(commonHeaders(), "ETag")
+	o.Responses["200"].Headers = headerRefs(names)
 	o.Responses["304"] = &huma.Response{
 		Description: "Not modified: you have the current version. Not charged.",
-		Headers:     headerRefs(named),
+		Headers:     headerRefs(names),
 	}
 }
 
@@ -386,8 +386,8 @@ func schemaName(t reflect.Type, hint string) string {
 		"RowsOf":  "ListResponse",
 		"PageOf":  "ListResponse",
 	} {
-		if of, ok := strings.CutPrefix(name, prefix); ok {
-			return of + suffix
+		if base, ok := strings.CutPrefix(name, prefix); ok {
+			return base + suffix
 		}
 	}
 	return name

@@ -35,23 +35,23 @@ func headerRefs(names []string) map[string]*huma.Param {
 
 // headers describes the response headers.
 func headers(s components) map[string]*huma.Param {
-	whole := func() *huma.Schema { return s.Of(reflect.TypeFor[int64]()) }
+	integer := func() *huma.Schema { return s.Of(reflect.TypeFor[int64]()) }
 	text := func() *huma.Schema { return s.Of(reflect.TypeFor[string]()) }
 	return map[string]*huma.Param{
-		"X-Detail-Views-Limit": {Required: true, Schema: whole(), Example: 200,
+		"X-Detail-Views-Limit": {Required: true, Schema: integer(), Example: 200,
 			Description: "Detail views per calendar month in your plan."},
-		"X-Detail-Views-Remaining": {Required: true, Schema: whole(), Example: 188,
+		"X-Detail-Views-Remaining": {Required: true, Schema: integer(), Example: 188,
 			Description: "Detail views left this month."},
-		"X-List-Records-Limit": {Required: true, Schema: whole(), Example: 10000,
+		"X-List-Records-Limit": {Required: true, Schema: integer(), Example: 10000,
 			Description: "List records per calendar month in your plan."},
-		"X-List-Records-Remaining": {Required: true, Schema: whole(), Example: 9600,
+		"X-List-Records-Remaining": {Required: true, Schema: integer(), Example: 9600,
 			Description: "List records left this month."},
-		"X-Quota-Reset": {Required: true, Schema: whole(), Example: 1796083200,
+		"X-Quota-Reset": {Required: true, Schema: integer(), Example: 1796083200,
 			Description: "When the monthly quotas reset: the first of the next month (UTC), as a Unix timestamp."},
 		"X-Request-Id": {Required: true, Schema: text(), Example: "JBTQ2T5KX3V6DVUGOMUGY2IAFN",
 			Description: "Identifies the request in our logs. To set your own, send up to 64 letters, digits, dots, " +
 				"hyphens and underscores."},
-		"Retry-After": {Schema: whole(), Example: 12,
+		"Retry-After": {Schema: integer(), Example: 12,
 			Description: "Seconds to wait before a retry. Sent with 503, and with 429 unless a monthly quota is used " +
 				"up."},
 		"Location": {Required: true, Schema: text(), Example: basePath + savedSearchesPath + "/" + exampleUUID,
@@ -63,7 +63,7 @@ func headers(s components) map[string]*huma.Param {
 		"Link": {Schema: text(), Example: `<` + defaultURL + basePath + `/colas?cursor=AQAB&q=oak>; rel="next"`,
 			Description: "CSV and NDJSON: URL of the next page. Absent on the last page. If the list has no cursors, " +
 				"also absent on a page truncated by the quota."},
-		totalHeader: {Schema: whole(), Example: 41,
+		totalHeader: {Schema: integer(), Example: 41,
 			Description: "CSV and NDJSON: exact number of matching records on all pages."},
 		truncatedHeader: {Schema: text(), Example: "true",
 			Description: "CSV and NDJSON: true if the page was truncated because the monthly quota of list records is used up."},
@@ -71,9 +71,9 @@ func headers(s components) map[string]*huma.Param {
 			Description: "CSV and NDJSON: first approval date searched, if the default date window was applied."},
 		notesHeader: {Schema: text(), Example: `["DE was interpreted as Delaware; for Germany, use germany or DEU."]`,
 			Description: "CSV and NDJSON: notes, as a JSON array of strings in ASCII. Omitted if there are none."},
-		otherGroupsHeader: {Schema: whole(), Example: 112,
+		otherGroupsHeader: {Schema: integer(), Example: 112,
 			Description: "Counts in CSV and NDJSON: number of groups omitted from the rows. Absent if unknown."},
-		otherLabelsHeader: {Schema: whole(), Example: 3310,
+		otherLabelsHeader: {Schema: integer(), Example: 3310,
 			Description: "Counts in CSV and NDJSON: number of labels in the groups omitted from the rows."},
 		"WWW-Authenticate": {Required: true, Schema: text(), Example: `Bearer realm="colaregistry"`,
 			Description: "The authentication scheme. If access tokens are accepted, also the metadata URL " +
@@ -92,11 +92,11 @@ type errorKind struct {
 
 // codes returns the error codes of the kind's examples.
 func (k errorKind) codes() []string {
-	met := map[string]bool{}
+	seen := map[string]bool{}
 	for _, e := range k.examples {
-		met[string(e.Code)] = true
+		seen[string(e.Code)] = true
 	}
-	return sortedKeys(met)
+	return sortedKeys(seen)
 }
 
 // errorKinds returns the errors of operations. Callers must not modify the result. For the general
@@ -297,10 +297,10 @@ func invalidSearchErrors() []errorKind {
 // searchLimitErrors returns the errors for exceeded limits on saved searches and for reused
 // idempotency keys.
 func searchLimitErrors() []errorKind {
-	limit := func(instead string) *cola.Error {
+	limit := func(advice string) *cola.Error {
 		return &cola.Error{
 			Code:    cola.CodeWatchlistLimit,
-			Message: "The account has reached the maximum of 10 saved searches with an active schedule. " + instead,
+			Message: "The account has reached the maximum of 10 saved searches with an active schedule. " + advice,
 			Details: map[string]any{"limit": cola.MaxActiveSchedules},
 		}
 	}

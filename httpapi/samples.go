@@ -43,8 +43,8 @@ func newExampleCall(publicURL string, op *operation) exampleCall {
 	return c
 }
 
-// with returns the call with the given path parameter values, by name, and the remaining
-// placeholders. Parameters without a value keep their examples.
+// with returns the call with the given path parameter values, by name. It also returns the
+// remaining placeholders. Parameters without a value keep their examples.
 func (c exampleCall) with(values map[string]string) (exampleCall, []Placeholder) {
 	placeholders := slices.Clone(c.placeholders)
 	c.path, c.values = c.template, map[string]string{}

@@ -46,16 +46,16 @@ func TestIdempotentReplay(t *testing.T) {
 	h := mustServe(t, f, io.Discard)
 	first := post(t, h, createPath, goodBody, "Idempotency-Key: a", "X-Request-Id: same")
 	f.repeated = true
-	again := post(t, h, createPath, goodBody, "Idempotency-Key: a", "X-Request-Id: same")
-	spec.Validate(t, httptest.NewRequest(http.MethodPost, createPath, nil), again)
-	if got := again.Header.Get("Idempotent-Replayed"); got != "true" || first.Header.Get("Idempotent-Replayed") != "" {
+	second := post(t, h, createPath, goodBody, "Idempotency-Key: a", "X-Request-Id: same")
+	spec.Validate(t, httptest.NewRequest(http.MethodPost, createPath, nil), second)
+	if got := second.Header.Get("Idempotent-Replayed"); got != "true" || first.Header.Get("Idempotent-Replayed") != "" {
 		t.Errorf("Idempotent-Replayed = %q, then %q; want none, then true", first.Header.Get("Idempotent-Replayed"), got)
 	}
-	again.Header.Del("Idempotent-Replayed")
-	if diff := cmp.Diff(first.Header, again.Header); diff != "" || again.StatusCode != http.StatusCreated {
-		t.Errorf("repeated request: status = %d, want 201 (-first +again):\n%s", again.StatusCode, diff)
+	second.Header.Del("Idempotent-Replayed")
+	if diff := cmp.Diff(first.Header, second.Header); diff != "" || second.StatusCode != http.StatusCreated {
+		t.Errorf("repeated request: status = %d, want 201 (-first +second):\n%s", second.StatusCode, diff)
 	}
-	if a, b := mustRead(t, first), mustRead(t, again); a != b {
+	if a, b := mustRead(t, first), mustRead(t, second); a != b {
 		t.Errorf("bodies differ:\n%s\n%s", a, b)
 	}
 }

@@ -87,10 +87,10 @@ func TestSubscriptionPage(t *testing.T) {
 
 // TestSubscriptionPages checks each page in each state of a subscription.
 func TestSubscriptionPages(t *testing.T) {
-	const stop, agree, again, no = " [Unsubscribe /unsubscribe/]", " [Subscribe /confirm/]*", " [Subscribe again /confirm/]*", " [No, thanks /unsubscribe/]"
-	const gone, asks, on = "You’re unsubscribed" + again, "Subscribe?" + agree + no, "You’re subscribed" + stop
+	const unsubscribe, subscribe, resubscribe, decline = " [Unsubscribe /unsubscribe/]", " [Subscribe /confirm/]*", " [Subscribe again /confirm/]*", " [No, thanks /unsubscribe/]"
+	const unsubscribedPage, confirmPage, subscribedPage = "You’re unsubscribed" + resubscribe, "Subscribe?" + subscribe + decline, "You’re subscribed" + unsubscribe
 	active := registry.Subscription{Address: "t…@example.com", State: cola.DestinationActive}
-	of := func(state, reason string) registry.Subscription {
+	subscription := func(state, reason string) registry.Subscription {
 		return registry.Subscription{Address: "t…@example.com", Search: "Oaks", State: state, Reason: reason}
 	}
 	for _, tt := range []struct {
@@ -98,10 +98,10 @@ func TestSubscriptionPages(t *testing.T) {
 		s                                    registry.Subscription
 		getEnd, postEnd, getAgree, postAgree string
 	}{
-		{"active", active, "Unsubscribe?" + stop + "*", gone, on, on},
-		{"unconfirmed", of(cola.DestinationUnconfirmed, ""), asks, gone, asks, on},
-		{"ended", of(cola.DestinationPaused, cola.ReasonUnsubscribed), gone, gone, gone, on},
-		{"paused", of(cola.DestinationPaused, cola.ReasonHolder), "Unsubscribe?" + stop + "*", gone, on, on},
+		{"active", active, "Unsubscribe?" + unsubscribe + "*", unsubscribedPage, subscribedPage, subscribedPage},
+		{"unconfirmed", subscription(cola.DestinationUnconfirmed, ""), confirmPage, unsubscribedPage, confirmPage, subscribedPage},
+		{"ended", subscription(cola.DestinationPaused, cola.ReasonUnsubscribed), unsubscribedPage, unsubscribedPage, unsubscribedPage, subscribedPage},
+		{"paused", subscription(cola.DestinationPaused, cola.ReasonHolder), "Unsubscribe?" + unsubscribe + "*", unsubscribedPage, subscribedPage, subscribedPage},
 	} {
 		for request, want := range map[[2]string]string{
 			{"GET", unsubscribeTarget}: tt.getEnd, {"POST", unsubscribeTarget}: tt.postEnd, {"GET", confirmTarget}: tt.getAgree, {"POST", confirmTarget}: tt.postAgree,

@@ -13,11 +13,11 @@ import (
 type idSet map[cola.TTBID]uint64
 
 // add adds an ID and reports whether it was already in the set.
-func (s idSet) add(id cola.TTBID) (again bool) {
+func (s idSet) add(id cola.TTBID) (seen bool) {
 	word, bit := id/64, uint64(1)<<(id%64)
-	again = s[word]&bit != 0
+	seen = s[word]&bit != 0
 	s[word] |= bit
-	return again
+	return seen
 }
 
 // repeatedIDs counts the rows of a file that repeat the TTB ID of an earlier row.

@@ -177,8 +177,8 @@ func folder(root string) (files, error) {
 		case len(list) == maxFiles:
 			return errManyFiles
 		}
-		within, err := filepath.Rel(root, name)
-		list = append(list, file{filepath.ToSlash(within), func() (io.ReadCloser, error) { return os.Open(name) }})
+		rel, err := filepath.Rel(root, name)
+		list = append(list, file{filepath.ToSlash(rel), func() (io.ReadCloser, error) { return os.Open(name) }})
 		return err
 	})
 	return &fileList{list: list}, err

@@ -166,8 +166,8 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 	for i, source := range sources {
 		run.index, run.source = i, source.Name
 		err := work.source(ctx, source)
-		wrong, err := sourceErrors(err)
-		for _, failure := range wrong {
+		sourceFailures, err := sourceErrors(err)
+		for _, failure := range sourceFailures {
 			run.report.Failures = append(run.report.Failures, *failure)
 			failures = append(failures, failure)
 		}
@@ -223,19 +223,19 @@ type run struct {
 
 // sourceErrors returns the SourceErrors in the error from a source, and the error that ends the
 // import.
-func sourceErrors(err error) (wrong []*SourceError, fatal error) {
+func sourceErrors(err error) (failures []*SourceError, fatal error) {
 	all := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		all = joined.Unwrap()
 	}
 	for _, err := range all {
 		if failure := (*SourceError)(nil); errors.As(err, &failure) {
-			wrong = append(wrong, failure)
+			failures = append(failures, failure)
 			continue
 		}
 		fatal = errors.Join(fatal, err)
 	}
-	return wrong, fatal
+	return failures, fatal
 }
 
 // reject counts and writes a rejected row.

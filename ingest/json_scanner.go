@@ -30,7 +30,7 @@ type jsonScanner struct {
 // errWrapper stops the scan of an object at a key whose value contains records.
 var errWrapper = errors.New("the object contains records")
 
-// begin starts a row and appends its text to dst.
+// begin starts a row, whose text will be appended to dst.
 func (s *jsonScanner) begin(dst []byte) {
 	s.out, s.start, s.discard, s.long = dst, len(dst), false, false
 	s.stack = s.stack[:0]
@@ -65,12 +65,12 @@ func (s *jsonScanner) rest(depth int, ended bool, wrappers []string) error {
 		if err != nil {
 			return err
 		}
-		between := c == ',' || c == ':'
+		isSeparator := c == ',' || c == ':'
 		closes := c == '}' || c == ']'
 		switch {
-		case between && (!ended || len(s.stack) == depth), ended && !between && !closes, closes && len(s.stack) == depth, keyDue && c != '"' && c != '}':
+		case isSeparator && (!ended || len(s.stack) == depth), ended && !isSeparator && !closes, closes && len(s.stack) == depth, keyDue && c != '"' && c != '}':
 			return errSyntax
-		case between:
+		case isSeparator:
 			s.emitByte(c)
 		case c == '{' || c == '[':
 			err = s.push(c)
@@ -84,7 +84,7 @@ func (s *jsonScanner) rest(depth int, ended bool, wrappers []string) error {
 		if err == nil && c == ':' && s.inRecord() {
 			ended, err = s.member(wrappers)
 		} else {
-			ended = !between && c != '{' && c != '['
+			ended = !isSeparator && c != '{' && c != '['
 		}
 		if err != nil || ended && len(s.stack) == depth {
 			return err

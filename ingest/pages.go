@@ -135,34 +135,34 @@ func isBlankAnswer(text string) bool {
 
 // freeTextValues sets the values that applicants entered as free text.
 func (r *recordReader) freeTextValues(l *ttbpage.Label, c *cola.Cola) {
-	unread := func(name, text string) {
+	noteUnreadable := func(name, text string) {
 		r.notes.add(fmt.Sprintf("%s %s can't be read, so it was left out", name, quote(text)))
 	}
 	if text := l.AlcoholContent; !isBlankAnswer(text) {
 		if abv, ok := vocabulary.ParseABV(text); ok && abv <= 100 {
 			c.ABV = cola.Some(abv)
 		} else {
-			unread("alcohol content", text)
+			noteUnreadable("alcohol content", text)
 		}
 	}
 	if text := strings.Join(l.NetContents, ", "); !isBlankAnswer(text) {
 		if v, unit, ok := vocabulary.ParseVolume(text); ok {
 			c.Volume, c.VolumeUnit = cola.Some(v), cola.Text(unit)
 		} else {
-			unread("net contents", text)
+			noteUnreadable("net contents", text)
 		}
 	}
 	if text := l.Vintage; !isBlankAnswer(text) {
 		if year, err := strconv.Atoi(text); err == nil && len(text) == 4 {
 			c.WineVintageYear = cola.Some(year)
 		} else if !slices.Contains([]string{"NV", "N/V"}, strings.ToUpper(text)) {
-			unread("vintage", text)
+			noteUnreadable("vintage", text)
 		}
 	}
 	if text := l.ResubmissionOf; !isBlankAnswer(text) {
 		if err := setTTBID(&c.ForResubmissionTTBID, text); err != nil || c.ForResubmissionTTBID == c.TTBID {
 			c.ForResubmissionTTBID = 0
-			unread("TTB ID of the earlier application", text)
+			noteUnreadable("TTB ID of the earlier application", text)
 		}
 	}
 }
@@ -290,18 +290,18 @@ var codeFields = []int{
 
 // dropCodes makes a patch remove the codes of replaced images from a label.
 func dropCodes(patch *cola.Patch[cola.Cola], label *cola.Cola, replaced []string) {
-	to := &patch.Record
-	to.BarcodeValue, to.BarcodeType, to.QRCodeURL = label.BarcodeValue, label.BarcodeType, label.QRCodeURL
-	to.Barcodes = slices.DeleteFunc(slices.Clone(label.Barcodes), func(b cola.Barcode) bool {
+	record := &patch.Record
+	record.BarcodeValue, record.BarcodeType, record.QRCodeURL = label.BarcodeValue, label.BarcodeType, label.QRCodeURL
+	record.Barcodes = slices.DeleteFunc(slices.Clone(label.Barcodes), func(b cola.Barcode) bool {
 		drop := slices.Contains(replaced, string(b.TTBImageID))
-		if drop && b.BarcodeValue == string(to.BarcodeValue) {
-			to.BarcodeValue, to.BarcodeType = "", "" // the store falls back to the first remaining barcode
+		if drop && b.BarcodeValue == string(record.BarcodeValue) {
+			record.BarcodeValue, record.BarcodeType = "", "" // the store falls back to the first remaining barcode
 		}
 		return drop
 	})
 	hasQRCodes := func(m cola.Image) bool { return m.QRCodeCount.V > 0 }
-	if slices.ContainsFunc(label.Images, hasQRCodes) && !slices.ContainsFunc(to.Images, hasQRCodes) {
-		to.QRCodeURL = ""
+	if slices.ContainsFunc(label.Images, hasQRCodes) && !slices.ContainsFunc(record.Images, hasQRCodes) {
+		record.QRCodeURL = ""
 	}
 	for _, field := range codeFields {
 		patch.Fields = patch.Fields.With(field)

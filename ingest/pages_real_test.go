@@ -205,20 +205,20 @@ func TestPagesAfterExport(t *testing.T) {
 		t.Errorf("report = %s, undated = %d, %d labels", report.Summary(), report.Undated, len(before))
 	}
 	for id, old := range before {
-		now := mustCola(t, st, id)
-		if now.ApprovalDate == 0 || now.ApplicationStatus == "" || now.AddressRecipient == "" || len(now.Images) == 0 {
-			t.Errorf("%s lacks details: %+v", id, now)
+		current := mustCola(t, st, id)
+		if current.ApprovalDate == 0 || current.ApplicationStatus == "" || current.AddressRecipient == "" || len(current.Images) == 0 {
+			t.Errorf("%s lacks details: %+v", id, current)
 		}
 		facts := func(c cola.Cola) []any {
 			return []any{c.BrandName, c.ProductName, c.ProductType, c.PermitNumber, c.ClassID, c.ClassName, c.OriginID, c.OriginName,
 				c.DomesticOrImported, c.SerialNumber, c.LatestUpdateDate}
 		}
-		if diff := cmp.Diff(facts(old), facts(now)); diff != "" {
+		if diff := cmp.Diff(facts(old), facts(current)); diff != "" {
 			t.Errorf("%s: the pages differ from the export (-export +pages):\n%s", id, diff)
 		}
 	}
-	for _, again := range [][]ingest.Source{export, folder} {
-		if report := mustImport(t, st, ingest.Colas, again); report.Unchanged != report.Read {
+	for _, sources := range [][]ingest.Source{export, folder} {
+		if report := mustImport(t, st, ingest.Colas, sources); report.Unchanged != report.Read {
 			t.Errorf("repeated import: report = %s", report.Summary())
 		}
 	}

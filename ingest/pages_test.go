@@ -359,8 +359,8 @@ func TestRejectedPages(t *testing.T) {
 				t.Errorf("rejected row = %s:%d, want %s:1", r.Source, r.Line, path)
 			}
 			reasons.Check(t, name, report.Rejections[0].Reason)
-			again, err := Import(t.Context(), st, Colas, []Source{PageSource(path, []byte(text))}, Options{})
-			if diff := cmp.Diff(report.Rejections, again.Rejections); diff != "" || !errors.Is(err, ErrRejected) {
+			inMemory, err := Import(t.Context(), st, Colas, []Source{PageSource(path, []byte(text))}, Options{})
+			if diff := cmp.Diff(report.Rejections, inMemory.Rejections); diff != "" || !errors.Is(err, ErrRejected) {
 				t.Errorf("page in memory: error %v, reasons (-file +memory):\n%s", err, diff)
 			}
 		})

@@ -18,9 +18,9 @@ import (
 type permitteeWork struct{ pipeline[cola.Permittee] }
 
 func newPermitteeWork(r *run, st Target) *permitteeWork {
-	never := func(*cola.Patch[cola.Permittee]) string { return "rejected by the database" }
+	reason := func(*cola.Patch[cola.Permittee]) string { return "rejected by the database" }
 	return &permitteeWork{pipeline[cola.Permittee]{
-		run: r, detect: detectPermittees, write: upsert(r, st.UpsertPermittees, never),
+		run: r, detect: detectPermittees, write: upsert(r, st.UpsertPermittees, reason),
 	}}
 }
 

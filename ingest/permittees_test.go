@@ -118,8 +118,8 @@ func TestCurrentPermittees(t *testing.T) {
 			if diff := cmp.Diff(want, st.permittees); diff != "" || report.Added != 4 {
 				t.Errorf("report = %s %v (-want +got):\n%s", report.Summary(), report.Warnings, diff)
 			}
-			if again := mustImport(t, st, Permittees, texts(currentList, allPermits)...); again.Unchanged != 8 {
-				t.Errorf("other form: report = %s, want 8 unchanged", again.Summary())
+			if second := mustImport(t, st, Permittees, texts(currentList, allPermits)...); second.Unchanged != 8 {
+				t.Errorf("other form: report = %s, want 8 unchanged", second.Summary())
 			}
 		})
 	}

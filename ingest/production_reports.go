@@ -90,8 +90,8 @@ func (w *productionWork) finish(ctx context.Context) error {
 			w.reject(incoming, func(string) string { return "its file is truncated" })
 			continue
 		}
-		if lost, ok := w.rejectedRows.forReport(key, incoming); ok {
-			w.reject(incoming, lost.rejectedFor)
+		if rejected, ok := w.rejectedRows.forReport(key, incoming); ok {
+			w.reject(incoming, rejected.rejectedFor)
 			continue
 		}
 		rows, kept := replaceGroups(before[key], incoming.rows)
@@ -128,7 +128,7 @@ func (w *productionWork) storedReports(ctx context.Context) (map[cola.ReportKey]
 
 // replaceGroups returns the rows of a stored report after replacing the statistical groups that
 // occur in update, and reports which of the rows are kept. A group keeps its position, so importing
-// two files of the same report again does not reorder it.
+// two files of the same report again does not reorder the report.
 func replaceGroups(stored, update []cola.ProductionReport) (rows []cola.ProductionReport, kept []bool) {
 	groups := map[cola.Text][]cola.ProductionReport{}
 	for _, row := range update {

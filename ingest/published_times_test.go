@@ -63,8 +63,8 @@ func TestPublishedTimes(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.kind, diff)
 		}
-		if again := mustImport(t, st, test.kind, texts(test.text)...); again.Unchanged != len(test.want) {
-			t.Errorf("%s: second import: %s, want %d unchanged", test.kind, again.Summary(), len(test.want))
+		if second := mustImport(t, st, test.kind, texts(test.text)...); second.Unchanged != len(test.want) {
+			t.Errorf("%s: second import: %s, want %d unchanged", test.kind, second.Summary(), len(test.want))
 		}
 	}
 }
@@ -72,7 +72,7 @@ func TestPublishedTimes(t *testing.T) {
 // TestPublishedTimesProblems checks the errors, rejections and warnings for files with problems.
 func TestPublishedTimesProblems(t *testing.T) {
 	reports := golden.Load(t, "published_times")
-	change := func(old, now string) string { return strings.Replace(colaStatsXML, old, now, 1) }
+	change := func(old, replacement string) string { return strings.Replace(colaStatsXML, old, replacement, 1) }
 	for _, test := range []struct {
 		name string
 		kind Kind

@@ -52,9 +52,9 @@ func TestRealLabels(t *testing.T) {
 		label.AddressZipCode != "07927" || label.ProductType != vocabulary.Wine || label.DomesticOrImported != vocabulary.Imported {
 		t.Errorf("label in both sources = %+v", label)
 	}
-	again := mustImport(t, st, Colas, FileSource(export), FileSource(records))
-	if again.Counts != (Counts{Read: 281, Unchanged: 281}) {
-		t.Errorf("second import: report = %s, want 281 unchanged", again.Summary())
+	repeat := mustImport(t, st, Colas, FileSource(export), FileSource(records))
+	if repeat.Counts != (Counts{Read: 281, Unchanged: 281}) {
+		t.Errorf("second import: report = %s, want 281 unchanged", repeat.Summary())
 	}
 	undated := 0
 	for _, label := range st.colas {
@@ -62,8 +62,8 @@ func TestRealLabels(t *testing.T) {
 			undated++
 		}
 	}
-	if again.Undated != undated || undated == 0 {
-		t.Errorf("undated = %d, but %d stored", again.Undated, undated)
+	if repeat.Undated != undated || undated == 0 {
+		t.Errorf("undated = %d, but %d stored", repeat.Undated, undated)
 	}
 }
 

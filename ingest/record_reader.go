@@ -150,19 +150,19 @@ func (r *recordReader) value(f *schemaField, field any, in place) error {
 	if err != nil {
 		return err
 	}
-	var wrong error
+	var problem error
 	switch kind {
 	case '"':
-		wrong = r.setString(field, token.String(), f.form)
+		problem = r.setString(field, token.String(), f.form)
 	case '0':
-		wrong = setNumber(field, token.String(), f.form)
+		problem = setNumber(field, token.String(), f.form)
 	case 'n':
-		wrong = setNull(field)
+		problem = setNull(field)
 	default:
-		wrong = setBool(field, kind == 't')
+		problem = setBool(field, kind == 't')
 	}
-	if wrong != nil {
-		r.problems.add(in.name(f.name), wrong)
+	if problem != nil {
+		r.problems.add(in.name(f.name), problem)
 	}
 	return nil
 }

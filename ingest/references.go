@@ -17,8 +17,8 @@ import (
 type avaWork struct{ pipeline[cola.AVADetail] }
 
 func newAVAWork(r *run, st Target) *avaWork {
-	never := func(*cola.Patch[cola.AVADetail]) string { return "rejected by the database" }
-	return &avaWork{pipeline[cola.AVADetail]{run: r, detect: detectAVAs, write: upsert(r, st.UpsertAVAs, never)}}
+	reason := func(*cola.Patch[cola.AVADetail]) string { return "rejected by the database" }
+	return &avaWork{pipeline[cola.AVADetail]{run: r, detect: detectAVAs, write: upsert(r, st.UpsertAVAs, reason)}}
 }
 
 func (w *avaWork) finish(context.Context) error { return nil }
@@ -109,22 +109,22 @@ func (w *aliasWork) write(ctx context.Context, patches []cola.Patch[vocabulary.C
 // dropCircular adds aliases to the table, except those that form a cycle with earlier ones.
 func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias]) (kept []vocabulary.CategoryAlias, rejected []rejectedRow) {
 	kept = records(patches)
-	together := maps.Clone(w.table)
-	maps.Copy(together, vocabulary.AliasTable(kept))
-	if findCycle(together) == "" {
-		w.table = together
+	table := maps.Clone(w.table)
+	maps.Copy(table, vocabulary.AliasTable(kept))
+	if findCycle(table) == "" {
+		w.table = table
 		return kept, nil
 	}
 	kept = kept[:0]
 	for i := range patches {
 		alias := patches[i].Record
-		with := maps.Clone(w.table)
-		maps.Copy(with, vocabulary.AliasTable([]vocabulary.CategoryAlias{alias}))
-		if from := findCycle(with); from != "" {
+		next := maps.Clone(w.table)
+		maps.Copy(next, vocabulary.AliasTable([]vocabulary.CategoryAlias{alias}))
+		if from := findCycle(next); from != "" {
 			rejected = append(rejected, rejectedRow{fmt.Sprintf("creates an alias cycle through %s", quote(from)), i})
 			continue
 		}
-		w.table = with
+		w.table = next
 		kept = append(kept, alias)
 	}
 	return kept, rejected

@@ -130,11 +130,11 @@ func TestInvalidField(t *testing.T) {
 // that a dry run stores no aliases.
 func TestStoredAliasCycle(t *testing.T) {
 	st := newFakeStore()
-	back := texts(`{"alias":"Beer > B > X","path":"Beer > A > X"}`)
+	reverse := texts(`{"alias":"Beer > B > X","path":"Beer > A > X"}`)
 	if report, err := Import(t.Context(), st, CategoryAliases, texts(`{"alias":"Beer > A","path":"Beer > B"}`), Options{DryRun: true}); err != nil || report.Added != 1 {
 		t.Errorf("dry run: error = %v, report = %s, want one row added", err, report.Summary())
 	}
-	mustImport(t, st, CategoryAliases, back...)
+	mustImport(t, st, CategoryAliases, reverse...)
 	report, _ := Import(t.Context(), st, CategoryAliases, texts(`{"alias":"Beer > A","path":"Beer > B"}`), Options{})
 	if report.Counts != (Counts{Read: 1, Rejected: 1}) || len(st.aliases) != 1 {
 		t.Errorf("report = %s, aliases = %v", report.Summary(), st.aliases)

@@ -81,14 +81,14 @@ func TestRejects(t *testing.T) {
 			if test.kind != Colas || test.name == "array" {
 				return // by themselves, some of these rows are accepted or rejected for other reasons
 			}
-			again, _ := Import(t.Context(), newFakeStore(), test.kind, texts(fixable), Options{})
+			secondReport, _ := Import(t.Context(), newFakeStore(), test.kind, texts(fixable), Options{})
 			var first, second []string
 			for i, row := range report.Rejections {
 				if got[i] != "-" {
 					first = append(first, row.Reason)
 				}
 			}
-			for _, row := range again.Rejections {
+			for _, row := range secondReport.Rejections {
 				second = append(second, row.Reason)
 			}
 			if diff := cmp.Diff(first, second); diff != "" {

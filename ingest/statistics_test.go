@@ -66,8 +66,8 @@ func TestStatistics(t *testing.T) {
 			}
 			source = texts(test.text)[0]
 			source.Name = test.source
-			if again := mustImport(t, st, ProductionReports, source); again.Unchanged != len(test.want) {
-				t.Errorf("second import: %s, want %d unchanged", again.Summary(), len(test.want))
+			if second := mustImport(t, st, ProductionReports, source); second.Unchanged != len(test.want) {
+				t.Errorf("second import: %s, want %d unchanged", second.Summary(), len(test.want))
 			}
 		})
 	}

@@ -216,11 +216,11 @@ func TestTTBExportColumns(t *testing.T) {
 // TestDelimiters checks that delimiters other than commas are detected in all CSV formats.
 func TestDelimiters(t *testing.T) {
 	for _, delimiter := range []string{"\t", ";", "|"} {
-		with := func(text string) string { return strings.ReplaceAll(text, ",", delimiter) }
+		delimited := func(text string) string { return strings.ReplaceAll(text, ",", delimiter) }
 		st := newFakeStore()
-		mustImport(t, st, Colas, texts(with(ttbHeader+"\n12345001000001,NJ-I-721,,01/02/2024,,\"A")+", B\""+with(",51,FRANCE,80,TABLE RED WINE\n,,,,,,,,,\n"),
-			with("ttb_id,brand_name,product_type,permit_number,grape_varietals\n12345001000002,SMITH")+", JONES"+
-				with(",wine,CA-W-1,MERLOT")+", SYRAH\n")...)
+		mustImport(t, st, Colas, texts(delimited(ttbHeader+"\n12345001000001,NJ-I-721,,01/02/2024,,\"A")+", B\""+delimited(",51,FRANCE,80,TABLE RED WINE\n,,,,,,,,,\n"),
+			delimited("ttb_id,brand_name,product_type,permit_number,grape_varietals\n12345001000002,SMITH")+", JONES"+
+				delimited(",wine,CA-W-1,MERLOT")+", SYRAH\n")...)
 		if got := exportRow(st.colas[12345001000001]); got != "12345001000001|NJ-I-721|2024-01-02||A, B|51|FRANCE|80|TABLE RED WINE" {
 			t.Errorf("%q: %s", delimiter, got)
 		}
@@ -228,7 +228,7 @@ func TestDelimiters(t *testing.T) {
 		if label.BrandName != "SMITH, JONES" || strings.Join(label.GrapeVarietals, "+") != "MERLOT+SYRAH" {
 			t.Errorf("%q: %s, %q", delimiter, label.BrandName, label.GrapeVarietals)
 		}
-		report := mustImport(t, st, Permittees, texts(with("PERMIT NUMBER,OWNER NAME,STATE\nCA-W-1,,CA\nTOTAL PERMITS: 2,,\n"))...)
+		report := mustImport(t, st, Permittees, texts(delimited("PERMIT NUMBER,OWNER NAME,STATE\nCA-W-1,,CA\nTOTAL PERMITS: 2,,\n"))...)
 		if report.Read != 1 || len(report.Warnings) != 1 || st.permittees["CA-W-1"].CompanyState != "CA" {
 			t.Errorf("%q: permittees = %v, warnings = %v", delimiter, st.permittees, report.Warnings)
 		}

@@ -37,11 +37,11 @@ func TestChatGPTTools(t *testing.T) {
 // TestSearchDocuments checks that search returns the same labels as search_colas across all dates,
 // as documents and at the same cost.
 func TestSearchDocuments(t *testing.T) {
-	f, same := newFake(), newFake()
+	f, other := newFake(), newFake()
 	got := call(t, at(ChatGPTPath, mustServe(t, f, io.Discard)), "search", `{"query":"oak"}`)
-	want := call(t, mustServe(t, same, io.Discard), "search_colas", `{"q":"oak","date_range":"all"}`)
-	if f.used != same.used || f.used.ListRecords == 0 || f.search.DefaultWindow {
-		t.Errorf("used %+v, search_colas uses %+v", f.used, same.used)
+	want := call(t, mustServe(t, other, io.Discard), "search_colas", `{"q":"oak","date_range":"all"}`)
+	if f.used != other.used || f.used.ListRecords == 0 || f.search.DefaultWindow {
+		t.Errorf("used %+v, search_colas uses %+v", f.used, other.used)
 	}
 	if !slices.Equal(slices.Collect(maps.Keys(got.content)), []string{"results"}) {
 		t.Errorf("members = %v, want only results", got.content)
@@ -73,11 +73,11 @@ func TestSearchDocuments(t *testing.T) {
 
 // TestFetchDocument checks that fetch returns the same record as get_cola at the same cost.
 func TestFetchDocument(t *testing.T) {
-	f, same := newFake(), newFake()
+	f, other := newFake(), newFake()
 	got := call(t, at(ChatGPTPath, mustServe(t, f, io.Discard)), "fetch", `{"id":"11054001000049"}`)
-	want := call(t, mustServe(t, same, io.Discard), "get_cola", `{"ttb_id":"11054001000049"}`)
-	if f.used != same.used || f.used.DetailViews != 1 {
-		t.Errorf("used %+v, get_cola uses %+v", f.used, same.used)
+	want := call(t, mustServe(t, other, io.Discard), "get_cola", `{"ttb_id":"11054001000049"}`)
+	if f.used != other.used || f.used.DetailViews != 1 {
+		t.Errorf("used %+v, get_cola uses %+v", f.used, other.used)
 	}
 	var text any
 	if err := json.Unmarshal([]byte(got.content["text"].(string)), &text); err != nil {

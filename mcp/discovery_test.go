@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// described is the decoded form of a Server Card or a server.json.
-type described struct {
+// parsedDescription is the decoded form of a Server Card or a server.json.
+type parsedDescription struct {
 	Schema, Name, Title, Description, Version, WebsiteURL string
 	Remotes                                               []remote
 }
@@ -23,11 +23,11 @@ func TestDescriptions(t *testing.T) {
 	info := rpc(t, h, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`).json.Result["serverInfo"].(map[string]any)
 	for path, schema := range map[string]string{serverCardPath: serverCardSchema, serverJSONPath: serverJSONSchema} {
 		got := get(t, h, "GET", path, map[string]string{"Origin": "https://anybody.example"})
-		var d described
+		var d parsedDescription
 		if err := json.Unmarshal([]byte(strings.Replace(got.body, `"$schema"`, `"schema"`, 1)), &d); err != nil || got.StatusCode != 200 {
 			t.Fatalf("%s: %d %s, %v", path, got.StatusCode, got.body, err)
 		}
-		want := described{
+		want := parsedDescription{
 			schema, "example.registry/colaregistry", info["title"].(string), serverDescription, info["version"].(string),
 			"https://registry.example/docs", d.Remotes,
 		}

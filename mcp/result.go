@@ -21,11 +21,11 @@ type toolResult struct {
 	data    []byte   // sanitized JSON
 	extra   []field  // members that this service adds after the data
 	whole   []byte   // sanitized JSON of the whole result, if another party defines its format; otherwise nil
-	charged *charged
+	charged *charge
 }
 
-// charged reports the cost of a call in the result, because assistants don't see the quota headers.
-type charged struct {
+// charge reports the cost of a call in the result, because assistants don't see the quota headers.
+type charge struct {
 	Units     int        `json:"units"`
 	Meter     cola.Meter `json:"meter"`     // the quota that was charged
 	Remaining int        `json:"remaining"` // remaining quota this month
@@ -49,9 +49,9 @@ func (a *toolResult) addMember(name string, value any) { a.extra = append(a.extr
 func (a *toolResult) setCharge(m cola.Meter, state cola.QuotaState) {
 	switch m {
 	case cola.MeterDetailViews:
-		a.charged = &charged{state.Charged, m, state.DetailViewsRemaining()}
+		a.charged = &charge{state.Charged, m, state.DetailViewsRemaining()}
 	case cola.MeterListRecords:
-		a.charged = &charged{state.Charged, m, state.ListRecordsRemaining()}
+		a.charged = &charge{state.Charged, m, state.ListRecordsRemaining()}
 	}
 }
 
@@ -182,21 +182,21 @@ func putRecord[T any](a *toolResult, v view, record T) {
 	r := reflect.New(reflect.TypeFor[T]()).Elem()
 	r.Set(reflect.ValueOf(record))
 	fields := outputFields(r.Type(), v.detailed)
-	whole := map[string]int{} // original lengths of truncated fields
+	lengths := map[string]int{} // original lengths of truncated fields
 	var order []int
 	data := v.append(nil, r.Interface())
 	for encodedSize(data) > maxContentBytes {
 		i := largestField(v, r, fields)
-		if _, cut := whole[fields[i].name]; !cut {
+		if _, cut := lengths[fields[i].name]; !cut {
 			order = append(order, i)
-			whole[fields[i].name] = length(r.FieldByIndex(fields[i].index))
+			lengths[fields[i].name] = length(r.FieldByIndex(fields[i].index))
 		}
 		halve(r.FieldByIndex(fields[i].index))
 		data = v.append(nil, r.Interface())
 	}
 	for _, i := range order {
 		f := fields[i]
-		a.notes = append(a.notes, truncationNote(f.name, r.FieldByIndex(f.index), whole[f.name]))
+		a.notes = append(a.notes, truncationNote(f.name, r.FieldByIndex(f.index), lengths[f.name]))
 	}
 	a.setData(data)
 }
@@ -242,16 +242,16 @@ func length(v reflect.Value) int {
 	return v.Len()
 }
 
-func truncationNote(name string, cut reflect.Value, whole int) string {
+func truncationNote(name string, cut reflect.Value, original int) string {
 	if cut.Kind() == reflect.String {
 		return fmt.Sprintf(
 			"%s contains only the first %d of %d characters, to limit the response size; the REST API returns all of "+
 				"it.", name,
-			length(cut)-1, whole)
+			length(cut)-1, original)
 	}
 	return fmt.Sprintf(
 		"%s contains only the first %d of %d entries, to limit the response size; the REST API returns all of them.", name,
-		length(cut), whole)
+		length(cut), original)
 }
 
 // nonNilRows returns rows, or an empty list if they are nil.

@@ -228,7 +228,7 @@ func TestSavedSearchScope(t *testing.T) {
 }
 
 // TestMissingScopeAndOtherError checks that a call that lacks the scope and is also rejected for
-// another reason returns the error for that reason, and is neither run nor counted twice.
+// another reason returns the error for that reason, is not run, and is counted only once.
 func TestMissingScopeAndOtherError(t *testing.T) {
 	token := []string{"X-API-Key: ", "Authorization: Bearer " + testToken}
 	create := `{"name":"create_saved_search","arguments":` + goodSearch + `}`

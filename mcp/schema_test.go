@@ -167,8 +167,8 @@ func TestArgumentParity(t *testing.T) {
 				if words := f.Tag.Get("enum"); words != "" && fmt.Sprint(s.Enum) != fmt.Sprint(strings.Split(words, ",")) {
 					t.Errorf("%s: enum of %s = %v, REST has %s", one.name, name, s.Enum, words)
 				}
-				if most := f.Tag.Get("maxLength"); most != "" && (s.MaxLength == nil || fmt.Sprint(*s.MaxLength) != most) {
-					t.Errorf("%s: %s is not limited to %s characters", one.name, name, most)
+				if maxLength := f.Tag.Get("maxLength"); maxLength != "" && (s.MaxLength == nil || fmt.Sprint(*s.MaxLength) != maxLength) {
+					t.Errorf("%s: %s is not limited to %s characters", one.name, name, maxLength)
 				}
 				if pattern := f.Tag.Get("pattern"); s.Pattern != pattern {
 					t.Errorf("%s: %s has the pattern %q, REST has %q", one.name, name, s.Pattern, pattern)

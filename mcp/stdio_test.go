@@ -53,10 +53,10 @@ func TestBridge(t *testing.T) {
 		`{"jsonrpc":"2.0","id":5,"method":"ping"}`,
 	)
 	byID := map[string]reply{}
-	var without []int
+	var noIDCodes []int
 	for _, r := range got {
 		if r.json.ID == nil {
-			without = append(without, r.json.Error.Code)
+			noIDCodes = append(noIDCodes, r.json.Error.Code)
 			continue
 		}
 		byID[fmt.Sprint(r.json.ID)] = r
@@ -67,8 +67,8 @@ func TestBridge(t *testing.T) {
 	if byID["3"].json.Result["supportedVersions"] == nil || byID["4"].json.Result["resultType"] != "complete" {
 		t.Errorf("in the newest version: %s and %s", byID["3"].body, byID["4"].body)
 	}
-	if len(byID) != 5 || len(without) != 2 || without[0]+without[1] != -32700-32600 {
-		t.Errorf("%d responses with an ID, want 5; error codes without an ID: %v, want two", len(byID), without)
+	if len(byID) != 5 || len(noIDCodes) != 2 || noIDCodes[0]+noIDCodes[1] != -32700-32600 {
+		t.Errorf("%d responses with an ID, want 5; error codes without an ID: %v, want two", len(byID), noIDCodes)
 	}
 	if f.used.DetailViews != 1 || f.spent != 2 {
 		t.Errorf("%+v, %d requests counted", f.used, f.spent)

@@ -28,11 +28,11 @@ const (
 func TestFailFast(t *testing.T) {
 	const outage = time.Minute
 	tests := []struct {
-		name  string
-		fault fault
-		first time.Duration // response time of the first charge
-		back  time.Duration // maximum time from the store's recovery to the first grant
-		tries int           // maximum number of calls to Settle during the outage
+		name     string
+		fault    fault
+		first    time.Duration // response time of the first charge
+		recovery time.Duration // maximum time from the store's recovery to the first grant
+		tries    int           // maximum number of calls to Settle during the outage
 	}{
 		{"refuses connections", lostBefore, chargeTimeout, probeInterval, 300},
 		{"does not respond", hangs, chargeTimeout, probeInterval + probeTimeout, 30},
@@ -59,10 +59,10 @@ func TestFailFast(t *testing.T) {
 				if tries, _ := b.calls(); tries > tt.tries {
 					t.Errorf("Settle called %d times in %v, want at most %d", tries, outage, tt.tries)
 				}
-				time.Sleep(time.Until(end.Add(tt.back)))
+				time.Sleep(time.Until(end.Add(tt.recovery)))
 				synctest.Wait()
 				if got := charge(t, l); got.Units != 20 {
-					t.Errorf("%v after the store recovered: charge = %+v, want 20 units", tt.back, got)
+					t.Errorf("%v after the store recovered: charge = %+v, want 20 units", tt.recovery, got)
 				}
 				if down, up := log.count(downMessage), log.count(upMessage); down != 1 || up != 1 {
 					t.Errorf("%d log lines about the outage, %d about the recovery; want 1, 1", down, up)
@@ -256,10 +256,10 @@ func (p *logRecorder) withoutInDoubt() (list []string) {
 // failingStore is a store that fails for a while.
 type failingStore struct {
 	*fakeLedger
-	until  time.Time // when the store recovers
-	silent time.Time // from this time until the store recovers, it does not respond before the context ends
-	reason error     // returned before silent
-	probed bool      // whether probes (empty batches) succeed meanwhile
+	until   time.Time // when the store recovers
+	hangsAt time.Time // from this time until the store recovers, it does not respond before the context ends
+	reason  error     // returned before hangsAt
+	probed  bool      // whether probes (empty batches) succeed meanwhile
 }
 
 func (r failingStore) Settle(
@@ -268,7 +268,7 @@ func (r failingStore) Settle(
 	switch now := time.Now(); {
 	case !now.Before(r.until), r.probed && len(b.Accounts) == 0:
 		return r.fakeLedger.Settle(ctx, b, decide)
-	case !now.Before(r.silent):
+	case !now.Before(r.hangsAt):
 		<-ctx.Done()
 		return unavailable("settle: no response")
 	}
@@ -281,11 +281,11 @@ func TestFailureLog(t *testing.T) {
 	unavailable := fmt.Errorf("password authentication failed: %w", store.ErrUnavailable)
 	const down = "WARN ledger down; refusing charges error="
 	for name, c := range map[string]struct {
-		silent time.Duration // when the store stops responding
-		fails  time.Duration
-		reason error
-		probed bool // probes still succeed
-		want   []string
+		hangsAt time.Duration // when the store stops responding
+		outage  time.Duration
+		reason  error
+		probed  bool // probes still succeed
+		want    []string
 	}{
 		"connection refused throughout": {time.Hour, 30 * time.Second, unavailable, false, []string{
 			"WARN ledger batch outcome unknown; retrying charges=1 error=" + unavailable.Error(),
@@ -327,10 +327,10 @@ func TestFailureLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start, log := time.Now(), &logRecorder{}
-				r := failingStore{newFakeLedger(cola.TierPro), start.Add(c.fails), start.Add(c.silent), c.reason, c.probed}
+				r := failingStore{newFakeLedger(cola.TierPro), start.Add(c.outage), start.Add(c.hangsAt), c.reason, c.probed}
 				l := New(r, Options{Logger: slog.New(log)})
 				defer l.Close()
-				for time.Since(start) < c.fails {
+				for time.Since(start) < c.outage {
 					next := time.Now().Add(time.Second)
 					charge(t, l)
 					time.Sleep(time.Until(next))

@@ -26,8 +26,8 @@ func (l *Ledger) run() {
 	}
 }
 
-// rejectLate rejects charges that expire within minTimeLeft, because the oldest charge sets the
-// deadline of its batch, and returns the rest.
+// rejectLate rejects charges that will expire within minTimeLeft, and returns the rest. The oldest
+// charge sets the deadline of its batch, so a late one would leave the others too little time.
 func rejectLate(batch []*pending, now time.Time) []*pending {
 	return slices.DeleteFunc(batch, func(p *pending) bool {
 		late := now.Sub(p.arrived) > chargeTimeout-minTimeLeft

@@ -80,7 +80,7 @@ type Rules struct {
 func (r Rules) decide(now time.Time, state store.AccountState, requests []Request) ([]outcome, store.Entry) {
 	d := decision{rules: r, now: now, quota: cola.QuotaState{
 		Tier: state.Tier, Period: cola.PeriodOf(now), Limits: state.Tier.Limits(), Used: state.Used,
-	}, grants: state.Grants, paid: maps.Clone(state.Paid), earlier: state.Paid, entry: store.Entry{Account: state.Account}}
+	}, grants: state.Grants, paid: maps.Clone(state.Paid), paidBefore: state.Paid, entry: store.Entry{Account: state.Account}}
 	for _, g := range state.Grants {
 		d.inWindow += g.Requests
 	}
@@ -169,7 +169,7 @@ func suspended(state store.AccountState) error {
 	return err
 }
 
-// decision is the state while one account's requests are decided.
+// decision is the state while one account's requests are being decided.
 type decision struct {
 	rules    Rules
 	now      time.Time
@@ -178,8 +178,8 @@ type decision struct {
 	inWindow int             // requests in the window, including those granted so far
 	entry    store.Entry     // entry to charge
 
-	paid    map[store.PageKey]int // list records charged for pages, including those granted so far
-	earlier map[store.PageKey]int // list records that earlier batches charged for pages
+	paid       map[store.PageKey]int // list records charged for pages, including those granted so far
+	paidBefore map[store.PageKey]int // list records that earlier batches charged for pages
 }
 
 // decideOne applies steps 3 to 5 of decide to one request. missing is the error for a missing
@@ -231,7 +231,7 @@ func (d *decision) payPage(page store.PageKey, paid, units int) {
 		i, d.entry.Pages = len(d.entry.Pages), append(d.entry.Pages, store.PagePayment{PageKey: page})
 	}
 	d.entry.Pages[i].Units += units
-	d.entry.Pages[i].Reloaded = d.earlier[page] > 0
+	d.entry.Pages[i].Reloaded = d.paidBefore[page] > 0
 }
 
 // spend charges the requested units, except those already paid for, against the remaining quota,

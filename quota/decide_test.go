@@ -298,14 +298,14 @@ func TestExactRetryAfter(t *testing.T) {
 			t.Fatalf("window %v: error = %v, want a rate-limit error", state.Grants, outcomes[0].err)
 		}
 		try := func(now time.Time) error {
-			later := state
-			later.Grants = nil
+			laterState := state
+			laterState.Grants = nil
 			for _, g := range state.Grants {
 				if g.At.After(now.Add(-Window)) {
-					later.Grants = append(later.Grants, g)
+					laterState.Grants = append(laterState.Grants, g)
 				}
 			}
-			o, _ := Rules{}.decide(now, later, one)
+			o, _ := Rules{}.decide(now, laterState, one)
 			return o[0].err
 		}
 		if err := try(noon.Add(e.RetryAfter)); err != nil {

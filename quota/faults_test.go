@@ -18,12 +18,12 @@ import (
 // plan is a workload and the store faults injected during it.
 type plan struct {
 	settle, void []fault
-	charges      []planned
+	charges      []plannedCharge
 	tier         cola.Tier
 }
 
-// planned is a planned charge.
-type planned struct {
+// plannedCharge is a charge in a plan.
+type plannedCharge struct {
 	process int           // the charging process, 0 or 1
 	after   time.Duration // pause after the previous charge
 	timeout time.Duration // the caller's timeout
@@ -45,10 +45,10 @@ func drawFault(t *rapid.T) fault {
 	return max(works, fault(rapid.IntRange(-int(numFaults), int(numFaults)-1).Draw(t, "fault")))
 }
 
-func drawCharge(t *rapid.T) planned {
+func drawCharge(t *rapid.T) plannedCharge {
 	pauses := []time.Duration{0, 0, 0, time.Millisecond, 100 * time.Millisecond, time.Second, 4 * time.Second}
 	timeouts := []time.Duration{time.Hour, time.Hour, time.Hour, 10 * time.Millisecond, 3 * time.Second}
-	p := planned{
+	p := plannedCharge{
 		process: rapid.IntRange(0, 1).Draw(t, "process"),
 		after:   rapid.SampledFrom(pauses).Draw(t, "after"),
 		timeout: rapid.SampledFrom(timeouts).Draw(t, "timeout"),

@@ -40,9 +40,9 @@ func TestInDoubtBatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, log := newFakeLedger(cola.TierFree), newLogCounter()
-				back := time.Now().Add(outage)
+				recovery := time.Now().Add(outage)
 				b.settle = sequence(hangsAfter)
-				b.void = func(int) fault { return until(back, f)(0, store.Batch{}) }
+				b.void = func(int) fault { return until(recovery, f)(0, store.Batch{}) }
 				l := newLedgerWithLog(t, b, log.logger())
 				if got := charge(t, l); got.Units != 0 || got.Code != cola.CodeUnavailable {
 					t.Fatalf("charge = %+v, want unavailable", got)
@@ -50,7 +50,7 @@ func TestInDoubtBatch(t *testing.T) {
 				if b.used(7).ListRecords != 20 {
 					t.Fatal("batch not committed; the test needs a committed one")
 				}
-				time.Sleep(time.Until(back.Add(maxVoidPause + voidTimeout)))
+				time.Sleep(time.Until(recovery.Add(maxVoidPause + voidTimeout)))
 				if got := b.used(7); got != (cola.Used{}) || len(b.grants(7)) != 0 {
 					t.Errorf("usage = %+v, want zero and no grants", got)
 				}
@@ -98,10 +98,10 @@ func TestVoidOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, log := newFakeLedger(cola.TierPro), newLogCounter()
 		b.settle = charges(until(time.Now().Add(20*time.Second), hangsAfter))
-		back := time.Now().Add(time.Minute)
+		recovery := time.Now().Add(time.Minute)
 		reached := 0
 		b.void = func(int) fault {
-			if time.Now().Before(back) {
+			if time.Now().Before(recovery) {
 				return hangs
 			}
 			reached++
@@ -120,7 +120,7 @@ func TestVoidOrder(t *testing.T) {
 		if n, used := l.inDoubt.len(), b.used(7).ListRecords; n != 4 || used != 80 {
 			t.Fatalf("%d in-doubt batches, usage %d; want 4, 80", n, used)
 		}
-		time.Sleep(time.Until(back.Add(2*maxVoidPause + voidTimeout)))
+		time.Sleep(time.Until(recovery.Add(2*maxVoidPause + voidTimeout)))
 		if n, used := l.inDoubt.len(), b.used(7).ListRecords; n != 0 || used != 0 {
 			t.Errorf("%d in-doubt batches, usage %d; want 0, 0", n, used)
 		}
@@ -148,8 +148,8 @@ func TestTooManyInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, log := newFakeLedger(cola.TierPro), newLogCounter()
 		b.settle = charges(until(time.Now().Add(13*time.Second), hangsAfter))
-		back := time.Now().Add(time.Minute)
-		b.void = func(int) fault { return until(back, lostBefore)(0, store.Batch{}) }
+		recovery := time.Now().Add(time.Minute)
+		b.void = func(int) fault { return until(recovery, lostBefore)(0, store.Batch{}) }
 		l := newLedgerWithLog(t, b, log.logger())
 		l.inDoubt.max = 3
 		for l.inDoubt.len() < l.inDoubt.max { // a charge may be rejected immediately, while the circuit breaker is open
@@ -168,7 +168,7 @@ func TestTooManyInDoubt(t *testing.T) {
 		if n := log.count(tooManyMessage); n != 1 {
 			t.Errorf("%d log lines about too many batches, want 1", n)
 		}
-		time.Sleep(time.Until(back.Add(maxVoidPause)))
+		time.Sleep(time.Until(recovery.Add(maxVoidPause)))
 		if diff := cmp.Diff(charged{20, "", 0}, charge(t, l)); diff != "" {
 			t.Errorf("charge after voiding (-want +got):\n%s", diff)
 		}
@@ -182,10 +182,10 @@ func TestTooManyInDoubt(t *testing.T) {
 // ones.
 func TestCloseInDoubt(t *testing.T) {
 	tests := []struct {
-		name  string
-		back  time.Duration // when the store recovers, after the start of Close
-		limit time.Duration // maximum duration of Close
-		units int           // units still charged
+		name     string
+		recovery time.Duration // when the store recovers, after the start of Close
+		limit    time.Duration // maximum duration of Close
+		units    int           // units still charged
 	}{
 		{"store available", 0, 2 * minVoidPause, 0},
 		{"store recovers", 2 * time.Second, closeTimeout, 0},
@@ -196,8 +196,8 @@ func TestCloseInDoubt(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, log := newFakeLedger(cola.TierFree), newLogCounter()
 				b.settle = sequence(hangsAfter)
-				back := time.Now().Add(chargeTimeout + tt.back)
-				b.void = func(int) fault { return until(back, lostBefore)(0, store.Batch{}) }
+				recovery := time.Now().Add(chargeTimeout + tt.recovery)
+				b.void = func(int) fault { return until(recovery, lostBefore)(0, store.Batch{}) }
 				l := newLedgerWithLog(t, b, log.logger())
 				charge(t, l)
 				start := time.Now()

@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// rejectionCacheTTL is how long a cached rejection is used, so that an upgrade, a restored account
-// or app, or a change to a key's networks takes effect within a second.
+// rejectionCacheTTL limits how long a cached rejection is used, so that an upgrade, a restored
+// account or app, or a change to a key's networks takes effect within a second.
 const rejectionCacheTTL = time.Second
 
 // maxCachedSenders is the maximum number of cached senders. Entries expire so soon that dropping
@@ -54,8 +54,9 @@ func (r *rejectionCache) update(q Request, o outcome, now time.Time) {
 }
 
 // newCachedRejection returns the entry for an outcome, if the outcome can be cached. A session's
-// rejections are cached only if the window is full, which rejects only its API calls, so that an
-// account holder who cancels the account's deletion can use the dashboard immediately.
+// rejections are cached only for a full window, which affects only its API calls. Others are not
+// cached, so that an account holder who cancels the account's deletion can use the dashboard
+// immediately.
 func newCachedRejection(q Request, o outcome, now time.Time) (entry cachedRejection, ok bool) {
 	rejection, ok := errors.AsType[*cola.Error](o.err)
 	if !ok {

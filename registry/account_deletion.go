@@ -174,7 +174,7 @@ func (d *AccountDeleter) DeleteDue(ctx context.Context) error {
 	var errs []error
 	tried := map[cola.AccountID]bool{}
 	for {
-		due, err := d.Store.DueDeletions(ctx, maxDeletions+len(errs)) // those that failed are due again
+		due, err := d.Store.DueDeletions(ctx, maxDeletions+len(errs)) // those that failed are still due
 		due = slices.DeleteFunc(due, func(a store.Account) bool { return tried[a.ID] })
 		d.report(ctx, 0, err)
 		if err != nil || len(due) == 0 || ctx.Err() != nil {

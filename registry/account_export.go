@@ -28,7 +28,7 @@ type ExportStore interface {
 	) ([]cola.SavedSearchRun, error)
 	Refusals(ctx context.Context, account cola.AccountID, limit int) ([]store.Refusal, error)
 	Requests(
-		ctx context.Context, account cola.AccountID, which store.RequestFilter, limit int,
+		ctx context.Context, account cola.AccountID, filter store.RequestFilter, limit int,
 	) ([]cola.LoggedRequest, error)
 	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]store.DeliveryRecord, error)
 }
@@ -282,12 +282,12 @@ func (e *export) runs() error {
 
 // requests writes the request log, newest first.
 func (e *export) requests() error {
-	var which store.RequestFilter
+	var filter store.RequestFilter
 	next := func(ctx context.Context) ([]cola.LoggedRequest, error) {
-		page, err := e.st.Requests(ctx, e.id, which, exportPage)
+		page, err := e.st.Requests(ctx, e.id, filter, exportPage)
 		if len(page) > 0 {
 			last := page[len(page)-1]
-			which.Before = store.RequestCursor{At: last.At, ID: last.ID}
+			filter.Before = store.RequestCursor{At: last.At, ID: last.ID}
 		}
 		return page, err
 	}

@@ -42,8 +42,8 @@ func (m manyDeliveries) DeliveriesAfter(
 	return page, nil
 }
 
-// exported is the part of an export that tests check.
-type exported struct {
+// parsedExport is the part of an export that tests check.
+type parsedExport struct {
 	Account struct {
 		Email *string `json:"email"`
 		Tier  string  `json:"tier"`
@@ -117,7 +117,7 @@ func TestExportAccount(t *testing.T) {
 	if _, err := w.ExportAccount(t.Context(), ann, &text); err != nil {
 		t.Fatal(err)
 	}
-	var got exported
+	var got parsedExport
 	if err := json.Unmarshal(text.Bytes(), &got); err != nil {
 		t.Fatalf("%v:\n%s", err, &text)
 	}
@@ -197,7 +197,7 @@ func TestExportedRuns(t *testing.T) {
 	if err := registry.ExportAccount(t.Context(), &text, w.store, ann.Account, w.now()); err != nil {
 		t.Fatal(err)
 	}
-	var got exported
+	var got parsedExport
 	if err := json.Unmarshal(text.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestExportedAttempts(t *testing.T) {
 	if err := registry.ExportAccount(t.Context(), &text, w.store, ann.Account, w.now()); err != nil {
 		t.Fatal(err)
 	}
-	var got exported
+	var got parsedExport
 	if err := json.Unmarshal(text.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestExportedPages(t *testing.T) {
 	if err := registry.ExportAccount(t.Context(), &text, manySearches{w.store, 1_201}, ann.Account, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	var got exported
+	var got parsedExport
 	if err := json.Unmarshal(text.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -291,21 +291,21 @@ func TestExportIsStreamed(t *testing.T) {
 	w := mustWorld(t, 1)
 	ann := w.mustHolder(t, "ann@example.com", cola.TierPro)
 	var text bytes.Buffer
-	var behind int
+	var unsent int
 	st := manyDeliveries{ExportStore: w.store, count: deliveries}
-	st.read = func(after int64) { behind = max(behind, int(after)-bytes.Count(text.Bytes(), []byte(`"message_id"`))) }
+	st.read = func(after int64) { unsent = max(unsent, int(after)-bytes.Count(text.Bytes(), []byte(`"message_id"`))) }
 	if err := registry.ExportAccount(t.Context(), &text, st, ann.Account, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	var got exported
+	var got parsedExport
 	if err := json.Unmarshal(text.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(got.Deliveries); n != deliveries || got.Deliveries[n-1].ID != deliveries || len(got.Deliveries[n-1].Attempts) != 1 {
 		t.Errorf("%d deliveries", n)
 	}
-	if behind > 1_000 {
-		t.Errorf("up to %d deliveries were read but not yet sent", behind)
+	if unsent > 1_000 {
+		t.Errorf("up to %d deliveries were read but not yet sent", unsent)
 	}
 	text.Reset()
 	st.failAfter, st.read = 2_000, func(int64) {}

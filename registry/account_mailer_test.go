@@ -69,12 +69,12 @@ func TestAccountMailer(t *testing.T) {
 			continue
 		}
 		fault = errors.New("unavailable")
-		const again = "bob@example.com identity_added https://issuer.example"
-		round(again)
+		const retry = "bob@example.com identity_added https://issuer.example"
+		round(retry)
 		w.advance(2 * time.Minute)
 		round()
 		w.advance(2 * time.Minute)
-		round(again)
+		round(retry)
 		w.advance(72 * time.Hour)
 		round() // given up
 	}

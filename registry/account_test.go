@@ -213,8 +213,8 @@ func TestForeignIDs(t *testing.T) {
 	w := mustWorld(t, 0)
 	victim, _, on := managed(t, w, "victim@example.com")
 	thief := w.mustHolder(t, "thief@example.com", cola.TierPro)
-	nowhere := target{key: 1 << 40, link: -1, signIn: 0}
-	for name, on := range map[string]target{"another account": on, "no account": nowhere} {
+	missing := target{key: 1 << 40, link: -1, signIn: 0}
+	for name, on := range map[string]target{"another account": on, "no account": missing} {
 		result := managing(t.Context(), w.Service, thief, on)
 		for _, call := range []string{"rotate key", "revoke key", "revoke connection", "restore connection", "end sign-in", "remove identity"} {
 			if code(result[call].err) != cola.CodeNotFound || !result[call].state.Known() {
@@ -271,35 +271,35 @@ func (f *failing) fault() error {
 }
 
 func (f *failing) Account(ctx context.Context, id cola.AccountID) (store.Account, error) {
-	return either(f, func() (store.Account, error) { return f.Store.Account(ctx, id) })
+	return unlessFailing(f, func() (store.Account, error) { return f.Store.Account(ctx, id) })
 }
 
 func (f *failing) Keys(ctx context.Context, id cola.AccountID) ([]store.Key, error) {
-	return either(f, func() ([]store.Key, error) { return f.Store.Keys(ctx, id) })
+	return unlessFailing(f, func() ([]store.Key, error) { return f.Store.Keys(ctx, id) })
 }
 
 func (f *failing) IdentitiesOf(ctx context.Context, id cola.AccountID) ([]store.LinkedIdentity, error) {
-	return either(f, func() ([]store.LinkedIdentity, error) { return f.Store.IdentitiesOf(ctx, id) })
+	return unlessFailing(f, func() ([]store.LinkedIdentity, error) { return f.Store.IdentitiesOf(ctx, id) })
 }
 
 func (f *failing) RemoveIdentity(context.Context, cola.AccountID, store.Identity, int64) error {
 	return f.fault()
 }
 
-func (f *failing) CreateKey(ctx context.Context, k store.Key, hash store.KeyHash, most int) (store.Key, error) {
-	return either(f, func() (store.Key, error) { return f.Store.CreateKey(ctx, k, hash, most) })
+func (f *failing) CreateKey(ctx context.Context, k store.Key, hash store.KeyHash, maxKeys int) (store.Key, error) {
+	return unlessFailing(f, func() (store.Key, error) { return f.Store.CreateKey(ctx, k, hash, maxKeys) })
 }
 
 func (f *failing) RevokeKey(context.Context, cola.AccountID, int64) error { return f.fault() }
 
 func (f *failing) Links(ctx context.Context, id cola.AccountID) ([]store.Link, error) {
-	return either(f, func() ([]store.Link, error) { return f.Store.Links(ctx, id) })
+	return unlessFailing(f, func() ([]store.Link, error) { return f.Store.Links(ctx, id) })
 }
 
 func (f *failing) RevokeLink(context.Context, cola.AccountID, int64) error { return f.fault() }
 
 func (f *failing) SignIns(ctx context.Context, id cola.AccountID) ([]store.SignIn, error) {
-	return either(f, func() ([]store.SignIn, error) { return f.Store.SignIns(ctx, id) })
+	return unlessFailing(f, func() ([]store.SignIn, error) { return f.Store.SignIns(ctx, id) })
 }
 
 func (f *failing) EndSignIn(context.Context, cola.AccountID, int64) error { return f.fault() }
@@ -309,14 +309,14 @@ func (f *failing) EndOtherSignIns(context.Context, cola.AccountID, int64) (int, 
 }
 
 func (f *failing) MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error) {
-	return either(f, func() ([]store.MonthUsage, error) { return f.Store.MonthlyUsage(ctx, id, first, last) })
+	return unlessFailing(f, func() ([]store.MonthUsage, error) { return f.Store.MonthlyUsage(ctx, id, first, last) })
 }
 
 func (f *failing) LatestMatches(ctx context.Context, id cola.AccountID, limit int) ([]store.MatchedRun, error) {
-	return either(f, func() ([]store.MatchedRun, error) { return f.Store.LatestMatches(ctx, id, limit) })
+	return unlessFailing(f, func() ([]store.MatchedRun, error) { return f.Store.LatestMatches(ctx, id, limit) })
 }
 
-func either[T any](f *failing, work func() (T, error)) (T, error) {
+func unlessFailing[T any](f *failing, work func() (T, error)) (T, error) {
 	if err := f.fault(); err != nil {
 		var none T
 		return none, err
@@ -331,7 +331,7 @@ func TestManagementOutage(t *testing.T) {
 	w := mustWorldOf(t, 0, func(o *registry.Options) { bad.Store, o.Store = o.Store, bad })
 	holder, _, on := managed(t, w, "holder@example.com")
 	messages := golden.Load(t, "outcome_unknown")
-	unavailable, odd := store.ErrUnavailable, errors.New("a column is gone")
+	unavailable, unexpected := store.ErrUnavailable, errors.New("a column is gone")
 	bad.err.Store(&unavailable)
 	for call, result := range managing(t.Context(), w.Service, holder, on) {
 		if code(result.err) != cola.CodeUnavailable || !result.state.Known() {
@@ -339,9 +339,9 @@ func TestManagementOutage(t *testing.T) {
 		}
 		messages.Check(t, call, fmt.Sprint(result.err))
 	}
-	bad.err.Store(&odd)
+	bad.err.Store(&unexpected)
 	for call, result := range managing(t.Context(), w.Service, holder, on) {
-		if code(result.err) != cola.CodeInternal || !errors.Is(result.err, odd) {
+		if code(result.err) != cola.CodeInternal || !errors.Is(result.err, unexpected) {
 			t.Errorf("%s with an unexpected error = %v, want internal_error wrapping it", call, result.err)
 		}
 	}
@@ -412,16 +412,16 @@ func TestSignIns(t *testing.T) {
 // in.
 func TestEndOtherSignIns(t *testing.T) {
 	w := mustWorld(t, 0)
-	here, other := w.mustHolder(t, "others@example.com", cola.TierFree), w.mustHolder(t, "other@example.com", cola.TierFree)
+	holder, other := w.mustHolder(t, "others@example.com", cola.TierFree), w.mustHolder(t, "other@example.com", cola.TierFree)
 	for _, browser := range []string{"a", "b", "c"} {
-		w.mustSignIn(t, here.Account, browser)
+		w.mustSignIn(t, holder.Account, browser)
 	}
 	for _, want := range []int{3, 0} {
-		if n, state, err := w.EndOtherSignIns(t.Context(), here); n != want || err != nil || !state.Known() {
+		if n, state, err := w.EndOtherSignIns(t.Context(), holder); n != want || err != nil || !state.Known() {
 			t.Errorf("EndOtherSignIns = %d, %v, want %d", n, err, want)
 		}
 	}
-	for _, c := range []cola.Caller{here, other} {
+	for _, c := range []cola.Caller{holder, other} {
 		if got, _, err := w.SignIns(t.Context(), c); err != nil || len(got) != 1 || !got[0].Current {
 			t.Errorf("SignIns = %+v, %v, want only the current one", got, err)
 		}

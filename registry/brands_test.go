@@ -69,8 +69,8 @@ func TestSearchBrands(t *testing.T) {
 			t.Errorf("%s: notes = %q, want one that contains %q", name, page.Notes, tt.note)
 		}
 	}
-	beyond := cola.BrandParams{Q: "zanzibar quagga", Page: cola.Some(9)}
-	if page, state, err := w.SearchBrands(t.Context(), c, beyond); err != nil || state.Charged != 0 || len(page.Notes) > 0 {
+	pastEnd := cola.BrandParams{Q: "zanzibar quagga", Page: cola.Some(9)}
+	if page, state, err := w.SearchBrands(t.Context(), c, pastEnd); err != nil || state.Charged != 0 || len(page.Notes) > 0 {
 		t.Errorf("page beyond the last: charged %d, notes %q, %v; want none", state.Charged, page.Notes, err)
 	}
 	if _, state, err := w.SearchBrands(t.Context(), c, cola.BrandParams{}); cola.CodeOf(err) != cola.CodeValidation || state.Charged != 0 {

@@ -311,8 +311,8 @@ func TestPageTruncatedByQuota(t *testing.T) {
 	params.Cursor = cut.Pagination.NextCursor
 	rest := w.newest(t, c, params)
 	whole := w.newest(t, w.mustCaller(t, "whole@example.com", cola.TierPro), cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(30)})
-	if again, _, err := w.SearchColas(t.Context(), c, params); err != nil || again.Pagination.TruncatedByQuota {
-		t.Errorf("after an upgrade: pagination = %+v, %v, want a complete page", again.Pagination, err)
+	if got, _, err := w.SearchColas(t.Context(), c, params); err != nil || got.Pagination.TruncatedByQuota {
+		t.Errorf("after an upgrade: pagination = %+v, %v, want a complete page", got.Pagination, err)
 	}
 	if got := append(cut.Colas, rest...); !slices.Equal(got, whole) {
 		t.Error("truncated page and following pages differ from the whole list")
@@ -337,9 +337,9 @@ func TestSingleRecords(t *testing.T) {
 		t.Errorf("image_url = %q, want the public URL", url)
 	}
 	for _, ifNoneMatch := range []string{label.ETag, `"x", ` + label.ETag, "*, " + strings.TrimPrefix(label.ETag, "W/")} {
-		again, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), ifNoneMatch)
-		if err != nil || !again.NotModified || state.Used.DetailViews != 1 {
-			t.Errorf("If-None-Match %s: modified = %v, %+v, %v, want a free 304", ifNoneMatch, !again.NotModified, state.Used, err)
+		got, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), ifNoneMatch)
+		if err != nil || !got.NotModified || state.Used.DetailViews != 1 {
+			t.Errorf("If-None-Match %s: modified = %v, %+v, %v, want a free 304", ifNoneMatch, !got.NotModified, state.Used, err)
 		}
 	}
 	for i, ifNoneMatch := range []string{`"other"`, "*", ` * , "x"`} {

@@ -90,7 +90,7 @@ func (c *Collection) state(now time.Time) CollectionState {
 	return CollectionIdle
 }
 
-// isOperator reports whether the caller is an operator: the sign-in proved the account's email
+// isOperator reports whether the caller is an operator: the sign-in verified the account's email
 // address, and that address is an operator's. The account's address alone proves nothing, because
 // CLI commands can set any address.
 func (s *Service) isOperator(c cola.Caller, account store.Account) bool {

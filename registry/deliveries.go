@@ -15,11 +15,11 @@ func (s *Service) Deliveries(
 	ctx context.Context, c cola.Caller, p cola.DeliveryListParams,
 ) (PageList[cola.Delivery], cola.QuotaState, error) {
 	normalized, invalid := p.Normalize()
-	which := store.DeliveryFilter{Destination: normalized.Destination, SavedSearch: normalized.SavedSearch, State: normalized.State}
+	filter := store.DeliveryFilter{Destination: normalized.Destination, SavedSearch: normalized.SavedSearch, State: normalized.State}
 	page := cola.SavedSearchPage{Page: normalized.Page, PerPage: normalized.PerPage}
 	return listPage(ctx, s, c, page, invalid, "list deliveries",
 		func(ctx context.Context, _ quota.Grant, part store.Slice) ([]cola.Delivery, int, error) {
-			return s.store.DeliveriesOf(ctx, c.Account, which, part)
+			return s.store.DeliveriesOf(ctx, c.Account, filter, part)
 		})
 }
 
@@ -79,7 +79,7 @@ func (s *Service) ReplayDelivery(
 	if err != nil {
 		return cola.Delivery{}, state, err
 	}
-	var again cola.Delivery
+	var replayed cola.Delivery
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) error {
 		prev, err := s.store.DeliveryOf(ctx, c.Account, number)
 		if err == nil {
@@ -91,7 +91,7 @@ func (s *Service) ReplayDelivery(
 		if err != nil {
 			return err
 		}
-		again, err = s.store.Replay(ctx, c.Account, number, s.now())
+		replayed, err = s.store.Replay(ctx, c.Account, number, s.now())
 		return err
 	})
 	switch {
@@ -102,7 +102,7 @@ func (s *Service) ReplayDelivery(
 	case err != nil:
 		return cola.Delivery{}, state, replayError(err, destinationError(err, "", sendUnconfirmed))
 	}
-	return again, state, nil
+	return replayed, state, nil
 }
 
 // checkServed fails with CodeNotActive if the server doesn't send messages to the recipient of a

@@ -86,8 +86,8 @@ func TestDeliveryAndReplay(t *testing.T) {
 	if diff := cmp.Diff(want, read.Value); err != nil || diff != "" || !state.Known() || failed.Error != cola.Some("The receiver responded with status 503.") {
 		t.Errorf("Delivery: %v (-want +got):\n%s", err, diff)
 	}
-	if again, _, err := w.Delivery(t.Context(), c, id, read.ETag); err != nil || !again.NotModified {
-		t.Errorf("Delivery with its ETag = %+v, %v, want not modified", again, err)
+	if got, _, err := w.Delivery(t.Context(), c, id, read.ETag); err != nil || !got.NotModified {
+		t.Errorf("Delivery with its ETag = %+v, %v, want not modified", got, err)
 	}
 	if _, _, err := w.ReplayDelivery(t.Context(), c, id); code(err) != cola.CodeNotActive || !strings.Contains(err.Error(), "PATCH") {
 		t.Errorf("replay to a paused destination: error = %v, want not_active", err)

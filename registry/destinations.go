@@ -180,8 +180,8 @@ func (s *Service) newDestination(
 		n.State = cola.DestinationUnconfirmed
 	}
 	if n.State != cola.DestinationActive {
-		ask := s.confirmationRequest(n.Kind)
-		n.Confirm = &ask
+		request := s.confirmationRequest(n.Kind)
+		n.Confirm = &request
 	}
 	return n, secret, nil
 }

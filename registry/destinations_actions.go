@@ -230,11 +230,11 @@ func (s *Service) newChallenge(destination string) string {
 // confirmationError returns the public error if a confirmation limit is reached, and other errors
 // unchanged.
 func confirmationError(kind string, err error) error {
-	reached, ok := errors.AsType[store.ConfirmationLimitError](err)
+	limitErr, ok := errors.AsType[store.ConfirmationLimitError](err)
 	if !ok {
 		return err
 	}
-	return cola.TooMany(reasonConfirmations, 0, reached.Wait, confirmationLimitMessage(kind, reached.Limit))
+	return cola.TooMany(reasonConfirmations, 0, limitErr.Wait, confirmationLimitMessage(kind, limitErr.Limit))
 }
 
 func confirmationLimitMessage(kind string, limit store.ConfirmationLimit) string {

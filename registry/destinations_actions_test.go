@@ -275,8 +275,8 @@ func TestRedactedDestinations(t *testing.T) {
 	if want := "https://hooks.example.com"; one.Value.Address != cola.Some(want) {
 		t.Errorf("redacted address = %v, want %s", one.Value.Address, want)
 	}
-	if again, _, err := w.Destination(ctx, writer, id, one.ETag); err != nil || again.NotModified {
-		t.Errorf("ETag of the redacted destination is accepted for the full one: %+v, %v", again, err)
+	if got, _, err := w.Destination(ctx, writer, id, one.ETag); err != nil || got.NotModified {
+		t.Errorf("ETag of the redacted destination is accepted for the full one: %+v, %v", got, err)
 	}
 	service := reflect.TypeFor[*registry.Service]()
 	for i := range service.NumMethod() {

@@ -53,11 +53,11 @@ func (f flaky) AddTest(ctx context.Context, a cola.AccountID, destination string
 	return f.Store.AddTest(ctx, a, destination, due)
 }
 
-func (f flaky) RequestConfirmation(ctx context.Context, a cola.AccountID, uuid string, ask store.ConfirmationRequest, change func(*store.Destination) error) (cola.Delivery, error) {
+func (f flaky) RequestConfirmation(ctx context.Context, a cola.AccountID, uuid string, request store.ConfirmationRequest, change func(*store.Destination) error) (cola.Delivery, error) {
 	if f.w.destinationsReadOnly.Load() {
 		return cola.Delivery{}, errFull
 	}
-	return f.Store.RequestConfirmation(ctx, a, uuid, ask, change)
+	return f.Store.RequestConfirmation(ctx, a, uuid, request, change)
 }
 
 func (f flaky) ReplayUndelivered(ctx context.Context, a cola.AccountID, destination string, due time.Time, limit int) (int, error) {
@@ -74,11 +74,11 @@ func (f flaky) Replay(ctx context.Context, a cola.AccountID, id int64, due time.
 	return f.Store.Replay(ctx, a, id, due)
 }
 
-func (f flaky) DeliveriesOf(ctx context.Context, a cola.AccountID, which store.DeliveryFilter, page store.Slice) ([]cola.Delivery, int, error) {
+func (f flaky) DeliveriesOf(ctx context.Context, a cola.AccountID, filter store.DeliveryFilter, page store.Slice) ([]cola.Delivery, int, error) {
 	if f.w.full.Load() {
 		return nil, 0, errFull
 	}
-	return f.Store.DeliveriesOf(ctx, a, which, page)
+	return f.Store.DeliveriesOf(ctx, a, filter, page)
 }
 
 func (f flaky) DeliveryOf(ctx context.Context, a cola.AccountID, id int64) (cola.DeliveryDetail, error) {

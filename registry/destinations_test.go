@@ -150,8 +150,8 @@ func TestAddWebhook(t *testing.T) {
 	if diff := cmp.Diff(want, read.Value); err != nil || diff != "" || !state.Known() {
 		t.Errorf("Destination: %v (-want +got):\n%s", err, diff)
 	}
-	if again, _, err := w.Destination(t.Context(), c, created.UUID, read.ETag); err != nil || !again.NotModified {
-		t.Errorf("Destination with its ETag = %+v, %v, want not modified", again, err)
+	if got, _, err := w.Destination(t.Context(), c, created.UUID, read.ETag); err != nil || !got.NotModified {
+		t.Errorf("Destination with its ETag = %+v, %v, want not modified", got, err)
 	}
 	list, state, err := w.Destinations(t.Context(), c, cola.SavedSearchListParams{PerPage: cola.Some(1), Page: cola.Some(2)})
 	if diff := cmp.Diff([]cola.Destination{want}, list.Rows); err != nil || diff != "" || list.Meta != (cola.PageMeta{Total: 2, Page: 2, PerPage: 1}) || !state.Known() {

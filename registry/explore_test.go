@@ -50,7 +50,7 @@ func mustBlind(t *testing.T, labels int) (*world, blind) {
 // matches a search with that value, and that the images belong to the labels.
 func TestExploreSearch(t *testing.T) {
 	w := mustWorld(t, 2_000)
-	c, same := w.mustHolder(t, "explore@example.com", cola.TierPro), w.mustHolder(t, "search@example.com", cola.TierPro)
+	c, searcher := w.mustHolder(t, "explore@example.com", cola.TierPro), w.mustHolder(t, "search@example.com", cola.TierPro)
 	for _, p := range []cola.SearchParams{
 		{}, {Q: "oak", ApprovalDateFrom: cola.NewDate(2005, 1, 1)}, {Status: "expired", PerPage: cola.Some(5), Page: cola.Some(2)},
 		{ProductType: []string{"wine"}, DerivedSubcategory: "wine", Origin: "american"}, {Q: "nothinglikethis"},
@@ -59,7 +59,7 @@ func TestExploreSearch(t *testing.T) {
 		if err != nil {
 			t.Fatalf("Explore(%+v): %v", p, err)
 		}
-		page, want, _ := w.SearchColas(t.Context(), same, p)
+		page, want, _ := w.SearchColas(t.Context(), searcher, p)
 		if diff := cmp.Diff(page, got.ColaPage); diff != "" {
 			t.Errorf("Explore(%+v): page (-search +explore):\n%s", p, diff)
 		}
@@ -267,8 +267,8 @@ func TestDashboardRateLimit(t *testing.T) {
 	w := mustWorld(t, 100)
 	holder := w.mustHolder(t, "window@example.com", cola.TierFree)
 	client := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: "client"}).ID)
-	trying := holder
-	trying.Channel = cola.ChannelREST
+	tryIt := holder
+	tryIt.Channel = cola.ChannelREST
 	id := w.index.View().Search(cola.ColaSearch{PerPage: 1}).Rows[0].TTBID.String()
 	free, charged := freeRequests(t, w, holder, id), chargedRequests(t, w, id)
 	limit, labels := cola.TierFree.Limits().PerMinute, 1 // freeRequests read a label
@@ -294,7 +294,7 @@ func TestDashboardRateLimit(t *testing.T) {
 	for n := range limit {
 		c := client
 		if n == 0 {
-			c = trying
+			c = tryIt
 		}
 		if _, err := w.Admit(t.Context(), c); err != nil {
 			t.Fatalf("API request %d: error = %v", n+1, err)
@@ -304,7 +304,7 @@ func TestDashboardRateLimit(t *testing.T) {
 	all := maps.Clone(free)
 	maps.Copy(all, charged)
 	for name, do := range all {
-		for _, c := range []cola.Caller{client, trying} {
+		for _, c := range []cola.Caller{client, tryIt} {
 			if _, err := do(c); code(err) != cola.CodeQuotaExceeded {
 				t.Errorf("%s from the API, with a %s: error = %v, want quota_exceeded", name, c.Credential.Kind, err)
 			}

@@ -77,14 +77,14 @@ func TestFeed(t *testing.T) {
 	if diff := cmp.Diff([]string{"26001001000001 OAK late", "26001001000002 OAK"}, got); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	again := w.mustMakeFeed(t, c, strings.ToUpper(search.UUID))
-	if _, err := w.Feed(t.Context(), token); code(err) != cola.CodeNotFound || again == token {
+	newToken := w.mustMakeFeed(t, c, strings.ToUpper(search.UUID))
+	if _, err := w.Feed(t.Context(), token); code(err) != cola.CodeNotFound || newToken == token {
 		t.Errorf("replaced token: error = %v, want not_found", err)
 	}
 	if state, err := w.DeleteFeed(t.Context(), c, search.UUID); err != nil || !state.Known() {
 		t.Fatal(err)
 	}
-	if _, err := w.Feed(t.Context(), again); code(err) != cola.CodeNotFound {
+	if _, err := w.Feed(t.Context(), newToken); code(err) != cola.CodeNotFound {
 		t.Errorf("deleted token: error = %v, want not_found", err)
 	}
 	if _, err := w.DeleteFeed(t.Context(), c, search.UUID); err != nil {

@@ -238,14 +238,14 @@ func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.R
 }
 
 // updateReferences reloads the reference data if any of it changed or it has not been loaded yet.
-func (f *Follower) updateReferences(ctx context.Context, u *search.Update, have cola.Revision) (cola.Revision, error) {
+func (f *Follower) updateReferences(ctx context.Context, u *search.Update, current cola.Revision) (cola.Revision, error) {
 	st := f.service.store
 	revision, err := st.ReferenceRevision(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("read reference revision: %w", err)
 	}
-	if have > 0 && revision <= have && f.service.references.Load() != nil {
-		return have, nil
+	if current > 0 && revision <= current && f.service.references.Load() != nil {
+		return current, nil
 	}
 	sets, err := st.AllReferences(ctx)
 	if err != nil {

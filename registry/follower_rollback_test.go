@@ -21,8 +21,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// switching simulates a store that is restored from a backup while it is followed: reads switch
-// from one database to another. The ledger does not switch.
+// switching simulates a store that is restored from a backup while it is being followed: reads
+// switch from one database to another. The ledger does not switch.
 type switching struct {
 	*sqlite.Store
 	other *sqlite.Store
@@ -164,8 +164,8 @@ func stored(t *testing.T, st store.Store) content {
 	return c
 }
 
-// observed is a service and its follower.
-type observed struct {
+// followedService is a service and its follower.
+type followedService struct {
 	*registry.Service
 	index *search.Index
 	build registry.Build // how the index was first built
@@ -176,10 +176,10 @@ type observed struct {
 }
 
 // observe starts a follower that runs until the test ends, and waits until the service is ready.
-func observe(t *testing.T, s *switching, snapshot string) *observed {
+func observe(t *testing.T, s *switching, snapshot string) *followedService {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	o := &observed{store: s, index: search.New(search.Options{}), caller: cola.Caller{
+	o := &followedService{store: s, index: search.New(search.Options{}), caller: cola.Caller{
 		Account: 1, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1}, Channel: cola.ChannelREST,
 	}}
 	ledger := quota.New(s, quota.Options{Logger: quiet})
@@ -209,7 +209,7 @@ func observe(t *testing.T, s *switching, snapshot string) *observed {
 
 // indexed returns the content that the service returns. It advances the clock so that waiting never
 // exhausts the rate limit.
-func (o *observed) indexed(t *testing.T) content {
+func (o *followedService) indexed(t *testing.T) content {
 	t.Helper()
 	c := content{brands: map[cola.TTBID]string{}, permittees: map[string]cola.Text{}}
 	view := o.index.View()
@@ -229,7 +229,7 @@ func (o *observed) indexed(t *testing.T) content {
 	return c
 }
 
-func (o *observed) eventuallyShows(t *testing.T, want content) {
+func (o *followedService) eventuallyShows(t *testing.T, want content) {
 	t.Helper()
 	var diff string
 	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {

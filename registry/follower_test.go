@@ -145,23 +145,23 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// waking is a store that wakes its follower.
-type waking struct {
+// wakingStore is a store that wakes its follower.
+type wakingStore struct {
 	store.Store
 	wakeups       chan struct{}
 	revisionCalls *atomic.Int64
 }
 
-func (w waking) Wakeups() <-chan struct{} { return w.wakeups }
+func (w wakingStore) Wakeups() <-chan struct{} { return w.wakeups }
 
-func (w waking) Revision(ctx context.Context) (cola.Revision, error) {
+func (w wakingStore) Revision(ctx context.Context) (cola.Revision, error) {
 	w.revisionCalls.Add(1)
 	return w.Store.Revision(ctx)
 }
 
 // TestFollowerWakeup checks that each wake-up makes the follower read the store's revision.
 func TestFollowerWakeup(t *testing.T) {
-	st := waking{sqlitetest.Open(t, sqlite.Options{}), make(chan struct{}), new(atomic.Int64)}
+	st := wakingStore{sqlitetest.Open(t, sqlite.Options{}), make(chan struct{}), new(atomic.Int64)}
 	const wakeups = 50
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

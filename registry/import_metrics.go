@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// collectTimeout is how long a scrape waits for the store, because waiting delays all other
+// collectTimeout limits how long a scrape waits for the store, because waiting delays all other
 // metrics.
 const collectTimeout = time.Second
 

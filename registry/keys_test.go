@@ -145,11 +145,11 @@ func TestKeyLimit(t *testing.T) {
 		}
 	}
 	errs := make([]error, 8)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range errs {
-		all.Go(func() { _, _, errs[i] = w.CreateKey(t.Context(), holder, registry.KeyParams{Name: "last"}) })
+		wg.Go(func() { _, _, errs[i] = w.CreateKey(t.Context(), holder, registry.KeyParams{Name: "last"}) })
 	}
-	all.Wait()
+	wg.Wait()
 	created := 0
 	for _, err := range errs {
 		var refusal *cola.Error
@@ -329,13 +329,13 @@ func TestConcurrentRotations(t *testing.T) {
 	holder := w.mustHolder(t, "twice@example.com", cola.TierFree)
 	old := w.mustCreateKey(t, holder, registry.KeyParams{Name: "n"})
 	errs := make([]error, 6)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range errs {
-		all.Go(func() {
+		wg.Go(func() {
 			_, _, errs[i] = w.RotateKey(t.Context(), holder, old.ID, registry.KeyRotationParams{Overlap: "none"})
 		})
 	}
-	all.Wait()
+	wg.Wait()
 	created := 0
 	for _, err := range errs {
 		if err == nil {

@@ -147,12 +147,12 @@ func removals(view *search.View, p *cola.SearchParams, q *cola.ColaSearch) (note
 	}
 	found := map[string]int{}
 	for _, g := range groups {
-		without := q.Query
+		reduced := q.Query
 		for _, f := range g {
-			f.Clear(&without)
+			f.Clear(&reduced)
 		}
 		if g[0].Param != "q" {
-			found[g[0].Noun] = countMatches(view, without)
+			found[g[0].Noun] = countMatches(view, reduced)
 		}
 	}
 	slices.SortStableFunc(groups, func(a, b []*cola.Filter) int {
@@ -215,14 +215,14 @@ func dateNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, tota
 		changed.ApprovalDateFrom, changed.ApprovalDateTo, changed.DateRange = 0, 0, cola.AllDates
 	}
 	if q.From != 0 || q.To != 0 {
-		always, dated := q.Query, q.Query
-		always.From, always.To = 0, 0
+		anyTime, dated := q.Query, q.Query
+		anyTime.From, anyTime.To = 0, 0
 		dated.From, dated.To = 1, 0 // any date
-		all, known := countMatches(view, always), countMatches(view, dated)
+		all, known := countMatches(view, anyTime), countMatches(view, dated)
 		if n := known - total; n > 0 && q.DefaultWindow {
-			later := q.Query
-			later.From, later.To = q.To+1, 0
-			note := Note{Finding: otherMatches(n, countMatches(view, later) == 0)}
+			newer := q.Query
+			newer.From, newer.To = q.To+1, 0
+			note := Note{Finding: otherMatches(n, countMatches(view, newer) == 0)}
 			note.Text = fmt.Sprintf("%s outside the default window of %d days. To search all dates, set date_range to all.",
 				labelsMatch(n), cola.DefaultWindowDays)
 			note.suggest("show", p, allDates)

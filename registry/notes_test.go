@@ -266,15 +266,15 @@ func TestQueryWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := w.mustCaller(t, "words@example.com", cola.TierPro)
-	always := cola.NewDate(2005, 1, 1)
+	start := cola.NewDate(2005, 1, 1)
 	for _, origin := range []string{"french", "France", "mars", "american", "bhutan", "Georgia", "kentucky"} {
-		found := len(w.newest(t, c, cola.SearchParams{Origin: origin, ApprovalDateFrom: always, PerPage: cola.Some(1)})) > 0
+		found := len(w.newest(t, c, cola.SearchParams{Origin: origin, ApprovalDateFrom: start, PerPage: cola.Some(1)})) > 0
 		if words.HasOrigin(origin) != found {
 			t.Errorf("origin %s: HasOrigin = %t, search finds any = %t", origin, words.HasOrigin(origin), found)
 		}
 	}
 	for _, path := range append([]string{"Wine > Nothing", "wine>red  wine", "Mead", "Wine > Red"}, words.Categories...) {
-		found := len(w.newest(t, c, cola.SearchParams{DerivedSubcategory: path, ApprovalDateFrom: always, PerPage: cola.Some(1)})) > 0
+		found := len(w.newest(t, c, cola.SearchParams{DerivedSubcategory: path, ApprovalDateFrom: start, PerPage: cola.Some(1)})) > 0
 		if words.HasCategory(path) != found {
 			t.Errorf("category %s: HasCategory = %t, search finds any = %t", path, words.HasCategory(path), found)
 		}

@@ -110,9 +110,9 @@ func (w ListVocabulary) notes(filters ...listFilter) (notes []string) {
 			continue
 		}
 		conditions++
-		if have, ok := w[f.name]; ok && !w.Has(f.name, f.value) {
+		if available, ok := w[f.name]; ok && !w.Has(f.name, f.value) {
 			notes = append(notes, fmt.Sprintf("No row has the %s %s. Available: %s.%s",
-				f.name, cola.Quoted(f.value), joinWords(f.name, have), didYouMean(vocabulary.Nearest(f.value, have))))
+				f.name, cola.Quoted(f.value), joinWords(f.name, available), didYouMean(vocabulary.Nearest(f.value, available))))
 		}
 	}
 	if conditions > 1 && notes == nil {

@@ -186,10 +186,11 @@ func TestReadsWithoutCommits(t *testing.T) {
 	})
 }
 
-// admitting is a store whose ledger admits every request and whose other methods never respond.
-type admitting struct{ silent }
+// admittingStore is a store whose ledger admits every request and whose other methods never
+// respond.
+type admittingStore struct{ silent }
 
-func (admitting) Settle(_ context.Context, b store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
+func (admittingStore) Settle(_ context.Context, b store.Batch, decide func(time.Time, []store.AccountState) []store.Entry) error {
 	var states []store.AccountState
 	for _, id := range b.Accounts {
 		state := store.AccountState{Account: id, Exists: true, Tier: cola.TierPro, Valid: map[cola.Credential]bool{},
@@ -204,7 +205,7 @@ func (admitting) Settle(_ context.Context, b store.Batch, decide func(time.Time,
 	return nil
 }
 
-func (admitting) CreateSavedSearch(ctx context.Context, _ store.NewSavedSearch) (cola.SavedSearch, bool, error) {
+func (admittingStore) CreateSavedSearch(ctx context.Context, _ store.NewSavedSearch) (cola.SavedSearch, bool, error) {
 	<-ctx.Done()
 	return cola.SavedSearch{}, false, ctx.Err()
 }
@@ -212,9 +213,9 @@ func (admitting) CreateSavedSearch(ctx context.Context, _ store.NewSavedSearch) 
 // TestSaveUnresponsiveStore checks that saving times out as quickly as a charge.
 func TestSaveUnresponsiveStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := quota.New(admitting{}, quota.Options{})
+		ledger := quota.New(admittingStore{}, quota.Options{})
 		t.Cleanup(ledger.Close)
-		s := New(Options{Store: admitting{}, Ledger: ledger, Now: time.Now})
+		s := New(Options{Store: admittingStore{}, Ledger: ledger, Now: time.Now})
 		caller := cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1}, Scopes: cola.Scopes()}
 		search := cola.SavedSearchParams{Name: "n", Filters: &cola.SavedSearchFilters{}}
 		if _, _, err := s.CreateSavedSearch(t.Context(), caller, search); cola.CodeOf(err) != cola.CodeUnavailable {

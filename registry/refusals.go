@@ -139,8 +139,8 @@ func (r *refusalRecorder) record(c cola.Caller, err error) {
 
 // add counts refusals. It drops them if there are too many keys, or the recorder is closed. The
 // caller holds the lock.
-func (r *refusalRecorder) add(which refusalKey, more refusalCount) {
-	switch t := r.pending[which]; {
+func (r *refusalRecorder) add(key refusalKey, more refusalCount) {
+	switch t := r.pending[key]; {
 	case t != nil:
 		t.add(more)
 	case r.closed || len(r.pending) >= maxPendingRefusals:
@@ -151,7 +151,7 @@ func (r *refusalRecorder) add(which refusalKey, more refusalCount) {
 		}
 		t = new(refusalCount) // not earlier, so that repeated refusals don't allocate
 		*t = more
-		r.pending[which] = t
+		r.pending[key] = t
 	}
 }
 
@@ -166,16 +166,16 @@ func (r *refusalRecorder) takePending() map[refusalKey]*refusalCount {
 
 // requeue returns unwritten refusals to the pending ones. It merges the smaller map into the larger
 // one, to hold the lock only briefly.
-func (r *refusalRecorder) requeue(left map[refusalKey]*refusalCount) {
+func (r *refusalRecorder) requeue(unwritten map[refusalKey]*refusalCount) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	smaller := r.pending
-	r.pending = left
-	if len(smaller) > len(left) {
-		smaller, r.pending = left, smaller
+	r.pending = unwritten
+	if len(smaller) > len(unwritten) {
+		smaller, r.pending = unwritten, smaller
 	}
-	for which, t := range smaller {
-		r.add(which, *t)
+	for key, t := range smaller {
+		r.add(key, *t)
 	}
 	r.reschedule(len(r.pending) > 0)
 }
@@ -194,8 +194,8 @@ func (r *refusalRecorder) writeBatches(ctx context.Context, waiting map[refusalK
 	for len(waiting) > 0 {
 		part = part[:0]
 		requests := 0
-		for which, t := range waiting {
-			part = append(part, which.refusal(*t))
+		for key, t := range waiting {
+			part = append(part, key.refusal(*t))
 			requests += t.count
 			if len(part) == flushBatchSize {
 				break

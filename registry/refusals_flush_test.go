@@ -72,9 +72,9 @@ func TestRejectedRequests(t *testing.T) {
 		w.SearchColas(t.Context(), key, cola.SearchParams{})
 	}
 	w.SearchColas(t.Context(), holder, cola.SearchParams{}) // the dashboard is exempt
-	trying := holder
-	trying.Channel = cola.ChannelREST
-	w.SearchColas(t.Context(), trying, cola.SearchParams{})
+	tryIt := holder
+	tryIt.Channel = cola.ChannelREST
+	w.SearchColas(t.Context(), tryIt, cola.SearchParams{})
 	want := []string{
 		`mcp link "Assistant": 2 insufficient_scope`,
 		`rest key "CI": 1 account_suspended`, `rest key "CI": 5 burst`, `rest key "old": 2 credential_ended`,

@@ -313,9 +313,9 @@ func TestConcurrentRejections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRefusalStore{}
 		r := newTestRecorder(n)
-		var all sync.WaitGroup
+		var wg sync.WaitGroup
 		for account := range 8 {
-			all.Go(func() {
+			wg.Go(func() {
 				for i := range 500 {
 					r.record(callerOfAccount(account), burstRefusal())
 					time.Sleep(time.Duration(account+1) * 7 * time.Millisecond)
@@ -325,7 +325,7 @@ func TestConcurrentRejections(t *testing.T) {
 				}
 			})
 		}
-		all.Wait()
+		wg.Wait()
 		n.set(nil, false)
 		r.close()
 		if _, requests := n.counts(); requests != 8*500 || testutil.ToFloat64(r.metrics.recorded) != 8*500 {

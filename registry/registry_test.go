@@ -273,8 +273,8 @@ func TestETagPerAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, _, err := w.Cola(t.Context(), reader, id, read.ETag); err != nil || !again.NotModified {
-		t.Errorf("own ETag: modified = %t, %v, want not modified", !again.NotModified, err)
+	if got, _, err := w.Cola(t.Context(), reader, id, read.ETag); err != nil || !got.NotModified {
+		t.Errorf("own ETag: modified = %t, %v, want not modified", !got.NotModified, err)
 	}
 	content, err := json.Marshal(read.Value)
 	if err != nil {

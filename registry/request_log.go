@@ -99,9 +99,9 @@ func parseRequestCursor(cursor string) (at store.RequestCursor, ok bool) {
 		return at, true
 	}
 	micros, id, _ := strings.Cut(cursor, "-")
-	t, badTime := strconv.ParseInt(micros, 10, 64)
-	n, badID := strconv.ParseInt(id, 10, 64)
-	return store.RequestCursor{At: time.UnixMicro(t).UTC(), ID: n}, badTime == nil && badID == nil && n > 0 && t > 0
+	t, timeErr := strconv.ParseInt(micros, 10, 64)
+	n, idErr := strconv.ParseInt(id, 10, 64)
+	return store.RequestCursor{At: time.UnixMicro(t).UTC(), ID: n}, timeErr == nil && idErr == nil && n > 0 && t > 0
 }
 
 // RequestSource is a key or app that sends requests, or all browsers.
@@ -149,7 +149,7 @@ type RequestLogPage struct {
 func (s *Service) RequestLog(ctx context.Context, c cola.Caller,
 	p RequestLogParams) (RequestLogPage, cola.QuotaState, error) {
 	oldest := s.oldestRequest()
-	which, invalid := p.normalize(oldest)
+	filter, invalid := p.normalize(oldest)
 	return readManaged(ctx, s, c, "read request log",
 		func(ctx context.Context, _ cola.QuotaState) (page RequestLogPage, err error) {
 			page.Days = s.requestDays
@@ -161,32 +161,32 @@ func (s *Service) RequestLog(ctx context.Context, c cola.Caller,
 				return page, err
 			}
 			page.Sources = names.since(oldest)
-			if err = s.readRequests(ctx, c.Account, which, names, &page); err != nil {
+			if err = s.readRequests(ctx, c.Account, filter, names, &page); err != nil {
 				return page, err
 			}
-			to := which.To
+			to := filter.To
 			if to.IsZero() {
 				to = s.now().Add(time.Hour)
 			}
-			gaps, err := s.store.RequestGaps(ctx, c.Account, which.From, to)
+			gaps, err := s.store.RequestGaps(ctx, c.Account, filter.From, to)
 			page.Successes, page.Errors = gaps.Successes, gaps.Errors
 			return page, err
 		})
 }
 
 // readRequests reads the rows of a page, and one more to find out whether more follow.
-func (s *Service) readRequests(ctx context.Context, account cola.AccountID, which store.RequestFilter,
+func (s *Service) readRequests(ctx context.Context, account cola.AccountID, filter store.RequestFilter,
 	names credentialNames, page *RequestLogPage) error {
-	rows, err := s.store.Requests(ctx, account, which, requestsPerPage+1)
+	rows, err := s.store.Requests(ctx, account, filter, requestsPerPage+1)
 	if err != nil {
 		return err
 	}
 	more := len(rows) > requestsPerPage
-	backward := which.After.ID != 0
+	backward := filter.After.ID != 0
 	switch {
 	case backward && !more: // show a full first page, even if fewer requests are newer
-		which.After = store.RequestCursor{}
-		return s.readRequests(ctx, account, which, names, page)
+		filter.After = store.RequestCursor{}
+		return s.readRequests(ctx, account, filter, names, page)
 	case backward:
 		rows = rows[1:]
 	case more:
@@ -198,7 +198,7 @@ func (s *Service) readRequests(ctx context.Context, account cola.AccountID, whic
 	if len(rows) > 0 && (more || backward) {
 		page.Older = requestCursor(rows[len(rows)-1])
 	}
-	if len(rows) > 0 && (backward || which.Before.ID != 0) {
+	if len(rows) > 0 && (backward || filter.Before.ID != 0) {
 		page.Newer = requestCursor(rows[0])
 	}
 	return nil

@@ -225,15 +225,15 @@ func manualRunLimitError(now time.Time) error {
 
 // notActiveError returns the error for a search that is on hold because of its account.
 func notActiveError(plan *cola.Schedule) error {
-	reason, because := cola.PausedSuspended, "the account is suspended. Contact the operator."
+	reason, explanation := cola.PausedSuspended, "the account is suspended. Contact the operator."
 	if plan != nil && plan.PausedBecause.V == cola.PausedDowngraded {
 		reason = cola.PausedDowngraded
-		because = "the account has more active schedules than allowed, so only the oldest ones run. Pause or delete " +
+		explanation = "the account has more active schedules than allowed, so only the oldest ones run. Pause or delete " +
 			"one of the others."
 	}
 	refusal := cola.Errorf(cola.CodeNotActive,
 		"The search is on hold: %s This search's next run will find the labels it missed in the "+
-			"meantime.", because)
+			"meantime.", explanation)
 	refusal.Details = map[string]any{"reason": reason}
 	return refusal
 }

@@ -171,9 +171,9 @@ func TestRunNow(t *testing.T) {
 	weekly := w.mustSave(t, c, alert("weekly")).Search
 	paused := w.mustSave(t, c, alert("paused")).Search
 	w.mustChange(t, c, paused.UUID, setActive(false))
-	never := alert("never")
-	never.Schedule = nil
-	unscheduled := w.mustSave(t, c, never).Search
+	params := alert("never")
+	params.Schedule = nil
+	unscheduled := w.mustSave(t, c, params).Search
 	for _, s := range []cola.SavedSearch{weekly, paused, unscheduled} {
 		w.advance(time.Hour)
 		requested, state, err := w.RunSavedSearch(t.Context(), c, strings.ToUpper(s.UUID))
@@ -277,7 +277,7 @@ func TestRejectedRuns(t *testing.T) {
 // TestSuspendedAccount checks that every operation is rejected with the operator's reason and is
 // free, and that operations work again a second after the account is restored.
 func TestSuspendedAccount(t *testing.T) {
-	const because = "The October invoice is unpaid."
+	const reason = "The October invoice is unpaid."
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "suspended@example.com", cola.TierPro)
 	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(testNow)))
@@ -309,13 +309,13 @@ func TestSuspendedAccount(t *testing.T) {
 		},
 		"refused": func() (cola.QuotaState, error) { return w.Refuse(t.Context(), c, errors.New("something else")) },
 	}
-	if err := w.store.Suspend(t.Context(), c.Account, because); err != nil {
+	if err := w.store.Suspend(t.Context(), c.Account, reason); err != nil {
 		t.Fatal(err)
 	}
 	for name, request := range operations {
 		state, err := request()
 		var refusal *cola.Error
-		if !errors.As(err, &refusal) || refusal.Code != cola.CodeAccountSuspended || refusal.Details["reason"] != because {
+		if !errors.As(err, &refusal) || refusal.Code != cola.CodeAccountSuspended || refusal.Details["reason"] != reason {
 			t.Errorf("%s: error = %v, want account_suspended", name, err)
 		}
 		if !state.Known() || state.Used != (cola.Used{}) {

@@ -134,8 +134,8 @@ func TestSamplesWithoutImages(t *testing.T) {
 	w.mustImport(t, store.Commit, bottle(26001001000002, "NORTHERN LIGHT", day))
 	w.clock.Add(time.Hour.Microseconds() - 1)
 	for range 100 { // samples are computed in the background
-		if again, err := w.Samples(t.Context()); again != m || err != nil {
-			t.Fatalf("samples before an hour has passed = %p, %v; want the previous ones, %p", again, err, m)
+		if got, err := w.Samples(t.Context()); got != m || err != nil {
+			t.Fatalf("samples before an hour has passed = %p, %v; want the previous ones, %p", got, err, m)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -242,15 +242,15 @@ func (h hanging) MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTB
 	return nil, nil
 }
 
-// TestSamplesHang checks that callers don't wait for the first samples after their context ends,
+// TestSamplesHang checks that callers stop waiting for the first samples when their context ends,
 // and that all reads share a deadline.
 func TestSamplesHang(t *testing.T) {
 	h := hanging{release: make(chan struct{}), deadlines: make(chan time.Time, 100)}
 	w := mustWorldOf(t, 600, func(o *registry.Options) { h.Store, o.Store = o.Store, &h })
-	ended, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 4 {
-		if _, err := w.Samples(ended); !errors.Is(err, context.Canceled) {
+		if _, err := w.Samples(canceled); !errors.Is(err, context.Canceled) {
 			t.Errorf("Samples with a canceled context: error = %v, want %v", err, context.Canceled)
 		}
 	}

@@ -116,9 +116,9 @@ func saveSearchError(err error) error {
 	return fmt.Errorf("create saved search: %w", err)
 }
 
-// activeLimitError returns the error for too many active schedules. instead says what the caller
-// can do instead.
-func activeLimitError(err error, instead string) error {
+// activeLimitError returns the error for too many active schedules. remedy says what the caller can
+// do instead.
+func activeLimitError(err error, remedy string) error {
 	limit := cola.MaxActiveSchedules
 	if reached, ok := errors.AsType[store.LimitError](err); ok {
 		if reached.All {
@@ -127,12 +127,12 @@ func activeLimitError(err error, instead string) error {
 		limit = reached.Limit // accounts can have a lower limit
 	}
 	refusal := cola.Errorf(cola.CodeWatchlistLimit,
-		"The account has reached the maximum of %d saved searches with an active schedule. %s", limit, instead)
+		"The account has reached the maximum of %d saved searches with an active schedule. %s", limit, remedy)
 	switch limit {
 	case 0:
 		refusal.Message = "This account can't have active schedules. Contact the operator."
 	case 1:
-		refusal.Message = "This account can have only one saved search with an active schedule, and already has one. " + instead
+		refusal.Message = "This account can have only one saved search with an active schedule, and already has one. " + remedy
 	}
 	refusal.Details = map[string]any{"limit": limit}
 	return refusal
@@ -165,9 +165,9 @@ func (s *Service) SavedSearches(
 		return none, state, err
 	}
 	list := PageList[cola.SavedSearch]{Meta: cola.PageMeta{Page: q.Page, PerPage: q.PerPage}}
-	before := (q.Page - 1) * q.PerPage
+	offset := (q.Page - 1) * q.PerPage
 	err = withTimeout(ctx, readTimeout, func(ctx context.Context) (err error) {
-		list.Rows, list.Meta.Total, err = s.store.SavedSearches(ctx, c.Account, before, q.PerPage)
+		list.Rows, list.Meta.Total, err = s.store.SavedSearches(ctx, c.Account, offset, q.PerPage)
 		return err
 	})
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *Service) SavedSearches(
 	for i := range list.Rows {
 		s.setURLs(&list.Rows[i])
 	}
-	list.Meta.HasMore = before+len(list.Rows) < list.Meta.Total
+	list.Meta.HasMore = offset+len(list.Rows) < list.Meta.Total
 	return list, state, nil
 }
 

@@ -164,9 +164,9 @@ func (v verdict) seen() (word, message string) {
 	approved, created := v.Label.EffectiveDate(), v.trace.Search.CreatedAt
 	// Revisions are only approximate timestamps. Until the first run, the mark is exact: it
 	// dates from the search's creation.
-	before := v.trace.Arrived <= cola.Revision(created) || v.trace.Mark.At.Equal(created.Time())
+	predates := v.trace.Arrived <= cola.Revision(created) || v.trace.Mark.At.Equal(created.Time())
 	switch {
-	case before && approved < cola.DateOf(created.Time()):
+	case predates && approved < cola.DateOf(created.Time()):
 		return cola.VerdictBeforeSearch, fmt.Sprintf("It was approved on %v and reached the registry before the "+
 			"search was created on %v.", v.approved(), cola.DateOf(created.Time()))
 	case v.trace.SeenFrom != 0 && approved < v.trace.SeenFrom.AddDays(-cola.LateDays):

@@ -88,9 +88,9 @@ func TestChangeSavedSearch(t *testing.T) {
 	if err != nil || state.Used != (cola.Used{}) || !state.Known() {
 		t.Errorf("SavedSearch = %+v, %v", state, err)
 	}
-	again, _, err := w.SavedSearch(t.Context(), c, created.UUID, read.ETag)
-	if err != nil || !again.NotModified {
-		t.Errorf("SavedSearch with its ETag = %+v, %v, want not modified", again, err)
+	reread, _, err := w.SavedSearch(t.Context(), c, created.UUID, read.ETag)
+	if err != nil || !reread.NotModified {
+		t.Errorf("SavedSearch with its ETag = %+v, %v, want not modified", reread, err)
 	}
 	list, state, err := w.SavedSearches(t.Context(), c, cola.SavedSearchListParams{})
 	if err != nil || state.Used != (cola.Used{}) || !state.Known() {

@@ -134,8 +134,8 @@ func TestCreateSavedSearch(t *testing.T) {
 	if days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow)); err != nil || len(days) != 1 || days[0].Requests != 1 || days[0].Units != 0 {
 		t.Errorf("today's usage = %+v, %v, want one free request", days, err)
 	}
-	if again := w.mustSave(t, c, alert("New oak")); again.Repeated || again.Search.UUID == id {
-		t.Errorf("without a key: %+v, want another search", again)
+	if second := w.mustSave(t, c, alert("New oak")); second.Repeated || second.Search.UUID == id {
+		t.Errorf("without a key: %+v, want another search", second)
 	}
 }
 
@@ -212,9 +212,9 @@ func TestIdempotencyKey(t *testing.T) {
 	c, other := w.mustWriter(t, "key@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	first := w.mustSave(t, c, withKey("n", "k"))
 	w.advance(24*time.Hour - time.Microsecond)
-	again := w.mustSave(t, c, withKey(" n ", "k")) // requests are compared after normalization
-	if !again.Repeated || !cmp.Equal(again.Search, first.Search) {
-		t.Errorf("repeated request = %+v, want %+v", again, first.Search)
+	second := w.mustSave(t, c, withKey(" n ", "k")) // requests are compared after normalization
+	if !second.Repeated || !cmp.Equal(second.Search, first.Search) {
+		t.Errorf("repeated request = %+v, want %+v", second, first.Search)
 	}
 	created, state, err := w.CreateSavedSearch(t.Context(), c, withKey("another", "k"))
 	if code(err) != cola.CodeIdempotencyKeyReused || !cmp.Equal(created, registry.CreatedSavedSearch{}) || !state.Known() {
@@ -253,8 +253,8 @@ func TestRepeatedToolCall(t *testing.T) {
 	}
 	first := w.mustSave(t, c, alert("a"))
 	w.advance(10*time.Minute - time.Microsecond)
-	if again := w.mustSave(t, c, alert("a")); !again.Repeated || !cmp.Equal(again.Search, first.Search) {
-		t.Errorf("repeated call = %+v, want %+v", again, first.Search)
+	if second := w.mustSave(t, c, alert("a")); !second.Repeated || !cmp.Equal(second.Search, first.Search) {
+		t.Errorf("repeated call = %+v, want %+v", second, first.Search)
 	}
 	changed := alert("a")
 	changed.Schedule.Day = cola.Some(2)

@@ -109,11 +109,11 @@ func (s *Service) suggest(q cola.SuggestSearch) Suggestions {
 	if q.Q = correct(given); q.Q != "" {
 		found.Values = suggest(q)
 	}
-	instead := "Try fewer letters."
+	hint := "Try fewer letters."
 	if len(found.Values) > 0 {
-		instead = "These are the values for " + cola.Quoted(q.Q) + "."
+		hint = "These are the values for " + cola.Quoted(q.Q) + "."
 	}
-	found.Notes = []string{fmt.Sprintf("No value has a word that begins with %s. %s", cola.Quoted(given), instead)}
+	found.Notes = []string{fmt.Sprintf("No value has a word that begins with %s. %s", cola.Quoted(given), hint)}
 	return found
 }
 

@@ -262,7 +262,7 @@ func (r usageData) rows() ([]UsageRow, map[usageSource]int) {
 	}
 	for _, row := range rows {
 		source := usageSource{row.Channel, row.Credential}
-		if _, alone := rowOf[source]; !alone {
+		if _, ok := rowOf[source]; !ok {
 			rowOf[source] = rowOf[usageSource{channel: source.channel}]
 		}
 	}
@@ -280,14 +280,14 @@ func byRequests(a, b UsageRow) int {
 // foldRows combines the last rows by channel if there are too many, so that the rows of a channel
 // still add up to its total.
 func foldRows(rows []UsageRow) []UsageRow {
-	alone := rowsShownAlone(rows)
+	n := rowsShownAlone(rows)
 	left := map[cola.Channel]int{}
-	for _, row := range rows[alone:] {
+	for _, row := range rows[n:] {
 		left[row.Channel]++
 	}
 	var list, others []UsageRow
 	for i, row := range rows {
-		if i < alone || left[row.Channel] == 1 { // a single other row keeps its name
+		if i < n || left[row.Channel] == 1 { // a single other row keeps its name
 			list = append(list, row)
 			continue
 		}
@@ -308,13 +308,13 @@ func rowsShownAlone(rows []UsageRow) int {
 	if len(rows) <= maxUseRows {
 		return len(rows)
 	}
-	channels := map[cola.Channel]bool{} // of rows[alone:]
-	alone := len(rows)
-	for alone > 0 && alone+len(channels) > maxUseRows {
-		alone--
-		channels[rows[alone].Channel] = true
+	channels := map[cola.Channel]bool{} // of rows[n:]
+	n := len(rows)
+	for n > 0 && n+len(channels) > maxUseRows {
+		n--
+		channels[rows[n].Channel] = true
 	}
-	return alone
+	return n
 }
 
 // monthDays returns the usage on each day of a month, up to now.
@@ -340,8 +340,8 @@ func projectUsage(used cola.Used, since cola.Date, end, now time.Time) cola.Used
 	if elapsed < 24*time.Hour || left <= 0 {
 		return used
 	}
-	ahead := func(units int) int { return int(math.Round(float64(units) * (1 + left.Hours()/elapsed.Hours()))) }
-	return cola.Used{DetailViews: ahead(used.DetailViews), ListRecords: ahead(used.ListRecords)}
+	extrapolate := func(units int) int { return int(math.Round(float64(units) * (1 + left.Hours()/elapsed.Hours()))) }
+	return cola.Used{DetailViews: extrapolate(used.DetailViews), ListRecords: extrapolate(used.ListRecords)}
 }
 
 // refusalRows returns the refusals with the names of their credentials.

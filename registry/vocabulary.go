@@ -79,7 +79,7 @@ func collectWords[T any](rows []T, each func(row *T, add func(filter, word strin
 	words := ListVocabulary{}
 	for i := range rows {
 		each(&rows[i], func(filter, word string) {
-			if at, met := slices.BinarySearch(words[filter], word); !met && word != "" {
+			if at, found := slices.BinarySearch(words[filter], word); !found && word != "" {
 				words[filter] = slices.Insert(words[filter], at, word)
 			}
 		})

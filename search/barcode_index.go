@@ -112,7 +112,7 @@ func (c *barcodeIndex) match(value string, onlyMain bool) (docs []uint32) {
 	return docs
 }
 
-// docsWithKey returns the documents with a key.
+// docsWithKey returns the documents with the given key.
 func (c *barcodeIndex) docsWithKey(key uint64, onlyMain bool) (docs []uint32) {
 	lo, found := slices.BinarySearch(c.keys, key)
 	if !found {

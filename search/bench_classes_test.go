@@ -309,16 +309,16 @@ func counts(top int, edit func(q *cola.Query, i int), by ...string) func(*View, 
 // countClasses returns the counts that are measured: all labels by each dimension and by pairs of
 // dimensions, and the labels found by some searches.
 func countClasses(a *samples) (all []class) {
-	every := func(*cola.Query, int) {}
+	unfiltered := func(*cola.Query, int) {}
 	for _, dimension := range cola.Dimensions() {
-		all = append(all, class{"counts: " + dimension, counts(30, every, dimension)})
+		all = append(all, class{"counts: " + dimension, counts(30, unfiltered, dimension)})
 	}
 	for _, by := range [][]string{
 		{cola.ByYear, cola.ByProductType}, {cola.ByMonth, cola.ByStatus}, {cola.ByClass, cola.ByYear},
 		{cola.ByOrigin, cola.ByClass}, {cola.BySubcategory, cola.ByABV}, {cola.ByYear, cola.ByBrand}, {cola.ByBrand, cola.ByYear},
 		{cola.ByPermit, cola.ByClass}, {cola.ByBrand, cola.ByPermit}, {cola.ByPermit, cola.ByBrand},
 	} {
-		all = append(all, class{"counts: " + strings.Join(by, ", "), counts(1000, every, by...)})
+		all = append(all, class{"counts: " + strings.Join(by, ", "), counts(1000, unfiltered, by...)})
 	}
 	return append(all,
 		class{"counts: brand, a common word", counts(30, func(q *cola.Query, i int) {

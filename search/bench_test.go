@@ -217,17 +217,17 @@ func report(b *testing.B, shape string, v *View, all []class, queries int, limit
 	w := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%s\tp50\tp99\tmax\tp99, fastest of 3\tCPU p99, fastest of 3\tmean total\n", shape)
 	for _, c := range all {
-		var took [3]spent
+		var took [3]timings
 		total := 0
 		for round := range took {
-			took[round] = newSpent(queries)
+			took[round] = newTimings(queries)
 			for i := range queries {
-				at, worked := time.Now(), threadTime()
+				at, cpu := time.Now(), threadTime()
 				total += c.ask(v, i)
-				took[round].wall[i], took[round].cpu[i] = time.Since(at), threadTime()-worked
+				took[round].wall[i], took[round].cpu[i] = time.Since(at), threadTime()-cpu
 			}
 		}
-		quick := newSpent(queries)
+		quick := newTimings(queries)
 		for i := range queries {
 			quick.wall[i] = min(took[0].wall[i], took[1].wall[i], took[2].wall[i])
 			quick.cpu[i] = min(took[0].cpu[i], took[1].cpu[i], took[2].cpu[i])
@@ -235,23 +235,23 @@ func report(b *testing.B, shape string, v *View, all []class, queries int, limit
 		for _, d := range [][]time.Duration{took[2].wall, quick.wall, quick.cpu} {
 			slices.Sort(d)
 		}
-		late := ""
+		mark := ""
 		if quick.wall[queries*99/100] > limit {
-			late = "LATE"
+			mark = "SLOW"
 		}
 		fmt.Fprintf(w, "%s\t%v\t%v\t%v\t%v\t%v\t%d\t%s\n", c.name, took[2].wall[queries/2],
 			took[2].wall[queries*99/100], took[2].wall[queries-1],
-			quick.wall[queries*99/100], quick.cpu[queries*99/100], total/queries/3, late)
+			quick.wall[queries*99/100], quick.cpu[queries*99/100], total/queries/3, mark)
 	}
 	w.Flush()
 	b.ReportMetric(float64(v.Stats().Bytes)/mib, "MiB")
 }
 
-// spent contains the wall and CPU time of each query.
-type spent struct{ wall, cpu []time.Duration }
+// timings contains the wall and CPU time of each query.
+type timings struct{ wall, cpu []time.Duration }
 
-func newSpent(queries int) spent {
-	return spent{make([]time.Duration, queries), make([]time.Duration, queries)}
+func newTimings(queries int) timings {
+	return timings{make([]time.Duration, queries), make([]time.Duration, queries)}
 }
 
 // BenchmarkCompact compacts all segments into one.

@@ -99,7 +99,7 @@ func (x *Index) wakeCompactors() {
 }
 
 // smallSegment is the number of labels below which a segment is small. Small segments are compacted
-// separately, because many of them arrive while large ones are compacted.
+// separately, because many of them arrive while large ones are being compacted.
 const smallSegment = 1 << 16
 
 // pickSmall is pickCompaction for the small segments.
@@ -217,15 +217,15 @@ func compactSegments(ctx context.Context, segments []segmentView, ps *permittees
 }
 
 // replaceSegments publishes s in place of the segments it was compacted from. Labels that were
-// replaced since the compaction began get tombstones in s, as do labels that were indexed again
+// replaced after the compaction began get tombstones in s, as do labels that were indexed again
 // because their permittee was renamed.
 func (x *Index) replaceSegments(old []segmentView, s *segment) {
 	x.publishing.Lock()
 	defer x.publishing.Unlock()
 	v := x.view.Load()
-	var gone []uint32
+	var deleted []uint32
 	for i := range old {
-		gone = append(gone, s.deletedBetween(&old[i], v.segment(old[i].segment))...)
+		deleted = append(deleted, s.deletedBetween(&old[i], v.segment(old[i].segment))...)
 	}
 	next := *v
 	next.segments = make([]segmentView, 0, len(v.segments))
@@ -236,7 +236,7 @@ func (x *Index) replaceSegments(old []segmentView, s *segment) {
 	}
 	compacted := segmentView{segment: s}
 	compacted.applyAliases(v.aliases)
-	if compacted = compacted.withTombstones(gone); compacted.liveCount() > 0 {
+	if compacted = compacted.withTombstones(deleted); compacted.liveCount() > 0 {
 		next.segments = append(next.segments, compacted)
 	}
 	x.publish(&next)
@@ -253,14 +253,14 @@ func (v *View) segment(s *segment) *segmentView {
 }
 
 // deletedBetween returns the documents of s whose labels got a tombstone in an input segment
-// between its views then and now.
-func (s *segment) deletedBetween(then, now *segmentView) (docs []uint32) {
-	if now != nil && now.deleted == then.deleted {
+// between its old and its current view, which is nil if the segment has no live labels.
+func (s *segment) deletedBetween(old, current *segmentView) (docs []uint32) {
+	if current != nil && current.deleted == old.deleted {
 		return nil
 	}
-	for row := range then.t.n {
-		if then.isLive(row) && (now == nil || !now.isLive(row)) {
-			if doc, ok := s.t.doc(then.t.position(row).TTBID); ok {
+	for row := range old.t.n {
+		if old.isLive(row) && (current == nil || !current.isLive(row)) {
+			if doc, ok := s.t.doc(old.t.position(row).TTBID); ok {
 				docs = append(docs, doc)
 			}
 		}

@@ -121,9 +121,9 @@ func TestConcurrentCompactions(t *testing.T) {
 	if _, more := x.compactions.take(x.View, all); len(picked) != 2 || len(more) != 0 {
 		t.Errorf("take reserved %d segments, then %d; want 2, 0", len(picked), len(more))
 	}
-	ended, cancel := context.WithCancel(context.Background())
+	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := x.Compact(ended); !errors.Is(err, context.Canceled) || x.View().Stats().Segments != 2 {
+	if err := x.Compact(canceled); !errors.Is(err, context.Canceled) || x.View().Stats().Segments != 2 {
 		t.Errorf("Compact(canceled) with all segments reserved: error = %v, %d segments; want canceled, 2",
 			err, x.View().Stats().Segments)
 	}

@@ -34,7 +34,7 @@ type segmentFirstSeen struct {
 const maxChanged = 500
 
 // firstSeenCheckpoints replaces checkpointCost in these indexes. They have many lists that span the
-// whole segment, so checkpointCost would take too much memory.
+// whole segment, so they would take too much memory with checkpointCost.
 const firstSeenCheckpoints = 300_000
 
 // firstSeenBy returns the first-seen dates of the brands or permits.

@@ -36,12 +36,12 @@ type Index struct {
 	scratch postings.ScratchPool
 
 	updating    sync.Mutex // held from Begin to Commit or Abort
-	publishing  sync.Mutex // held while the next view is derived from the last one
+	publishing  sync.Mutex // held while the next view is being derived from the last one
 	compactions *compactions
 
 	wake    []chan struct{} // signal the background compactions; empty if compaction is manual
 	stop    context.CancelFunc
-	stopped sync.WaitGroup
+	workers sync.WaitGroup
 }
 
 // New returns an empty index.
@@ -59,7 +59,7 @@ func New(opts Options) *Index {
 	for _, choose := range []func([]segmentView) []segmentView{pickSmall, pickLarge} {
 		wake := make(chan struct{}, 1)
 		x.wake = append(x.wake, wake)
-		x.stopped.Go(func() { x.compactInBackground(ctx, wake, choose) })
+		x.workers.Go(func() { x.compactInBackground(ctx, wake, choose) })
 	}
 	return x
 }
@@ -89,7 +89,7 @@ func (x *Index) Reset() {
 // but segments are no longer compacted automatically.
 func (x *Index) Close() {
 	x.stop()
-	x.stopped.Wait()
+	x.workers.Wait()
 }
 
 // Options configures an Index. The zero value is valid.

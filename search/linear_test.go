@@ -272,7 +272,7 @@ func (r *registry) wordsOf(text string) wordList {
 	var list wordList
 	list.spaced = strings.Join(wordPattern.FindAllString(strings.ReplaceAll(plain(text), ".", ""), -1), " ")
 	raw := wordPattern.FindAllString(plain(text), -1)
-	for _, words := range [][]string{sequenceOf(text), withoutConnectors(raw), sequenceOf(apart(text)), sequenceOf(attached(text))} {
+	for _, words := range [][]string{sequenceOf(text), withoutConnectors(raw), sequenceOf(splitWords(text)), sequenceOf(joinWords(text))} {
 		list.sequences = append(list.sequences, keyed(words))
 		list.all = append(list.all, keyed(words)...)
 	}
@@ -281,8 +281,8 @@ func (r *registry) wordsOf(text string) wordList {
 	return list
 }
 
-// apart splits each word with apostrophes into its parts.
-func apart(text string) string {
+// splitWords splits each word with apostrophes into its parts.
+func splitWords(text string) string {
 	text = strings.ReplaceAll(plain(strings.NewReplacer("'", "\x02", "’", "\x02").Replace(text)), "\x02", "'")
 	return partsPattern.ReplaceAllStringFunc(text, func(word string) string {
 		parts := strings.Split(word, "'")
@@ -301,8 +301,8 @@ func apart(text string) string {
 	})
 }
 
-// attached joins words that have a space in place of an apostrophe.
-func attached(text string) string {
+// joinWords joins words that have a space in place of an apostrophe.
+func joinWords(text string) string {
 	joined := ""
 	for _, word := range strings.Fields(plain(text)) {
 		if !attaches(joined[strings.LastIndex(joined, " ")+1:], word) {

@@ -80,11 +80,11 @@ func (c *groupCounter) findLargest(counts []uint32) {
 		return cmp.Or(c.dimensions[first].compareKeys(a.groups[first], b.groups[first]),
 			c.dimensions[second].compareKeys(a.groups[second], b.groups[second]))
 	}}
-	likely, left := uint32(1), c.limits.ranked
+	cutoff, left := uint32(1), c.limits.ranked
 	if c.partial {
-		likely = leastCount(counts, c.top)
+		cutoff = leastCount(counts, c.top)
 	}
-	groups := between(counts, likely, math.MaxUint32)
+	groups := between(counts, cutoff, math.MaxUint32)
 	if c.partial && !c.fitsTable(len(groups)) {
 		groups, left = largestWithin(groups, counts, left)
 	}
@@ -93,10 +93,10 @@ func (c *groupCounter) findLargest(counts []uint32) {
 	if len(r.first) == c.top {
 		least = r.first[c.top-1].count
 	}
-	if least < likely {
-		groups = between(counts, least, likely-1)
+	if least < cutoff {
+		groups = between(counts, least, cutoff-1)
 		if !c.fitsTable(len(groups)) {
-			groups = between(counts, max(least, lowestCount(counts, likely, left)), likely-1)
+			groups = between(counts, max(least, lowestCount(counts, cutoff, left)), cutoff-1)
 		}
 		c.eachPair(groups, counts, r.add)
 	}

@@ -78,8 +78,8 @@ func TestCountBrandsOfSegments(t *testing.T) {
 	}
 }
 
-// TestCountGroupsConcurrently counts while labels are added and compacted. Run it with the race
-// detector.
+// TestCountGroupsConcurrently counts while labels are being added and compacted. Run it with the
+// race detector.
 func TestCountGroupsConcurrently(t *testing.T) {
 	h := newHarness(t, t, newDraws(3, 500, 40))
 	defer h.index.Close()

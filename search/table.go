@@ -116,7 +116,7 @@ func (t *table) undated() (lo, hi uint32) {
 	return lo, t.n
 }
 
-// doc returns the row with an ID. The table must be in result order.
+// doc returns the row with the given ID. The table must be in result order.
 func (t *table) doc(id cola.TTBID) (row uint32, ok bool) {
 	i := t.idFrom(uint64(id))
 	if i == len(t.byID) || t.ids[t.byID[i]] != uint64(id) {

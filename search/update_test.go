@@ -229,7 +229,7 @@ func TestReadersDuringUpdates(t *testing.T) {
 	done := make(chan struct{})
 	var readers sync.WaitGroup
 	path := filepath.Join(t.TempDir(), "index")
-	until := func(f func()) {
+	untilDone := func(f func()) {
 		for {
 			select {
 			case <-done:
@@ -240,14 +240,14 @@ func TestReadersDuringUpdates(t *testing.T) {
 		}
 	}
 	readers.Go(func() {
-		until(func() {
+		untilDone(func() {
 			if err := x.Save(path, "store"); err != nil {
 				t.Error(err)
 			}
 		})
 	})
 	for range 3 {
-		readers.Go(func() { until(func() { checkOneCommit(t, x.View(), labels) }) })
+		readers.Go(func() { untilDone(func() { checkOneCommit(t, x.View(), labels) }) })
 	}
 	for c := range commits {
 		u := x.Begin()

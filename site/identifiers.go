@@ -26,26 +26,26 @@ func nameWith(names []string, prefix string) string {
 	return ""
 }
 
-// named returns the rows of the entries about identifiers that begin with a query: the same
-// identifier first, then in the order of the documentation. If there are none, it returns the
+// named returns the rows of the entries about identifiers that begin with a query: exact matches
+// first, then the others, both in the order of the documentation. If there are none, it returns the
 // entries with such a field.
 func (x *index) named(query string) (rows []int) {
 	if !unfinished.MatchString(query) {
 		return nil
 	}
-	var same, about, withField []int
+	var exact, longer, withField []int
 	for n := range x.entries {
 		e := &x.entries[n]
 		switch {
 		case slices.ContainsFunc(e.names, func(name string) bool { return folded(name) == folded(query) }):
-			same = append(same, n)
+			exact = append(exact, n)
 		case nameWith(e.names, query) != "":
-			about = append(about, n)
+			longer = append(longer, n)
 		case nameWith(e.fields, query) != "":
 			withField = append(withField, n)
 		}
 	}
-	if rows = append(same, about...); rows == nil {
+	if rows = append(exact, longer...); rows == nil {
 		rows = withField
 	}
 	return rows

@@ -21,7 +21,7 @@ type entry struct {
 	text              string   // paragraphs, list items and table rows, one per line
 	code              string   // samples, one per line
 	keywords          string   // additional words that find it; names of its subject, separated by commas
-	subjects          []string // the keywords and, of a page, the title, spaced; set by add
+	subjects          []string // the keywords and, for a page, the title, spaced; set by add
 	method, endpoint  string   // of an operation: GET, /api/v1/colas
 	names             []string // of a parameter, header or tool; codes of an error
 	fields            []string // of an object or a body; codes of errors that are specific to an operation
@@ -160,9 +160,9 @@ func (x *index) rows(match string) map[int]bool {
 // counts as much as six in the text, and one in a sample much less.
 const scoreQuery = `SELECT rowid, bm25(docs, 6, 2, 3, 1, .3) FROM docs WHERE docs MATCH ?`
 
-// ranked returns the rows of the entries that match any term, most likely first (see likeness). Equally
-// likely entries are in the order of their areas and of the documentation; the unlikely ones are
-// ordered by score, which is halved if an entry has only half of the words.
+// ranked returns the rows of the entries that match any term, those most like the query first (see
+// likeness). Entries with the same likeness are in the order of their areas and of the documentation;
+// those without any are ordered by score, which is halved if an entry has only half of the words.
 func (x *index) ranked(query string, terms []term, match string) []int {
 	likeness, scores := x.likeness(query), map[int]float64{}
 	rows, err := x.db.Query(scoreQuery, match)
@@ -194,13 +194,13 @@ const (
 // likeness returns the likeness of a query and each entry, if any.
 func (x *index) likeness(query string) map[int]int {
 	query = spaced(suffix.ReplaceAllString(query, ""))
-	asked := strings.Join(slices.DeleteFunc(strings.Fields(query), isStopWord), " ") // api key for "get an API key"
+	topic := strings.Join(slices.DeleteFunc(strings.Fields(query), isStopWord), " ") // api key for "get an API key"
 	found := map[int]int{}
 	begins := x.rows("title : ^ " + quote(query)) // in other forms, too: category for categories
 	for n := range x.entries {
 		e := &x.entries[n]
 		switch {
-		case slices.ContainsFunc(e.subjects, func(subject string) bool { return equalWords(subject, query) || equalWords(subject, asked) }):
+		case slices.ContainsFunc(e.subjects, func(subject string) bool { return equalWords(subject, query) || equalWords(subject, topic) }):
 			found[n] = equalsSubject
 		case e.isPage() && (begins[n] || strings.HasPrefix(spaced(e.Title), query) || strings.HasPrefix(spaced(e.Area), query)):
 			found[n] = beginsPage

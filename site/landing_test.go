@@ -293,8 +293,8 @@ func TestLandingPageReuse(t *testing.T) {
 	first := get(s.Landing, "/", "192.0.2.1").Header().Get("Etag")
 	svc.m = &registry.Samples{Coverage: cola.Coverage{CoverageCounts: cola.CoverageCounts{Labels: 7}}}
 	changed := get(s.Landing, "/", "192.0.2.1").Header().Get("Etag")
-	if again := get(s.Landing, "/", "192.0.2.1").Header().Get("Etag"); first == changed || again != changed {
-		t.Errorf("tags %s, %s, %s; want a change for new samples only", first, changed, again)
+	if last := get(s.Landing, "/", "192.0.2.1").Header().Get("Etag"); first == changed || last != changed {
+		t.Errorf("tags %s, %s, %s; want a change for new samples only", first, changed, last)
 	}
 }
 

@@ -88,8 +88,8 @@ func (x *index) terms(query string) (terms []term) {
 	return terms
 }
 
-// pair splits a word into two of at least two letters that occur next to each other: "api key" for
-// apikey.
+// pair splits a word into two words of at least two letters each that occur next to each other:
+// "api key" for apikey.
 func (x *index) pair(word string) (words string, ok bool) {
 	letters := []rune(word)
 	for i := 2; i <= len(letters)-2; i++ {
@@ -118,8 +118,8 @@ func (x *index) closest(text string) (similar, match string, ok bool) {
 	return similar, anyOf(synonyms(similar)), ok
 }
 
-// longer returns up to 20 words in the documentation that begin with a text and occur in more than
-// twice as many entries, and words that begin the title of a page: "authentication" for "auth".
+// longer returns words that begin with a text: up to 20 that occur in more than twice as many entries
+// as the text itself, and those that begin the title of a page: "authentication" for "auth".
 func (x *index) longer(text string) (words []string) {
 	same := x.rows(quote(text))
 	rows, err := x.db.Query(`SELECT term FROM words WHERE term > ?1 AND term < ?1 || char(0x10FFFF)

@@ -132,17 +132,17 @@ func (s *server) refreshExamples(ctx context.Context) bool {
 		}
 	}
 	ctx = context.WithoutCancel(ctx) // other readers get these pages too
-	s.addSections(referencePath, s.answered(ctx, s.opts.Reference.WithRecords(records).Sections))
+	s.addSections(referencePath, s.withAnswers(ctx, s.opts.Reference.WithRecords(records).Sections))
 	s.addSections(toolsPath, s.toolSections(ctx, records))
 	s.examples = samples
 	s.filled.Store(true)
 	return true
 }
 
-// answered replaces the responses to the example calls of public operations with this registry's.
+// withAnswers replaces the responses to the example calls of public operations with this registry's.
 // Without a response, or if it has no records, the operation keeps the documented call and
 // response.
-func (s *server) answered(ctx context.Context, sections []httpapi.Section) []httpapi.Section {
+func (s *server) withAnswers(ctx context.Context, sections []httpapi.Section) []httpapi.Section {
 	if s.opts.Answers == nil {
 		return sections
 	}
@@ -239,7 +239,7 @@ func (s *server) templateFuncs() template.FuncMap {
 	}
 }
 
-// current returns the value of aria-current for a link of the header: "page" on its page, "true" on
+// current returns the value of aria-current for a link in the header: "page" on its page, "true" on
 // pages below it, and otherwise "".
 func current(link, path string) string {
 	switch {

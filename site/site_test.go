@@ -128,8 +128,8 @@ func mustParseAll(t *testing.T, s *server) map[string]parsed {
 	return all
 }
 
-// outside are the links to other parts of the service.
-var outside = []string{"/", "/api/v1/openapi.json", "/keys/new", "/plans", "/sign-in"}
+// otherLinks are the links to other parts of the service.
+var otherLinks = []string{"/", "/api/v1/openapi.json", "/keys/new", "/plans", "/sign-in"}
 
 // TestLinks checks that every link to this site leads to a page and an element on it, that every
 // page of the documentation is linked, and that links to other parts of the service are listed.
@@ -167,7 +167,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("no link to %s", path)
 		}
 	}
-	if diff := cmp.Diff(outside, slices.Sorted(maps.Keys(others))); diff != "" {
+	if diff := cmp.Diff(otherLinks, slices.Sorted(maps.Keys(others))); diff != "" {
 		t.Errorf("links to other parts of the service (-want +got):\n%s", diff)
 	}
 }
@@ -406,7 +406,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestCurrentLinks checks which link of the header is marked as the current page or as a page above it.
+// TestCurrentLinks checks which link in the header is marked as the current page or as a page above it.
 func TestCurrentLinks(t *testing.T) {
 	for path, want := range map[string]string{
 		"/": "", privacyPath: "", docsPath: docsPath + " page", docsPath + "/quickstart": docsPath + " true",
@@ -670,9 +670,9 @@ func TestExampleRecords(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	m := &registry.Samples{}
 	m.Record.TTBID, m.Record.PermitNumber = 26266001000016, "BWN-OR-16677"
-	asked := map[string]string{}
+	calls := map[string]string{}
 	answer := func(id, call string) (string, error) {
-		asked[id] = call
+		calls[id] = call
 		switch id {
 		case "getPermittee", "get_permittee":
 			return "", errors.New("broken")
@@ -709,14 +709,14 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	for _, private := range []string{"getUsage", "listSavedSearches", "createSavedSearch", "get_usage", "create_saved_search", "lookUpBarcode"} {
-		if call, ok := asked[private]; ok {
+		if call, ok := calls[private]; ok {
 			t.Errorf("ran the example call for %s: %s", private, call)
 		}
 	}
 }
 
 // TestFirstExamples checks that browsers and proxies don't cache the placeholders that pages show
-// while the first examples are computed, or while there are no records.
+// while the first examples are being computed, or while there are no records.
 func TestFirstExamples(t *testing.T) {
 	m := &registry.Samples{}
 	service := &samples{m: m}
@@ -866,8 +866,8 @@ func TestResponses(t *testing.T) {
 			continue
 		}
 		head := send(h, "HEAD", tt.target, "X-Request-Id: same")
-		again := send(h, "GET", tt.target, "X-Request-Id: same")
-		if diff := cmp.Diff(again.Header, head.Header); head.StatusCode != tt.status || diff != "" {
+		second := send(h, "GET", tt.target, "X-Request-Id: same")
+		if diff := cmp.Diff(second.Header, head.Header); head.StatusCode != tt.status || diff != "" {
 			t.Errorf("HEAD %s: %d, headers (-get +head):\n%s", tt.target, head.StatusCode, diff)
 		}
 	}

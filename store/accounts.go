@@ -17,7 +17,7 @@ type Account struct {
 
 	SuspendedAt     time.Time // zero if active
 	SuspendedReason string    // shown to the account holder
-	DeletesAt       time.Time // when a requested deletion starts, until it is complete; otherwise zero
+	DeletesAt       time.Time // start of a requested deletion that is not complete; otherwise zero
 	DeletedAt       time.Time // when the deletion started; zero for other accounts
 	ActiveLimit     int       // maximum number of active schedules
 	NoQuotaEmails   bool      // the holder turned off email about quotas
@@ -148,7 +148,7 @@ type Keys interface {
 	// processes.
 	CreateKey(ctx context.Context, key Key, hash KeyHash, maxKeys int) (Key, error)
 	// ReplaceKey creates a key that replaces one of the account's keys, in one transaction. The old
-	// key expires at the given time, unless it already expires earlier. The new key gets the old
+	// key will expire at the given time, unless it was due to expire earlier. The new key gets the old
 	// key's AccountID, Name and KeyAccess. ReplaceKey fails with ErrNotFound if the account has no
 	// such key, with ErrNotActive if that key is no longer valid, and with a LimitError if the
 	// account has maxKeys other valid keys, so that repeated replacements cannot exceed the limit.

@@ -35,14 +35,14 @@ type Copier interface {
 // Items returns the items of Dump in the form that Fill accepts.
 func Items(ctx context.Context, from Copier) iter.Seq2[*Item, error] {
 	return func(yield func(*Item, error) bool) {
-		stopped := errors.New("stopped")
+		errStop := errors.New("stopped")
 		err := from.Dump(ctx, func(i *Item) error {
 			if !yield(i, nil) {
-				return stopped
+				return errStop
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, stopped) {
+		if err != nil && !errors.Is(err, errStop) {
 			yield(nil, err)
 		}
 	}

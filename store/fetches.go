@@ -134,7 +134,7 @@ type FetchStatus struct {
 	// Incomplete lists the latest incomplete days, at most 20.
 	Incomplete []IncompleteWindow
 	// NewestDay is the latest day with fetched labels, which is the newest completion date. It
-	// doesn't change while the day is queried again. It is zero if there is none.
+	// doesn't change while the day is being queried again. It is zero if there is none.
 	NewestDay cola.Date
 	// OldestPending is the earliest day that is pending or split; zero if there is none.
 	OldestPending cola.Date

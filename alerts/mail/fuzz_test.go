@@ -50,8 +50,8 @@ func FuzzOneLine(f *testing.F) {
 			strings.ContainsFunc(got, vocabulary.IsInvisible) || strings.ContainsAny(got, "\r\n\u2028\u2029") {
 			t.Errorf("oneLine(%q, %d) = %q", text, limit, got)
 		}
-		if again := oneLine(got, limit); again != got {
-			t.Errorf("oneLine is not idempotent: oneLine(%q) = %q, then %q", text, got, again)
+		if second := oneLine(got, limit); second != got {
+			t.Errorf("oneLine is not idempotent: oneLine(%q) = %q, then %q", text, got, second)
 		}
 	})
 }

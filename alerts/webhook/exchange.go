@@ -36,8 +36,8 @@ func (s *Sender) publicBody(m alerts.Message, body []byte) string {
 }
 
 // recordResponse records some headers and the start of the body of a response. Responses to
-// challenges must not be recorded: an endpoint that echoes them would reveal the code to an account
-// holder who doesn't control it.
+// challenges must not be recorded: an endpoint that echoes its challenge would reveal the code to
+// an account holder who doesn't control the endpoint.
 func (s *Sender) recordResponse(m alerts.Message, r *http.Response, e *store.Exchange) {
 	secrets := s.secrets(m)
 	var headers []string

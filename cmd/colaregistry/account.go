@@ -125,8 +125,8 @@ func findAccount(env *environment, st store.Accounts, email string) (store.Accou
 	if !errors.Is(err, store.ErrNotFound) {
 		return a, err
 	}
-	if invalid := cola.CheckEmail(email); invalid != nil && !store.IsIdentityName(email) {
-		return a, usageErrorf("--account: %w", invalid)
+	if err := cola.CheckEmail(email); err != nil && !store.IsIdentityName(email) {
+		return a, usageErrorf("--account: %w", err)
 	}
 	return a, fmt.Errorf("no account with the email %s; see account list", email)
 }
@@ -314,10 +314,10 @@ func (c *accountLink) recordedURL(env *environment) string {
 	if recorded, err := os.ReadFile(c.urlFile()); err == nil && len(recorded) > 0 {
 		return string(recorded)
 	}
-	const usual = "http://127.0.0.1:8080"
+	const defaultURL = "http://127.0.0.1:8080"
 	fmt.Fprintf(env.stderr, "No server has been started with this data directory. "+
-		"If the server's address isn't %s, set --public-url.\n", usual)
-	return usual
+		"If the server's address isn't %s, set --public-url.\n", defaultURL)
+	return defaultURL
 }
 
 func makeLink(env *environment, st store.SignInLinks, account store.Account, publicURL string) (string, error) {

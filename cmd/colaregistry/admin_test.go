@@ -172,11 +172,11 @@ func TestAdminListener(t *testing.T) {
 		}
 	}
 	_, text := fetch(t, admin+"/metrics")
-	for _, always := range []string{
+	for _, want := range []string{
 		"go_goroutines ", "go_gc_duration_seconds", "process_resident_memory_bytes ", "colaregistry_build_info{",
 	} {
-		if !strings.Contains(text, always) {
-			t.Errorf("/metrics lacks %s", always)
+		if !strings.Contains(text, want) {
+			t.Errorf("/metrics lacks %s", want)
 		}
 	}
 	problems, err := promlint.New(strings.NewReader(text)).Lint()

@@ -130,11 +130,11 @@ func summarizeTick(r alerts.Report) string {
 }
 
 // amount formats a number with its noun.
-func amount(n int, one, several string) string {
+func amount(n int, singular, plural string) string {
 	if n == 1 {
-		return "1 " + one
+		return "1 " + singular
 	}
-	return web.Thousands(n) + " " + several
+	return web.Thousands(n) + " " + plural
 }
 
 // alertsReceive is a webhook receiver for testing and a model for production receivers.
@@ -166,10 +166,10 @@ func (c *alertsReceive) Run(env *environment) error {
 	}
 	ctx, done := context.WithCancel(env)
 	defer done()
-	timeout := errors.New("the messages did not arrive in time")
+	errTimeout := errors.New("the messages did not arrive in time")
 	if c.Within > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, c.Within, timeout)
+		ctx, stop = context.WithTimeoutCause(ctx, c.Within, errTimeout)
 		defer stop()
 	}
 	r := &receiver{check: checker.Verify, out: env.stdout, seen: map[string]bool{}, limit: c.Count, done: done}
@@ -177,18 +177,18 @@ func (c *alertsReceive) Run(env *environment) error {
 	closed := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		defer close(closed)
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
+		shutdownCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 		defer cancel()
-		_ = server.Shutdown(closing) // lets the last response finish
-		_ = server.Close()           // closes the remaining connections
+		_ = server.Shutdown(shutdownCtx) // lets the last response finish
+		_ = server.Close()               // closes the remaining connections
 	})
 	fmt.Fprintf(env.stderr, "Receiving webhooks at http://%s\n", reachable(listener.Addr()))
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	<-closed // Serve returns when Shutdown starts
-	if context.Cause(ctx) == timeout {
-		return timeout
+	if context.Cause(ctx) == errTimeout {
+		return errTimeout
 	}
 	return nil
 }

@@ -37,12 +37,12 @@ func TestStripeEvents(t *testing.T) {
 		stripe.Subscribe("cus_ann", "pro_monthly")
 		send := func(s *serverProcess, e stripetest.Event) int {
 			r := e.Request(stripetest.WebhookSecret, time.Now())
-			again, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.root()+r.URL.Path, r.Body)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.root()+r.URL.Path, r.Body)
 			if err != nil {
 				t.Fatal(err)
 			}
-			again.Header = r.Header
-			resp, err := http.DefaultClient.Do(again)
+			req.Header = r.Header
+			resp, err := http.DefaultClient.Do(req)
 			if err != nil {
 				return 0
 			}

@@ -41,7 +41,7 @@ func (c *copyCommand) Run(env *environment) (err error) {
 		return fmt.Errorf("--from: %w", err)
 	}
 	limitResources()
-	copied, err := c.fill(env, source, to)
+	original, err := c.fill(env, source, to)
 	if err != nil {
 		return err
 	}
@@ -50,11 +50,11 @@ func (c *copyCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer closing(target, &err)
-	arrived, err := readBack(env, target, copied.total())
+	copied, err := readBack(env, target, original.total())
 	if err != nil {
 		return err
 	}
-	if err := report(env, c.outputFlags, copied, arrived); err != nil {
+	if err := report(env, c.outputFlags, original, copied); err != nil {
 		return err
 	}
 	check, err := target.KeyCheck(env, "")
@@ -67,8 +67,8 @@ func (c *copyCommand) Run(env *environment) (err error) {
 }
 
 // rejectPlaintext returns an error if a database has plaintext secrets. They were stored by an
-// earlier version, and serve encrypts them when it next starts. A copy would also store them in
-// plaintext, and break the links in emails already sent.
+// earlier version, and serve will encrypt them the next time it starts. A copy would also store
+// them in plaintext, and break the links in emails already sent.
 func rejectPlaintext(env *environment, source database) error {
 	keys, err := source.SecretKeys(env)
 	if n := keys[""]; err == nil && n > 0 {
@@ -106,15 +106,15 @@ func (c *copyCommand) fill(env *environment, source database, to place) (sent *d
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("--to: %w", err)
 	}
-	filling := place{path: to.path + ".filling"}
-	if err := sqlite.Remove(filling.path); err != nil { // left by an interrupted copy
+	partial := place{path: to.path + ".filling"}
+	if err := sqlite.Remove(partial.path); err != nil { // left by an interrupted copy
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, sqlite.Remove(filling.path)) }()
-	if sent, err = fillStore(env, source, filling); err != nil {
+	defer func() { err = errors.Join(err, sqlite.Remove(partial.path)) }()
+	if sent, err = fillStore(env, source, partial); err != nil {
 		return nil, err
 	}
-	return sent, os.Rename(filling.path, to.path)
+	return sent, os.Rename(partial.path, to.path)
 }
 
 func fillStore(env *environment, source database, to place) (sent *digests, err error) {
@@ -188,15 +188,15 @@ func observed(items iter.Seq2[*store.Item, error], observe func(*store.Item) err
 }
 
 func readBack(env *environment, target database, expected int) (*digests, error) {
-	arrived := newDigests()
+	copied := newDigests()
 	bar := newProgress(env.stderr, "Comparing", "records")
 	err := target.Dump(env, func(i *store.Item) error {
-		err := arrived.add(i)
-		bar.set(int64(arrived.total()), int64(expected))
+		err := copied.add(i)
+		bar.set(int64(copied.total()), int64(expected))
 		return err
 	})
 	bar.end()
-	return arrived, err
+	return copied, err
 }
 
 // copiedRow describes one kind of record in the output of copy.
@@ -208,11 +208,11 @@ type copiedRow struct {
 }
 
 // report prints one row per kind and returns an error if any differs.
-func report(env *environment, o outputFlags, copied, arrived *digests) error {
+func report(env *environment, o outputFlags, original, copied *digests) error {
 	var rows []copiedRow
 	var mismatch error
 	for _, kind := range store.ItemKinds() {
-		before, after := copied.byKind[kind], arrived.byKind[kind]
+		before, after := original.byKind[kind], copied.byKind[kind]
 		same := before.count == after.count && bytes.Equal(before.sum.Sum(nil), after.sum.Sum(nil))
 		if !same {
 			mismatch = errMismatch

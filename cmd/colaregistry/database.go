@@ -48,7 +48,7 @@ func (f storeFlags) open(env *environment, metrics prometheus.Registerer) (datab
 
 // openExisting opens an existing database without changing its schema. Most commands must not
 // create a database, which would prevent the first-start setup, or migrate one that an older server
-// uses.
+// is using.
 func (f storeFlags) openExisting(env *environment) (database, error) {
 	p, err := f.place()
 	if err != nil {
@@ -89,8 +89,8 @@ func (f storeFlags) snapshot() string {
 	return filepath.Join(f.DataDir, "registry.index")
 }
 
-// urlFile returns the path of the file with the public URL of the server that was last started with
-// the database, next to the index snapshot.
+// urlFile returns the path of the file, next to the index snapshot, that contains the public URL of
+// the server last started with the database.
 func (f storeFlags) urlFile() string { return strings.TrimSuffix(f.snapshot(), ".index") + ".url" }
 
 // embedded reports whether the database is the default one in the data directory.

@@ -238,7 +238,7 @@ func TestSenderKilled(t *testing.T) {
 		defer receiver.mu.Unlock()
 		sent := map[string]string{}
 		for id, message := range receiver.accepted {
-			if other, twice := sent[message.Search]; twice {
+			if other, ok := sent[message.Search]; ok {
 				t.Errorf("search %s: messages %s and %s, want one", message.Search, id, other)
 			}
 			sent[message.Search] = id

@@ -98,9 +98,9 @@ func singleExamples(op answer) (queries []string) {
 			continue
 		}
 		value := fmt.Sprint(p["example"])
-		if several, ok := p["example"].([]any); ok {
-			words := make([]string, len(several))
-			for i, v := range several {
+		if values, ok := p["example"].([]any); ok {
+			words := make([]string, len(values))
+			for i, v := range values {
 				words[i] = fmt.Sprint(v)
 			}
 			value = strings.Join(words, ",")

@@ -250,12 +250,12 @@ func newFetchProgress(w io.Writer, flags *logFlags) *fetchProgress {
 func (f *fetchProgress) set(p collect.Progress) {
 	if f.bar != nil {
 		done := p.Windows + p.Labels
-		doing := fmt.Sprintf("%.1f requests/s", p.Rate)
+		activity := fmt.Sprintf("%.1f requests/s", p.Rate)
 		if !p.QuietUntil.IsZero() {
-			doing = "quiet until " + p.QuietUntil.Format("15:04") + " UTC"
+			activity = "quiet until " + p.QuietUntil.Format("15:04") + " UTC"
 		}
 		f.bar.show(int64(done), int64(max(done, p.WindowsTotal+p.Labels+p.LabelsQueued)),
-			fmt.Sprintf("%s, %s left", doing, roughly(p.Left)))
+			fmt.Sprintf("%s, %s left", activity, roughly(p.Left)))
 		return
 	}
 	if time.Since(f.logged) >= logEvery {

@@ -88,7 +88,7 @@ func (f *fetchers) run(kills, labels int) {
 		time.Sleep(2 * time.Millisecond)
 		for i, p := range f.running {
 			if p != nil && p.ended() {
-				f.ended(i)
+				f.handleExit(i)
 			}
 		}
 		if victim := f.running[killed%2]; killed < kills && victim != nil && len(f.site.Log()) > (killed+1)*labels/(kills+1) {
@@ -127,8 +127,8 @@ func (p *fetchProcess) ended() bool {
 	}
 }
 
-// ended handles the exit of a process. It restarts a blocked process, as an operator would.
-func (f *fetchers) ended(i int) {
+// handleExit handles the exit of a process. It restarts a blocked process, as an operator would.
+func (f *fetchers) handleExit(i int) {
 	f.t.Helper()
 	p := f.running[i]
 	f.running[i] = nil
@@ -191,12 +191,12 @@ func (f *fetchers) check() {
 func (f *fetchers) checkImages(st *sqlite.Store, label *cola.Cola) {
 	f.t.Helper()
 	i := slices.IndexFunc(f.site.Labels(), func(l ttbsite.Label) bool { return l.ID == label.TTBID })
-	onSite := f.site.Labels()[i]
-	if onSite.Paper {
+	siteLabel := f.site.Labels()[i]
+	if siteLabel.Paper {
 		return
 	}
 	var want, got []string
-	for i, image := range onSite.Images {
+	for i, image := range siteLabel.Images {
 		if i >= len(label.Images) || image.Missing {
 			continue
 		}
@@ -212,7 +212,7 @@ func (f *fetchers) checkImages(st *sqlite.Store, label *cola.Cola) {
 	for _, b := range label.Barcodes {
 		got = append(got, b.BarcodeValue)
 	}
-	if len(label.Images) != len(onSite.Images) || !onSite.Real() && !slices.Equal(got, want) {
-		f.t.Errorf("label %s: %d images with barcodes %q, want %d with %q", label.TTBID, len(label.Images), got, len(onSite.Images), want)
+	if len(label.Images) != len(siteLabel.Images) || !siteLabel.Real() && !slices.Equal(got, want) {
+		f.t.Errorf("label %s: %d images with barcodes %q, want %d with %q", label.TTBID, len(label.Images), got, len(siteLabel.Images), want)
 	}
 }

@@ -23,7 +23,7 @@ func (c *fetchResume) Run(env *environment) (err error) {
 	}
 	blocked, paused := before.Blocked != "", before.PausedUntil.After(time.Now())
 	if blocked {
-		fmt.Fprintf(env.stdout, "Cleared the block from %s: %s\n", before.BlockedAt.UTC().Format(time.DateTime), before.Blocked)
+		fmt.Fprintf(env.stdout, "Cleared the block in place since %s: %s\n", before.BlockedAt.UTC().Format(time.DateTime), before.Blocked)
 	}
 	if paused {
 		fmt.Fprintf(env.stdout, "Lifted the pause, which would have lasted until %s.\n", before.PausedUntil.UTC().Format(time.DateTime))

@@ -25,11 +25,11 @@ const (
 	demoSeed    = 1
 	demoEmail   = "demo@example.com"
 	demoKeyName = "first start"
-	// demoMarker is a file next to the database that exists while the demo data is incomplete, so
+	// demoMarker is a file that exists next to the database while the demo data is incomplete, so
 	// that the next start completes it.
 	demoMarker = "demo.loading"
-	// demoRecord is a file next to the database with the options of its demo data. It is written
-	// once the data is complete.
+	// demoRecord is a file that records the options of the demo data. It is next to the database
+	// and is written once the data is complete.
 	demoRecord = "demo.json"
 	// demoLock is the file that a process locks while it loads the data.
 	demoLock = "registry.db-demo.lock"

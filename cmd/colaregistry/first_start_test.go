@@ -17,7 +17,7 @@ func TestFreshLabels(t *testing.T) {
 	h := embedded(t)
 	st := mustOpen(t, h)
 	c := &serveCommand{storeFlags: h.storeFlags, Demo: "auto"}
-	never := &serveCommand{storeFlags: h.storeFlags, Demo: "never"}
+	noDemo := &serveCommand{storeFlags: h.storeFlags, Demo: "never"}
 	first, total := cola.NewDate(2026, time.November, 20), 0
 	add := func(c *serveCommand, today, last, wantDay cola.Date, wantAdded int) {
 		t.Helper()
@@ -46,7 +46,7 @@ func TestFreshLabels(t *testing.T) {
 	if err := writeMarker(filepath.Join(h.DataDir, demoRecord), demo.Options{Colas: 100, Seed: 1, AsOf: first}); err != nil {
 		t.Fatal(err)
 	}
-	add(never, first, 0, 0, 0)
+	add(noDemo, first, 0, 0, 0)
 	add(c, first, 0, first, demo.FreshPerDay)
 	add(c, first, first, first, 0)
 	add(c, first, 0, first, 0) // after a restart

@@ -68,8 +68,8 @@ func TestStoredImages(t *testing.T) {
 			copied := embedded(t)
 			copied.key = h.key
 			h.copyTo(t, copied)
-			again := startServer(t, copied, "--image-store", location, "--secret-key-file", filepath.Join(h.DataDir, "registry.key"))
-			checkStoredImage(t, again, id, content.Bytes())
+			copyServer := startServer(t, copied, "--image-store", location, "--secret-key-file", filepath.Join(h.DataDir, "registry.key"))
+			checkStoredImage(t, copyServer, id, content.Bytes())
 		})
 	}
 }

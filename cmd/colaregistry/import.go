@@ -125,7 +125,7 @@ func (c *importCommand) inputAround(file string) (folder string) {
 		return ""
 	}
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return "" // creating the file fails too
+		return "" // creating the file will fail too
 	}
 	for {
 		info, err := os.Stat(dir)

@@ -52,8 +52,8 @@ func TestLandingPage(t *testing.T) {
 		t.Errorf("page has %d bytes, want at most 60,000", len(page))
 	}
 	checkPictures(t, b, root, page)
-	if deep := getPage(t, b, root+"/usage", nil); deep.StatusCode != http.StatusSeeOther || deep.Header.Get("Location") != "/sign-in?return=%2Fusage" {
-		t.Errorf("deep link: status %d to %s, want 303 to sign-in", deep.StatusCode, deep.Header.Get("Location"))
+	if deepLink := getPage(t, b, root+"/usage", nil); deepLink.StatusCode != http.StatusSeeOther || deepLink.Header.Get("Location") != "/sign-in?return=%2Fusage" {
+		t.Errorf("deep link: status %d to %s, want 303 to sign-in", deepLink.StatusCode, deepLink.Header.Get("Location"))
 	}
 	link := strings.TrimSpace(mustRun(t, append([]string{"account", "link", "--account", demoEmail, "--public-url", root}, h.flags()...)...))
 	browse(t, b, http.MethodPost, link)

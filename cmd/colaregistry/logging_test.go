@@ -14,7 +14,7 @@ import (
 // doesn't contain them, even at the most verbose level.
 func TestLogSecrets(t *testing.T) {
 	t.Parallel()
-	const sought = "soughtafter"
+	const term = "soughtafter"
 	s := startServer(t, seeded(t), "--log-level", "debug", "--log-format", "json")
 	wrong := s.key[:len(s.key)-1] + "!"
 	public := strings.TrimSuffix(s.base, "/api/v1")
@@ -24,10 +24,10 @@ func TestLogSecrets(t *testing.T) {
 			"X-Api-Key": key, "Authorization": "Bearer " + key, "X-Request-Id": key, "Referer": key,
 		} {
 			for _, target := range []string{
-				"/api/v1/colas?q=" + sought, "/api/v1/colas?brand_name=" + sought + "&api_key=" + key,
+				"/api/v1/colas?q=" + term, "/api/v1/colas?brand_name=" + term + "&api_key=" + key,
 				"/api/v1/usage?access_token=" + key,
-				"/api/v1/colas/" + key, "/api/v1/permittees/" + sought,
-				"/api/v1/barcode/" + key, "/" + key + "/" + sought,
+				"/api/v1/colas/" + key, "/api/v1/permittees/" + term,
+				"/api/v1/barcode/" + key, "/" + key + "/" + term,
 				"/images/" + key, "/docs?" + key,
 			} {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, public+target, nil)
@@ -53,7 +53,7 @@ func TestLogSecrets(t *testing.T) {
 	}
 	s.stop(t)
 	log := s.err.String()
-	for _, secret := range []string{s.key, wrong, s.key[4:20], sought} {
+	for _, secret := range []string{s.key, wrong, s.key[4:20], term} {
 		if before, _, found := strings.Cut(log, secret); found {
 			t.Errorf("log contains %s: …%s%s", secret, before[strings.LastIndex(before, "\n")+1:], secret)
 		}

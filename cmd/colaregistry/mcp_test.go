@@ -214,21 +214,21 @@ func TestToolCursorWalk(t *testing.T) {
 	s := startServer(t, seeded(t))
 	a := mustConnect(t, s.endpoint(), s.key)
 	arguments := map[string]any{"q": "oak", "per_page": 20, "approval_date_from": "2005-01-01"}
-	var walked []string
+	var ids []string
 	for {
 		got := a.call(t, "search_colas", arguments)
-		walked = append(walked, got.ids()...)
+		ids = append(ids, got.ids()...)
 		if got.at("pagination", "has_more") != true {
-			if total := got.at("pagination", "total").(float64); int(total) != len(walked) || total < 60 {
-				t.Errorf("read %d of %v labels", len(walked), total)
+			if total := got.at("pagination", "total").(float64); int(total) != len(ids) || total < 60 {
+				t.Errorf("read %d of %v labels", len(ids), total)
 			}
 			break
 		}
 		arguments["cursor"] = got.at("pagination", "next_cursor")
 	}
-	slices.Sort(walked)
-	if distinct := slices.Compact(slices.Clone(walked)); len(distinct) != len(walked) {
-		t.Errorf("%d labels read, %d distinct", len(walked), len(distinct))
+	slices.Sort(ids)
+	if distinct := slices.Compact(slices.Clone(ids)); len(distinct) != len(ids) {
+		t.Errorf("%d labels read, %d distinct", len(ids), len(distinct))
 	}
 }
 

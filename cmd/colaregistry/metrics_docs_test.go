@@ -31,7 +31,7 @@ var (
 // postgresOnly starts the description of a metric that exists only with PostgreSQL.
 const postgresOnly = "(PostgreSQL)"
 
-// documentedMetrics reads the table in the operations guide.
+// documentedMetrics reads the table in the metrics guide.
 func documentedMetrics(t *testing.T, guide string) metricTable {
 	t.Helper()
 	table := metricTable{}

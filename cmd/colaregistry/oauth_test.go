@@ -211,7 +211,7 @@ func TestHostileTokens(t *testing.T) {
 	good := i.token(t, s, nil)
 	parts := strings.Split(good, ".")
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"at+jwt"}`))
-	soon, past := time.Now().Add(time.Hour).Unix(), time.Now().Add(-time.Hour).Unix()
+	future, past := time.Now().Add(time.Hour).Unix(), time.Now().Add(-time.Hour).Unix()
 	tests := []struct{ name, token, want string }{
 		{
 			"for another audience", i.token(t, s, map[string]any{"aud": "https://elsewhere.example/mcp"}),
@@ -229,7 +229,7 @@ func TestHostileTokens(t *testing.T) {
 		{"signed by an unknown key", sign(t, jose.RS256, i.key, "former", "at+jwt", i.claims(s, nil)), ""},
 		{"expired", i.token(t, s, map[string]any{"exp": past}), "expired"},
 		{"without expiration", i.token(t, s, map[string]any{"exp": nil}), "exp"},
-		{"not valid yet", i.token(t, s, map[string]any{"nbf": soon}), "not valid yet"},
+		{"not valid yet", i.token(t, s, map[string]any{"nbf": future}), "not valid yet"},
 		{
 			"an ID token", sign(t, jose.RS256, i.key, "current", "JWT",
 				i.claims(s, map[string]any{"scope": nil, "nonce": "n", "aud": s.endpoint()})), "ID token",

@@ -233,8 +233,8 @@ func TestOfficialSDKSchema(t *testing.T) {
 func schemaType(property map[string]any) string {
 	null := ""
 	kind, _ := property["type"].(string)
-	if several, ok := property["type"].([]any); ok {
-		kind, null = fmt.Sprint(several[0]), "?"
+	if types, ok := property["type"].([]any); ok {
+		kind, null = fmt.Sprint(types[0]), "?"
 	}
 	switch {
 	case kind == "" && property["$ref"] != nil:

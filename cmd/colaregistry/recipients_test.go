@@ -49,9 +49,9 @@ func TestDoubleOptIn(t *testing.T) {
 		visit(t, "POST", strings.Replace(confirm, "/confirm/", "/unsubscribe/", 1))
 		s.expectState(t, place, key, cola.DestinationPaused, cola.ReasonUnsubscribed)
 		s.mustAnswer(t, 204, "DELETE", place, key, "")
-		if gone := get(t, confirm); gone.StatusCode != http.StatusNotFound ||
-			!strings.Contains(string(gone.body), "Link not found") {
-			t.Errorf("after deleting the destination: status %d, want 404 with Link not found: %s", gone.StatusCode, gone.body)
+		if page := get(t, confirm); page.StatusCode != http.StatusNotFound ||
+			!strings.Contains(string(page.body), "Link not found") {
+			t.Errorf("after deleting the destination: status %d, want 404 with Link not found: %s", page.StatusCode, page.body)
 		}
 		if got := len(mailServer.Messages()); got != 2 {
 			t.Errorf("%d messages were sent, want 2", got)
@@ -96,8 +96,8 @@ func TestFeed(t *testing.T) {
 			t.Errorf("status %d at the old URL, %d at the new one; want 404 and 200", old.StatusCode, fresh.StatusCode)
 		}
 		s.mustAnswer(t, 204, "DELETE", place+"/feed", key, "")
-		if ended := get(t, second); ended.StatusCode != http.StatusNotFound {
-			t.Errorf("deleted feed: status %d, want 404", ended.StatusCode)
+		if got := get(t, second); got.StatusCode != http.StatusNotFound {
+			t.Errorf("deleted feed: status %d, want 404", got.StatusCode)
 		}
 	})
 }

@@ -31,8 +31,8 @@ func TestSavedSearchLifecycle(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "life@example.com", cola.TierPro)
-		_, others, _ := mustAccount(t, st, "another@example.com", cola.TierPro)
-		key, other := secret.Reveal(), others.Reveal()
+		_, otherSecret, _ := mustAccount(t, st, "another@example.com", cola.TierPro)
+		key, other := secret.Reveal(), otherSecret.Reveal()
 
 		created := s.create(t, key,
 			`{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
@@ -56,16 +56,16 @@ func TestSavedSearchLifecycle(t *testing.T) {
 		}
 		changed := s.mustAnswer(t, 200, "PATCH", location, key,
 			`{"name":"Elms","filters":{"brand_name":"elm"},"schedule":{"active":true,"cadence":"daily"}}`)
-		if again := s.mustAnswer(t, 200, "GET", location, key, ""); !cmp.Equal(changed.json, again.json) ||
-			again.at("data", "filters", "brand_name") != "elm" ||
-			again.at("data", "schedule", "day") != 0.0 || again.at("data", "schedule", "next_run_at") == nil {
-			t.Errorf("changed to %s, read %s", changed.body, again.body)
+		if got := s.mustAnswer(t, 200, "GET", location, key, ""); !cmp.Equal(changed.json, got.json) ||
+			got.at("data", "filters", "brand_name") != "elm" ||
+			got.at("data", "schedule", "day") != 0.0 || got.at("data", "schedule", "next_run_at") == nil {
+			t.Errorf("changed to %s, read %s", changed.body, got.body)
 		}
 		s.mustAnswer(t, 400, "PATCH", location, key, `{"filters":{}}`)
 		s.mustAnswer(t, 400, "PATCH", location, key, `{}`)
 
-		if gone := s.mustAnswer(t, 204, "DELETE", location, key, ""); len(gone.body) != 0 {
-			t.Errorf("DELETE returned %q, want no body", gone.body)
+		if deleted := s.mustAnswer(t, 204, "DELETE", location, key, ""); len(deleted.body) != 0 {
+			t.Errorf("DELETE returned %q, want no body", deleted.body)
 		}
 		for _, method := range []string{"GET", "DELETE"} {
 			s.mustAnswer(t, 404, method, location, key, "")
@@ -136,15 +136,15 @@ func TestSavedSearchChangesParity(t *testing.T) {
 			if diff := cmp.Diff(list.at("data"), listed.at("result", "structuredContent", "data")); diff != "" {
 				t.Errorf("%s: lists differ (-REST +tool):\n%s", c.body, diff)
 			}
-			if gone := tool(stranger.Reveal(), "delete_saved_search", byTool, ""); gone.at("result", "isError") != true {
-				t.Errorf("delete by another account: %s", gone.body)
+			if got := tool(stranger.Reveal(), "delete_saved_search", byTool, ""); got.at("result", "isError") != true {
+				t.Errorf("delete by another account: %s", got.body)
 			}
 			s.mustAnswer(t, http.StatusNoContent, "DELETE", "/saved-searches/"+byREST, key, "")
-			if gone := tool(key, "delete_saved_search", byTool, ""); gone.at("result", "structuredContent", "data", "deleted") != true {
-				t.Errorf("delete_saved_search: deleted is not true: %s", gone.body)
+			if deleted := tool(key, "delete_saved_search", byTool, ""); deleted.at("result", "structuredContent", "data", "deleted") != true {
+				t.Errorf("delete_saved_search: deleted is not true: %s", deleted.body)
 			}
-			again := s.rest(t, "DELETE", "/saved-searches/"+byTool, key, "")
-			if diff := cmp.Diff(again.json, toolError(t, tool(key, "delete_saved_search", byTool, ""))); diff != "" {
+			resp := s.rest(t, "DELETE", "/saved-searches/"+byTool, key, "")
+			if diff := cmp.Diff(resp.json, toolError(t, tool(key, "delete_saved_search", byTool, ""))); diff != "" {
 				t.Errorf("deleted again (-REST +tool):\n%s", diff)
 			}
 			if got, want := spentBy(t, st, account), (spent{requests: 10}); got != want {

@@ -237,15 +237,15 @@ func TestRepeatedCreation(t *testing.T) {
 		account, secret, _ := mustAccount(t, st, "again@example.com", cola.TierFree)
 		const body, other = `{"name":"Oaks","filters":{"brand_name":"oak"}}`, `{"name":"Elms","filters":{"brand_name":"elm"}}`
 		key := secret.Reveal()
-		first, again := s.create(t, key, body, "Idempotency-Key: a"), s.create(t, key,
+		first, second := s.create(t, key, body, "Idempotency-Key: a"), s.create(t, key,
 			` { "filters" : {"brand_name":" oak "},"name":"Oaks"}`, "Idempotency-Key: a")
-		if first.StatusCode != 201 || again.StatusCode != 201 || !cmp.Equal(first.json, again.json) ||
-			first.Header.Get("Location") != again.Header.Get("Location") {
-			t.Errorf("first response: status %d %s; second: %d %s; want the same 201", first.StatusCode, first.body, again.StatusCode, again.body)
+		if first.StatusCode != 201 || second.StatusCode != 201 || !cmp.Equal(first.json, second.json) ||
+			first.Header.Get("Location") != second.Header.Get("Location") {
+			t.Errorf("first response: status %d %s; second: %d %s; want the same 201", first.StatusCode, first.body, second.StatusCode, second.body)
 		}
-		if first.Header.Get("Idempotent-Replayed") != "" || again.Header.Get("Idempotent-Replayed") != "true" {
+		if first.Header.Get("Idempotent-Replayed") != "" || second.Header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("Idempotent-Replayed: first %q, second %q",
-				first.Header.Get("Idempotent-Replayed"), again.Header.Get("Idempotent-Replayed"))
+				first.Header.Get("Idempotent-Replayed"), second.Header.Get("Idempotent-Replayed"))
 		}
 		if reused := s.create(t, key, other, "Idempotency-Key: a"); reused.StatusCode != 409 ||
 			reused.at("error", "code") != "idempotency_key_reused" {
@@ -261,9 +261,9 @@ func TestRepeatedCreation(t *testing.T) {
 		if notes := fmt.Sprint(repeated.at("result", "structuredContent", "notes")); !strings.Contains(notes, "earlier call") {
 			t.Errorf("notes of a repeated call: %s", notes)
 		}
-		twice, thrice := s.create(t, key, body), s.create(t, key, body)
+		third, fourth := s.create(t, key, body), s.create(t, key, body)
 		stored, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
-		if err != nil || len(stored) != 4 || twice.at("data", "uuid") == thrice.at("data", "uuid") {
+		if err != nil || len(stored) != 4 || third.at("data", "uuid") == fourth.at("data", "uuid") {
 			t.Errorf("%d searches stored, want 4: one over REST with a key, one with the tool, two over REST without a key (%v)", len(stored), err)
 		}
 		if got := spentBy(t, st, account); got != (spent{requests: 7}) {

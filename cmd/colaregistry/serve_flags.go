@@ -48,7 +48,7 @@ func (f *networkFlags) proxies() (web.Proxies, error) {
 	var networks web.Proxies
 	for _, value := range f.TrustedProxies {
 		network, err := netip.ParsePrefix(value)
-		if address, single := netip.ParseAddr(value); single == nil {
+		if address, addrErr := netip.ParseAddr(value); addrErr == nil {
 			network, err = netip.PrefixFrom(address, address.BitLen()), nil
 		}
 		if err != nil {
@@ -69,10 +69,10 @@ func (f *networkFlags) connections(env *environment) int {
 	if !ok || uint64(f.MaxConnections)+reservedFiles <= files {
 		return f.MaxConnections
 	}
-	most := max(1, int(files)-reservedFiles)
+	limit := max(1, int(files)-reservedFiles)
 	env.log.Warn("the limit on open files allows fewer connections than --max-connections; raise it (ulimit -n)",
-		"connections", most, "files", files)
-	return most
+		"connections", limit, "files", files)
+	return limit
 }
 
 // isHTTPS reports whether users reach the server over https. Only then are cookies Secure.

@@ -52,19 +52,19 @@ func TestFirstStart(t *testing.T) {
 		t.Error("log contains the key")
 	}
 
-	again := startServer(t, h)
-	if again.key != "" || strings.Contains(again.out.String(), "lar_") {
-		t.Errorf("second start prints a key:\n%s", again.out.String())
+	restarted := startServer(t, h)
+	if restarted.key != "" || strings.Contains(restarted.out.String(), "lar_") {
+		t.Errorf("second start prints a key:\n%s", restarted.out.String())
 	}
-	after := again.get(t, "/colas?approval_date_from=2005-01-01", s.key)
+	after := restarted.get(t, "/colas?approval_date_from=2005-01-01", s.key)
 	if after.at("pagination", "total") != before.at("pagination", "total") {
 		t.Errorf("total %v after a restart, %v before",
 			after.at("pagination", "total"), before.at("pagination", "total"))
 	}
-	if !strings.Contains(again.err.String(), "from_snapshot=true") {
-		t.Errorf("index snapshot was not used:\n%s", again.err.String())
+	if !strings.Contains(restarted.err.String(), "from_snapshot=true") {
+		t.Errorf("index snapshot was not used:\n%s", restarted.err.String())
 	}
-	used := again.get(t, "/usage", s.key).at("data", "list_records", "used")
+	used := restarted.get(t, "/usage", s.key).at("data", "list_records", "used")
 	if used.(float64) != 43 { // 3 from the first curl line, 40 here
 		t.Errorf("list records used = %v after a restart, want 43", used)
 	}
@@ -168,7 +168,7 @@ func TestInterruptedFirstStart(t *testing.T) {
 	}
 	st.Close()
 	s.stop(t)
-	if again := startServer(t, h); again.key != "" {
+	if third := startServer(t, h); third.key != "" {
 		t.Error("third start prints a key again")
 	}
 }
@@ -318,9 +318,9 @@ func TestDataFolder(t *testing.T) {
 	h := withDemoData(t)
 	h.DataDir = filepath.Join(h.DataDir, "new", "folder")
 	startServer(t, h).stop(t)
-	again := startServer(t, h) // it may respond before it has logged the source of its index
+	restarted := startServer(t, h) // it may respond before it has logged the source of its index
 	await(t, "the server uses the index snapshot", func() bool {
-		return strings.Contains(again.err.String(), "from_snapshot=true")
+		return strings.Contains(restarted.err.String(), "from_snapshot=true")
 	})
 	h.DataDir = filepath.Join(h.DataDir, "registry.index", "below a file")
 	s := startServer(t, h)
@@ -365,15 +365,15 @@ func TestRestoredBackup(t *testing.T) {
 	if err := os.Rename(backup, filepath.Join(h.DataDir, "registry.db")); err != nil {
 		t.Fatal(err)
 	}
-	later := filepath.Join(t.TempDir(), "later.jsonl")
+	laterFile := filepath.Join(t.TempDir(), "later.jsonl")
 	var lines strings.Builder
 	for i := range 1_000 {
 		fmt.Fprintf(&lines, `{"ttb_id":"990010010%05d","brand_name":"LATER","product_type":"wine","permit_number":"CA-W-99002","approval_date":"2024-05-07"}`+"\n", 100+i)
 	}
-	if err := os.WriteFile(later, []byte(lines.String()), 0o600); err != nil {
+	if err := os.WriteFile(laterFile, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.run(t, "import", "colas", later)
+	h.run(t, "import", "colas", laterFile)
 	restored := startServer(t, h)
 	if lost := ids(restored, "afterwards", s.key); len(lost) > 0 {
 		t.Errorf("restored registry shows lost label %v", lost)

@@ -130,13 +130,13 @@ func TestSilentDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := mustProxy(t, direct.Host)
-	detour, aside := *direct, h
-	detour.Host = p.listener.Addr().String()
-	h.DatabaseURL = detour.String()
+	proxyURL, unproxied := *direct, h
+	proxyURL.Host = p.listener.Addr().String()
+	h.DatabaseURL = proxyURL.String()
 	s := startServer(t, h, withAdmin...)
-	key := newOtherAccount(t, mustOpen(t, aside))
+	key := newOtherAccount(t, mustOpen(t, unproxied))
 	s.awaitReady(t, key)
-	run := startLoad(t, aside, s)
+	run := startLoad(t, unproxied, s)
 	for _, forgotten := range []bool{false, true} {
 		run.awaitMore(t, http.StatusOK, 20)
 		p.silence()

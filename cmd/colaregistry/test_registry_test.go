@@ -97,9 +97,9 @@ type demoCache struct {
 	err   error
 }
 
-// where returns the URL or path of a database that load creates. The first call fills it with the
-// demo labels.
-func (d *demoCache) where(
+// location returns the URL or path of a database that load creates. The first call fills it with
+// the demo labels.
+func (d *demoCache) location(
 	t *testing.T, load func(ctx context.Context) (place string, st store.Store, err error),
 ) string {
 	t.Helper()
@@ -123,7 +123,7 @@ var loadedOnPostgres, loadedInFile demoCache
 // demoFolder returns a folder with an embedded database of demo labels.
 func demoFolder(t *testing.T) string {
 	t.Helper()
-	return loadedInFile.where(t, func(ctx context.Context) (string, store.Store, error) {
+	return loadedInFile.location(t, func(ctx context.Context) (string, store.Store, error) {
 		folder, err := os.MkdirTemp("", "colaregistry-demo")
 		if err != nil {
 			return "", nil, err
@@ -137,7 +137,7 @@ func demoFolder(t *testing.T) string {
 func demoDatabase(t *testing.T) string {
 	t.Helper()
 	server := pgtest.Shared(t)
-	return loadedOnPostgres.where(t, func(ctx context.Context) (string, store.Store, error) {
+	return loadedOnPostgres.location(t, func(ctx context.Context) (string, store.Store, error) {
 		url, err := server.CreateDatabase(ctx)
 		if err != nil {
 			return "", nil, err

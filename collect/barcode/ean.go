@@ -134,14 +134,14 @@ func (l *layout) decode(runs []float64, i int) (digits string, sets int, s symbo
 		return "", 0, s, false
 	}
 	read := make([]byte, 0, len(l.digits))
-	before := 0.0
+	previous := 0.0
 	for _, at := range l.digits {
 		digit, set, ok := readDigit(bars, at, module, g, &f)
 		width := sum(bars[at : at+4])
-		if !ok || before > 0 && math.Abs(width-before) > maxChange*7*module {
+		if !ok || previous > 0 && math.Abs(width-previous) > maxChange*7*module {
 			return "", 0, s, false
 		}
-		before = width
+		previous = width
 		read, sets = append(read, digit), sets<<1|set
 	}
 	s = symbol{length: l.runs, module: module, misfit: f.misfit()}

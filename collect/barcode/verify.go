@@ -23,8 +23,8 @@ var demands = map[Type]demand{
 	Code128: {lines: 6, height: 8, share: 0.7},
 }
 
-// maxOthers is how many lines must read the value for each line that reads a different one.
-const maxOthers = 5
+// linesPerOther is how many lines must read the value for each line that reads a different one.
+const linesPerOther = 5
 
 // scales are the samples per module of verification lines. The first resolves narrow bars. The
 // second averages neighboring samples, to test that the reading survives blur.
@@ -89,7 +89,7 @@ func verify(p *plane, c *candidate) (box, bool) {
 		r := v.sweep(i)
 		d := demands[c.typ]
 		if len(r.heights) < d.lines || r.span() < d.height*v.module || r.share() < d.share ||
-			r.others*maxOthers > len(r.heights) {
+			r.others*linesPerOther > len(r.heights) {
 			return b, false
 		}
 		if n := len(r.heights); n < b.lines {
@@ -247,12 +247,12 @@ func (v *verifier) read(height float64, scale int) (value string, ok bool) {
 	last := 0.0
 	for i := range gray {
 		at := start.add(v.axis.times(float64(i) * step))
-		now := (p.sharpAt(at.sub(side)) + p.sharpAt(at) + p.sharpAt(at.add(side))) / 3
-		value := now
+		average := (p.sharpAt(at.sub(side)) + p.sharpAt(at) + p.sharpAt(at.add(side))) / 3
+		value := average
 		if blur > 1 && i > 0 {
-			value = (now + last) / 2
+			value = (average + last) / 2
 		}
-		last = now
+		last = average
 		gray[i] = uint8(min(max(value+0.5, 0), 255))
 	}
 	v.profile.gray = gray

@@ -75,8 +75,8 @@ func (e *enricher) forget(ctx context.Context, id cola.TTBID) error {
 	if err != nil {
 		return err
 	}
-	unasked := store.Enrichment{TTBID: id, Fields: r.Fields, Hold: r.Hold}
-	return errors.Join(e.st.SaveEnrichment(ctx, unasked), e.st.ReleaseEnrichment(ctx, unasked))
+	blank := store.Enrichment{TTBID: id, Fields: r.Fields, Hold: r.Hold}
+	return errors.Join(e.st.SaveEnrichment(ctx, blank), e.st.ReleaseEnrichment(ctx, blank))
 }
 
 // request sends a request when it is due, and again while the API is busy. It postpones the label
@@ -93,7 +93,7 @@ func (e *enricher) request(ctx context.Context, in Input, r *store.Enrichment, u
 		if err := e.st.ReserveEnrichment(ctx, e.o.Limit); err != nil {
 			return nil, err
 		}
-		if _, again := e.unanswered[r.TTBID]; r.Attempts == 0 && !again {
+		if _, asked := e.unanswered[r.TTBID]; r.Attempts == 0 && !asked {
 			e.report.Asked++
 		}
 		e.logProgress()
@@ -124,7 +124,7 @@ func (e *enricher) request(ctx context.Context, in Input, r *store.Enrichment, u
 }
 
 // noAnswer counts a request without an answer against its label if the label may be the cause. It
-// returns an error if the model should not be asked about the label again now.
+// returns an error if the model should not be asked about the label again for now.
 func (e *enricher) noAnswer(id cola.TTBID, busy *BusyError) error {
 	u, ok := e.unanswered[id]
 	if !ok {
@@ -153,7 +153,7 @@ func (e *enricher) count(ctx context.Context, used Usage, r *store.Enrichment) e
 	}
 	r.TokensIn, r.TokensOut = r.TokensIn+used.In, r.TokensOut+used.Out
 	e.report.TokensIn, e.report.TokensOut = e.report.TokensIn+used.In, e.report.TokensOut+used.Out
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	endCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
-	return e.st.CountEnrichmentTokens(ending, used.In+used.Out)
+	return e.st.CountEnrichmentTokens(endCtx, used.In+used.Out)
 }

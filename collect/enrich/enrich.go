@@ -168,7 +168,7 @@ func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	for {
 		answered := e.answered
 		e.postponed = nil
-		listed, err := e.pass(ctx)
+		revision, err := e.pass(ctx)
 		limit := errors.Is(err, store.ErrLimit)
 		switch {
 		case ctx.Err() != nil:
@@ -189,7 +189,7 @@ func Run(ctx context.Context, st Store, o Options) (Report, error) {
 		case limit:
 			err = e.waitForDay(ctx)
 		default:
-			err = e.waitForChange(ctx, listed)
+			err = e.waitForChange(ctx, revision)
 		}
 		if ctx.Err() != nil {
 			return e.report, nil
@@ -203,11 +203,11 @@ func Run(ctx context.Context, st Store, o Options) (Report, error) {
 // pass visits the labels to enrich. It returns the registry's revision from before it listed them.
 func (e *enricher) pass(ctx context.Context) (cola.Revision, error) {
 	started := e.o.Now()
-	listed, err := e.st.Revision(ctx)
+	revision, err := e.st.Revision(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return listed, e.st.LabelsToEnrich(ctx, e.o.Model, func(id cola.TTBID) error {
+	return revision, e.st.LabelsToEnrich(ctx, e.o.Model, func(id cola.TTBID) error {
 		if e.o.Follow && e.o.Now().Sub(started) >= refresh {
 			return errRefresh
 		}
@@ -225,12 +225,12 @@ func (e *enricher) waitForDay(ctx context.Context) error {
 
 // waitForChange waits until the registry has a later revision. Listing the labels is expensive,
 // because it reads all of them.
-func (e *enricher) waitForChange(ctx context.Context, listed cola.Revision) error {
+func (e *enricher) waitForChange(ctx context.Context, revision cola.Revision) error {
 	for {
 		if err := e.o.Sleep(ctx, idle); err != nil {
 			return err
 		}
-		if latest, err := e.st.Revision(ctx); err != nil || latest != listed {
+		if latest, err := e.st.Revision(ctx); err != nil || latest != revision {
 			return err
 		}
 	}
@@ -283,9 +283,9 @@ func (e *enricher) enrich(ctx context.Context, id cola.TTBID) (changed bool, err
 				err = e.save(ctx, asked)
 			}
 		}
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+		endCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 		defer cancel()
-		err = errors.Join(err, e.st.ReleaseEnrichment(ending, r))
+		err = errors.Join(err, e.st.ReleaseEnrichment(endCtx, r))
 	}()
 	label, err := e.st.Cola(ctx, id)
 	if err != nil {
@@ -355,9 +355,9 @@ func (e *enricher) apply(
 // save records a result even if the context has been canceled, because the request has been paid
 // for.
 func (e *enricher) save(ctx context.Context, r store.Enrichment) error {
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	endCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
-	err := e.st.SaveEnrichment(ending, r)
+	err := e.st.SaveEnrichment(endCtx, r)
 	if errors.Is(err, store.ErrNotFound) {
 		return &postponedError{fmt.Errorf("the claim on label %s ended before its result was saved", r.TTBID)}
 	}

@@ -70,9 +70,9 @@ func (o *OpenAI) Enrich(ctx context.Context, in Input) ([]byte, Usage, error) {
 	if timeout <= 0 {
 		timeout = defaultTimeout
 	}
-	limited, cancel := context.WithTimeout(ctx, timeout)
+	callCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	response, body, err := o.post(limited, in)
+	response, body, err := o.post(callCtx, in)
 	switch {
 	case ctx.Err() != nil:
 		return nil, Usage{}, ctx.Err()

@@ -18,8 +18,8 @@ const (
 
 // Follow fetches every source once a day until ctx is canceled. If several processes follow, only
 // one fetches each source; another takes over if that one is killed. No run starts during quiet
-// hours. quietUntil returns the end of the quiet hours at a time, or the zero time; it may be nil.
-// Outcomes are logged.
+// hours. quietUntil returns the end of the quiet hours that a time is in, or the zero time; it may
+// be nil. Outcomes are logged.
 func Follow(ctx context.Context, st Store, o Options, quietUntil func(time.Time) time.Time) {
 	o.setDefaults()
 	o.MinAge, o.Force = followAge, false

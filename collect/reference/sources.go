@@ -25,9 +25,9 @@ const (
 	producersFiles  = "https://www.ttb.gov/system/files/2025-06/"
 	timesFiles      = "https://www.ttb.gov/images/foia/"
 
-	permitsPage = "https://www.ttb.gov/public-information/foia/list-of-permittees"
-	dataPage    = "https://www.ttb.gov/data"
-	originals   = "https://www.ttb.gov/nrc/statistics-original-applications-to-operate"
+	permitsPage   = "https://www.ttb.gov/public-information/foia/list-of-permittees"
+	dataPage      = "https://www.ttb.gov/data"
+	originalsPage = "https://www.ttb.gov/nrc/statistics-original-applications-to-operate"
 
 	avaFiles = "https://raw.githubusercontent.com/UCDavisLibrary/ava/master/avas_aggregated_files/"
 	avaPage  = "https://github.com/UCDavisLibrary/ava"
@@ -41,7 +41,7 @@ func Sources() []Source {
 		{"permits", ingest.Permittees, permitFiles + "FRL_All_Permits.json", permitsPage},
 		{"cola-times", ingest.ProcessingTimes, timesFiles + "cola_stats.xml", dataPage},
 		{"formula-times", ingest.FormulaProcessingTimes, timesFiles + "form_stats.csv", dataPage},
-		{"registration-times", ingest.RegistrationProcessingTimes, "", originals},
+		{"registration-times", ingest.RegistrationProcessingTimes, "", originalsPage},
 		{"wine-monthly", ingest.ProductionReports, statisticsFiles + "Wine_monthly_data_csv.csv", dataPage},
 		{"wine-yearly", ingest.ProductionReports, statisticsFiles + "Wine_yearly_data_csv.csv", dataPage},
 		{"spirits-monthly", ingest.ProductionReports, statisticsFiles + "Distilled_Spirits_monthly_data_csv.csv", dataPage},

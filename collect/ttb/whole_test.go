@@ -19,8 +19,8 @@ func TestWholeSite(t *testing.T) {
 		Seed: 7, Labels: labels, Faults: ttbsite.Faults{Rate: 0.02, ExpireAfter: 300, BlockAt: 350},
 	})
 	blocks := 0
-	// again repeats a call until it succeeds or fails for good.
-	again := func(call func() error) error {
+	// retry repeats a call until it succeeds or fails for good.
+	retry := func(call func() error) error {
 		for {
 			var temporary *TemporaryError
 			var blocked *BlockedError
@@ -40,9 +40,9 @@ func TestWholeSite(t *testing.T) {
 		for done := false; !done; {
 			var m Matches
 			var text []byte
-			err := again(func() (err error) { m, err = c.Search(t.Context(), Search{First: d, Last: d}); return err })
+			err := retry(func() (err error) { m, err = c.Search(t.Context(), Search{First: d, Last: d}); return err })
 			if err == nil && m.Total > 0 {
-				err = again(func() (err error) { text, err = c.Export(t.Context()); return err })
+				err = retry(func() (err error) { text, err = c.Export(t.Context()); return err })
 			}
 			if errors.Is(err, ErrSessionExpired) {
 				continue
@@ -62,10 +62,10 @@ func TestWholeSite(t *testing.T) {
 	for label := range listed {
 		var page []byte
 		open := func() error {
-			return again(func() (err error) { page, err = c.Form(t.Context(), label); return err })
+			return retry(func() (err error) { page, err = c.Form(t.Context(), label); return err })
 		}
 		if err := open(); errors.Is(err, ErrNoLabel) {
-			if err := again(func() error { _, err := c.Detail(t.Context(), label); return err }); err != nil {
+			if err := retry(func() error { _, err := c.Detail(t.Context(), label); return err }); err != nil {
 				t.Errorf("%s: %v", label, err)
 			}
 			continue
@@ -82,7 +82,7 @@ func TestWholeSite(t *testing.T) {
 		}
 		for i := 0; i < len(stated.Images); i++ {
 			var data []byte
-			err := again(func() (err error) { data, err = c.Image(t.Context(), stated.Images[i].FileName); return err })
+			err := retry(func() (err error) { data, err = c.Image(t.Context(), stated.Images[i].FileName); return err })
 			switch {
 			case errors.Is(err, ErrSessionExpired):
 				if err := open(); err != nil {

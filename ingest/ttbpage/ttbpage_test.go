@@ -248,11 +248,11 @@ func TestRepeatedNames(t *testing.T) {
 func TestRealPages(t *testing.T) {
 	for _, file := range shareddata.Files(t, "ttb/pages/*/detail.html") {
 		detail, form := mustLabel(t, file), mustLabel(t, strings.Replace(file, "detail", "printable", 1))
-		same := func(l Label) []string {
+		sharedFields := func(l Label) []string {
 			return []string{l.TTBID, l.Status, l.PermitNumber, l.BrandName, l.FancifulName, l.SerialNumber, l.Formula, l.ClassName, l.Approval,
 				l.ApplicationType, l.Applicant, l.State, l.ZIP, strings.Join(l.Qualifications, "|")}
 		}
-		if diff := cmp.Diff(same(detail), same(form)); diff != "" {
+		if diff := cmp.Diff(sharedFields(detail), sharedFields(form)); diff != "" {
 			t.Errorf("%s and its form differ (-detail +form):\n%s", file, diff)
 		}
 		if form.ClassCode == "" || form.OriginCode == "" || form.ProductType == "" || form.Source == "" || form.Application == "" || detail.OriginName == "" {

@@ -47,11 +47,11 @@ func TestConditionalRequests(t *testing.T) {
 				}
 			}
 			before := s.used(reader)
-			again := s.send(http.DefaultClient, http.MethodGet, "/api/v1"+path,
+			second := s.send(http.DefaultClient, http.MethodGet, "/api/v1"+path,
 				http.Header{"X-Api-Key": {reader.Key.Reveal()}, "If-None-Match": {tag}}, nil)
-			if after := s.used(reader); again.Status != http.StatusNotModified || after != before {
+			if after := s.used(reader); second.Status != http.StatusNotModified || after != before {
 				t.Errorf("%s with its own tag: status %d, used %+v, then %+v; want 304 without a charge",
-					path, again.Status, before, after)
+					path, second.Status, before, after)
 			}
 		}
 	})

@@ -22,9 +22,9 @@ var printedSecret = regexp.MustCompile(`lar_\w+|/sign-in/link/\S+`)
 func TestFirstStartSecrets(t *testing.T) {
 	dir := t.TempDir()
 	markFirstStart(t, dir)
-	everywhere := program.Options{Dir: dir, Address: strings.Replace(program.Address(t), "127.0.0.1", "0.0.0.0", 1)}
+	options := program.Options{Dir: dir, Address: strings.Replace(program.Address(t), "127.0.0.1", "0.0.0.0", 1)}
 	for _, when := range []string{"first", "later"} {
-		s := program.Start(t, everywhere)
+		s := program.Start(t, options)
 		s.AwaitOutput("account link")
 		if found := printedSecret.FindString(s.Output() + s.Log()); found != "" {
 			t.Errorf("%s start prints %s", when, found)

@@ -110,15 +110,15 @@ func TestScheduledMessageLabels(t *testing.T) {
 		}
 		s.mustPost(a, fmt.Sprintf("/deliveries/%.0f/replay", s.list(a, "/deliveries")[0]["id"]), http.StatusAccepted)
 		s.tick(tomorrow)
-		again := hook.messages()[len(before):]
-		if len(before) != len(first) || len(again) != 1 || !maps.Equal(distinct(again[0].body), distinct(feed)) {
-			t.Errorf("%d messages, %d replayed, want %d and the same labels", len(before), len(again), len(first))
+		replayed := hook.messages()[len(before):]
+		if len(before) != len(first) || len(replayed) != 1 || !maps.Equal(distinct(replayed[0].body), distinct(feed)) {
+			t.Errorf("%d messages, %d replayed, want %d and the same labels", len(before), len(replayed), len(first))
 		}
 
 		activate(nil, first...)
 		activate(daily, others...)
 		s.tick(tomorrow) // still the same day for these searches
-		more := hook.messages()[len(before)+len(again):]
+		more := hook.messages()[len(before)+len(replayed):]
 		if len(more) != len(others) {
 			t.Errorf("%d messages about the other searches, want %d", len(more), len(others))
 		}
@@ -320,11 +320,11 @@ func (s *site) feed(a *loadtest.Account, search string) string {
 	return string(s.send(http.DefaultClient, http.MethodGet, "/feeds/"+token, nil, nil).Body)
 }
 
-// addLabels adds labels for a brand, approved today. each is the number per product type.
-func (s *site) addLabels(brand string, each int, types ...vocabulary.ProductType) {
+// addLabels adds labels for a brand, approved today. perType is the number per product type.
+func (s *site) addLabels(brand string, perType int, types ...vocabulary.ProductType) {
 	s.t.Helper()
 	for _, kind := range types {
-		s.addLabelsAt(1_000*slices.Index(vocabulary.ProductTypes(), string(kind)), brand, each, kind)
+		s.addLabelsAt(1_000*slices.Index(vocabulary.ProductTypes(), string(kind)), brand, perType, kind)
 	}
 }
 

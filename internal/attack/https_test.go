@@ -12,7 +12,6 @@ import (
 // responses returns successful and failed responses from REST, MCP and the dashboard.
 func (s *site) responses(key string) map[string]response {
 	header, all := http.Header{"X-Api-Key": {key}}, map[string]response{}
-	stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for _, target := range []string{
 		"GET /api/v1/usage", "GET /api/v1/unknown", "POST /api/v1/usage", "GET /api/v1/colas?nothing=1",
 		"OPTIONS /api/v1/colas", "HEAD /api/v1/usage",
@@ -23,10 +22,10 @@ func (s *site) responses(key string) map[string]response {
 		"GET /.well-known/oauth-protected-resource",
 	} {
 		method, path, _ := strings.Cut(target, " ")
-		all[target] = s.send(stay, method, path, header, nil)
+		all[target] = s.send(noRedirects, method, path, header, nil)
 	}
-	all["without a key"] = s.send(stay, http.MethodGet, "/api/v1/usage", nil, nil)
-	all["an embedded page"] = s.send(stay, http.MethodGet, "/keys", http.Header{"Sec-Fetch-Dest": {"image"}}, nil)
+	all["without a key"] = s.send(noRedirects, http.MethodGet, "/api/v1/usage", nil, nil)
+	all["an embedded page"] = s.send(noRedirects, http.MethodGet, "/keys", http.Header{"Sec-Fetch-Dest": {"image"}}, nil)
 	return all
 }
 
@@ -55,7 +54,7 @@ func TestPlainCookieWarnings(t *testing.T) {
 	forwarded := http.Header{"X-Forwarded-Proto": {"https"}}
 	for name, tt := range map[string]struct {
 		flags           []string
-		anywhere        bool // listens on every address
+		allAddresses    bool // listens on every address
 		start, requests int  // expected warnings
 	}{
 		"loopback":           {nil, false, 0, 1},
@@ -66,7 +65,7 @@ func TestPlainCookieWarnings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := program.Options{Flags: tt.flags}
-			if tt.anywhere {
+			if tt.allAddresses {
 				o.Address = strings.Replace(program.Address(t), "127.0.0.1", "0.0.0.0", 1)
 			}
 			s := startOnSQLite(t, o)

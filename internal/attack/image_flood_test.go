@@ -15,14 +15,14 @@ import (
 )
 
 // TestImageFlood requests hundreds of distinct label images at once, without credentials. The
-// server must reject those that it can't render promptly, and keep answering metered requests.
+// server must reject those that it can't render in time, and keep answering metered requests.
 // Canceled requests must free their slots.
 func TestImageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		a := s.account("holder@example.com", cola.TierPro)
 		images := s.images(a.Key.Reveal(), 400)
-		ctx, leave := context.WithCancel(t.Context())
-		defer leave()
+		ctx, endFlood := context.WithCancel(t.Context())
+		defer endFlood()
 		rejected := make(chan string, len(images)) // Retry-After headers of rejected requests
 		client := &http.Client{Transport: &http.Transport{}}
 		defer client.CloseIdleConnections()
@@ -56,7 +56,7 @@ func TestImageFlood(t *testing.T) {
 		if found := s.rest(a.Key.Reveal(), http.MethodGet, "/colas?per_page=1", nil); found.Status != http.StatusOK {
 			t.Errorf("search during the flood: status %d, want 200: %s", found.Status, found.Body)
 		}
-		leave()
+		endFlood()
 		flood.Wait()
 		for try := 0; ; try++ {
 			image := s.send(http.DefaultClient, http.MethodGet, images[len(images)-1]+"?format=png", nil, nil)

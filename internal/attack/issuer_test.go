@@ -178,7 +178,7 @@ func browserAt(t *testing.T, address string) *http.Client {
 	return browser
 }
 
-var awayTo = regexp.MustCompile(`<meta http-equiv="refresh" content="0;url=([^"]+)">`)
+var refreshURL = regexp.MustCompile(`<meta http-equiv="refresh" content="0;url=([^"]+)">`)
 
 // beginSignIn clicks the first issuer's button and returns the issuer URL that the browser is
 // redirected to, or nil.
@@ -187,7 +187,7 @@ func (s *site) beginSignIn(browser *http.Client, returnTo string) (*url.URL, res
 	form := url.Values{"issuer": {"0"}, "return": {returnTo}}.Encode()
 	header := http.Header{"Origin": {s.URL}, "Content-Type": {"application/x-www-form-urlencoded"}}
 	page := s.send(browser, http.MethodPost, "/sign-in", header, form)
-	to := awayTo.FindSubmatch(page.Body)
+	to := refreshURL.FindSubmatch(page.Body)
 	if to == nil {
 		return nil, page
 	}

@@ -88,7 +88,7 @@ func TestKeyOutsideNetworks(t *testing.T) {
 				t.Errorf("%s: response does not name %s: %s", what, from, got.Body)
 			}
 		}
-		all := func(from string) {
+		checkAll := func(from string) {
 			t.Helper()
 			for _, o := range operations {
 				check(o.method+" "+o.path, from, send(o.method, "/api/v1"+o.path, from, map[string]any{}))
@@ -97,7 +97,7 @@ func TestKeyOutsideNetworks(t *testing.T) {
 				check(message, from, send(http.MethodPost, "/mcp", from, message))
 			}
 		}
-		all("198.51.100.7")
+		checkAll("198.51.100.7")
 		for _, from := range []string{"203.0.113.7, 198.51.100.7", "unknown", "", "203.0.113.7, unknown", "2001:db8::1"} {
 			check("usage", from, send(http.MethodGet, "/api/v1/usage", from, nil))
 		}
@@ -117,7 +117,7 @@ func TestKeyOutsideNetworks(t *testing.T) {
 		}
 		for send(http.MethodGet, "/api/v1/avas", "203.0.113.7", nil).Status != http.StatusTooManyRequests {
 		}
-		all("198.51.100.8")
+		checkAll("198.51.100.8")
 		if usage, err := s.Store.AccountUsage(t.Context(), a.ID); err != nil || usage.Used != (cola.Used{}) {
 			t.Errorf("used %+v, %v, want no quota used", usage.Used, err)
 		}

@@ -193,14 +193,14 @@ func (s *site) startProxy(old, replace string) (url, log string) {
 }
 
 // linesOf waits until a log file has at least the given number of lines, and returns its content.
-func linesOf(t *testing.T, file string, least int) string {
+func linesOf(t *testing.T, file string, minLines int) string {
 	t.Helper()
 	for range 200 {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Count(string(content), "\n") >= least {
+		if strings.Count(string(content), "\n") >= minLines {
 			return string(content)
 		}
 		time.Sleep(50 * time.Millisecond)

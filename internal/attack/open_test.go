@@ -30,7 +30,7 @@ var (
 	drawn    = bound{"at most 200 database reads per second, none for unknown IDs or recently requested images; drawing, rendering, file reads and large responses are limited", 250}
 	sealed   = bound{"the attempt is stored only in an encrypted cookie; concurrent requests share one call to the issuer", 0}
 	redeemed = bound{"at most one code exchange per sign-in attempt; 10 failed exchanges per IP address, then 10 a minute", 0}
-	looked   = bound{"unknown tokens are looked up in batches", 120}
+	batched  = bound{"unknown tokens are looked up in batches", 120}
 	sampled  = bound{"computed at most once a minute for all visitors", 0}
 	limited  = bound{"computed at most once a minute for all visitors; 20 requests per IP address, then one every two seconds", 0}
 	queued   = bound{"10 requests per IP address, then 1 a minute; up to 1,000 wait in memory and are handled in the background, at most 100 a second", 60} // ten requests from the flooding address, a few accesses each
@@ -53,14 +53,14 @@ var open = map[string]bound{
 	"GET /.well-known/openai-apps-challenge":                 inMemory,
 	"GET /api/v1/openapi.json":                               inMemory,
 	"GET /assets/{version}/{name}":                           inMemory,
-	"GET /confirm/{token}":                                   looked,
-	"POST /confirm/{token}":                                  looked,
+	"GET /confirm/{token}":                                   batched,
+	"POST /confirm/{token}":                                  batched,
 	"GET /docs":                                              inMemory,
 	"GET /docs/find":                                         searched,
 	"GET /docs/images/{name}":                                inMemory,
 	"GET /docs/samples/{operation}":                          filled,
 	"GET /favicon.ico":                                       inMemory,
-	"GET /feeds/{token}":                                     looked,
+	"GET /feeds/{token}":                                     batched,
 	"GET /healthz":                                           inMemory,
 	"GET /images/{image}":                                    drawn,
 	"GET /llms.txt":                                          inMemory,
@@ -75,15 +75,15 @@ var open = map[string]bound{
 	"POST /sign-in":                                          sealed,
 	"GET /sign-in/callback":                                  redeemed,
 	"POST /sign-in/email":                                    queued,
-	"GET /sign-in/link/{token}":                              looked,
-	"POST /sign-in/link/{token}":                             looked,
+	"GET /sign-in/link/{token}":                              batched,
+	"POST /sign-in/link/{token}":                             batched,
 	"GET /site/samples/{name}":                               limited,
 	"GET /sitemap.xml":                                       inMemory,
 	"POST /sign-out":                                         inMemory,
 	"POST /stripe/webhook":                                   signed,
 	"GET /site/{version}/{name}":                             inMemory,
-	"GET /unsubscribe/{token}":                               looked,
-	"POST /unsubscribe/{token}":                              looked,
+	"GET /unsubscribe/{token}":                               batched,
+	"POST /unsubscribe/{token}":                              batched,
 }
 
 // anonymous requests a route without credentials. It fills in unknown tokens.

@@ -120,11 +120,11 @@ func (w *world) once(method, route, request string) response {
 // destructive reports whether a request changes a resource in a way that can break later requests.
 func destructive(method, route string) bool {
 	return method == http.MethodDelete || route == "/sign-out" || strings.HasPrefix(route, "/unsubscribe") ||
-		method == http.MethodPost && ending.MatchString(route)
+		method == http.MethodPost && destructiveRoute.MatchString(route)
 }
 
-// ending matches routes that delete, invalidate, pause or replace a resource.
-var ending = regexp.MustCompile(`/(delete|end|end-others|feed|pause|revoke|rotate|secret)$`)
+// destructiveRoute matches routes that delete, invalidate, pause or replace a resource.
+var destructiveRoute = regexp.MustCompile(`/(delete|end|end-others|feed|pause|revoke|rotate|secret)$`)
 
 // methods returns the methods to try for a route.
 func (w *world) methods(documented map[string]map[string]any, route string) []string {

@@ -137,10 +137,10 @@ func TestWrongKeyFile(t *testing.T) {
 }
 
 // awaitTrue waits for a condition, up to 30 seconds.
-func awaitTrue(t *testing.T, what string, is func() bool) {
+func awaitTrue(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for range 600 {
-		if is() {
+		if condition() {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -56,7 +56,7 @@ func TestCallbackFlood(t *testing.T) {
 	i := newIssuer(t)
 	flags := append(i.flags(), "--trusted-proxy", "127.0.0.1")
 	onBoth(t, program.Options{Flags: flags}, func(t *testing.T, s *site) {
-		flooding := func() *http.Client {
+		newFlooder := func() *http.Client {
 			browser := browserAt(t, "203.0.113.7")
 			browser.CheckRedirect = noRedirects.CheckRedirect
 			return browser
@@ -77,11 +77,11 @@ func TestCallbackFlood(t *testing.T) {
 		}
 		for name, send := range map[string]func() response{
 			"one cookie": func() func() response {
-				callback, cookie := start(flooding())
-				return func() response { return s.send(flooding(), http.MethodGet, callback, cookie, nil) }
+				callback, cookie := start(newFlooder())
+				return func() response { return s.send(newFlooder(), http.MethodGet, callback, cookie, nil) }
 			}(),
 			"new sign-ins": func() response {
-				browser := flooding()
+				browser := newFlooder()
 				callback, _ := start(browser)
 				return s.send(browser, http.MethodGet, callback, nil, nil)
 			},

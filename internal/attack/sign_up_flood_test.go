@@ -18,13 +18,13 @@ import (
 // get a link.
 func TestSignUpFlood(t *testing.T) {
 	const clients, perClient, limit = 40, 10, 300
-	post := mailtest.Start(t)
+	mailServer := mailtest.Start(t)
 	flags := []string{
-		"--trusted-proxy", "127.0.0.1", "--smtp", post.URL(), "--mail-from", "alerts@registry.example", "--sign-up", "open",
+		"--trusted-proxy", "127.0.0.1", "--smtp", mailServer.URL(), "--mail-from", "alerts@registry.example", "--sign-up", "open",
 	}
 	onBoth(t, program.Options{Flags: flags}, func(t *testing.T, s *site) {
 		s.account("holder@example.com", cola.TierPro)
-		before := len(post.Messages())
+		before := len(mailServer.Messages())
 		request := func(client, email string) int {
 			header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
 			return s.send(&http.Client{Transport: forwarded(client)}, http.MethodPost, "/sign-in/email", header,
@@ -43,13 +43,13 @@ func TestSignUpFlood(t *testing.T) {
 			t.Errorf("account holder: status %d, want 200", status)
 		}
 		got := func(m mailtest.Message) bool { return m.To == "holder@example.com" }
-		for until := time.Now().Add(time.Minute); !slices.ContainsFunc(post.Messages()[before:], got); time.Sleep(50 * time.Millisecond) {
+		for until := time.Now().Add(time.Minute); !slices.ContainsFunc(mailServer.Messages()[before:], got); time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(until) {
 				t.Fatal("the account holder got no link within a minute")
 			}
 		}
 		s.Stop() // sends the queued emails
-		if sent := len(post.Messages()) - before; sent != limit+1 {
+		if sent := len(mailServer.Messages()) - before; sent != limit+1 {
 			t.Errorf("%d emails sent, want %d and the account holder's", sent, limit)
 		}
 		if n := s.count("emailed_links"); n != limit+1 {

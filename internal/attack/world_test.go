@@ -42,8 +42,8 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 func newWorld(t *testing.T, start func(*testing.T, program.Options) *site) *world {
 	t.Helper()
 	mail := mailtest.Start(t)
-	sending := []string{"--webhook-allow-private", "--smtp", mail.URL(), "--mail-from", "alerts@registry.example"}
-	w := newBareWorld(t, start, sending...)
+	flags := []string{"--webhook-allow-private", "--smtp", mail.URL(), "--mail-from", "alerts@registry.example"}
+	w := newBareWorld(t, start, flags...)
 	w.browser = w.signIn(worldEmail)
 	search := w.create("/saved-searches", map[string]any{
 		"name": "Quokka", "filters": map[string]any{"brand_name": "quokka"},
@@ -60,7 +60,7 @@ func newWorld(t *testing.T, start func(*testing.T, program.Options) *site) *worl
 		return d["state"] == cola.DestinationActive
 	})
 	w.importNewLabels(30)
-	w.tick(append([]string{"--public-url", w.URL}, sending...))
+	w.tick(append([]string{"--public-url", w.URL}, flags...))
 	w.storeResourceIDs(mail)
 	return w
 }

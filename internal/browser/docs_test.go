@@ -291,7 +291,7 @@ func charge(before, after cola.Used, charged map[string]bool) string {
 }
 
 // TestTryCharge sends the example calls of three pages. The page must say what the ledger charged
-// for each call, where the reader sees it.
+// for each call, in a visible part of the window.
 func TestTryCharge(t *testing.T) {
 	s := newSite(t)
 	holder := s.registry.Holder(t, ann, cola.TierPro)

@@ -112,10 +112,10 @@ func TestPrintedLabel(t *testing.T) {
 	b := s.signIn(ann)
 	b.open(registrytest.PublicURL + path)
 	const folded = `[...document.querySelectorAll(".fold > :not(summary)")].map(e => e.checkVisibility({contentVisibilityAuto: true}) && e.getBoundingClientRect().height > 0)`
-	all := func(value bool) string {
+	allShown := func(value bool) string {
 		return fmt.Sprintf("(%s).length > 2 && (%[1]s).every(shown => shown === %v)", folded, value)
 	}
-	b.do(until(all(false)), command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}), until(all(true)))
+	b.do(until(allShown(false)), command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}), until(allShown(true)))
 	if ask(b, chromedp.Evaluate[bool](`document.querySelector(".cost").checkVisibility()`)) {
 		t.Error("cost is printed")
 	}

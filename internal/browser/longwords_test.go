@@ -50,7 +50,7 @@ func TestLongWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := s.signIn(ann)
-	for path, within := range map[string]string{
+	for path, selector := range map[string]string{
 		"/explore/26201001000902": ".label-chain", "/usage": ".scroll:has(td[data-label='Key or app'])",
 		"/usage/refusals": ".scroll:has(td[data-label='Key or app'])",
 	} {
@@ -58,7 +58,7 @@ func TestLongWords(t *testing.T) {
 			b.setSize(width, "light")
 			b.open(registrytest.PublicURL + path)
 			b.do(until(`[...document.querySelectorAll("details.fold")].every(d => d.open = true)`))
-			for _, part := range []string{"html", within} {
+			for _, part := range []string{"html", selector} {
 				if over := ask(b,
 					chromedp.Evaluate[int](`(e => e.scrollWidth - e.clientWidth)(document.querySelector("`+part+`"))`)); over > 0 {
 					t.Errorf("%s, %d wide: %s overflows by %d pixels", path, width, part, over)

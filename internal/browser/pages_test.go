@@ -106,7 +106,7 @@ func TestPages(t *testing.T) {
 	stranger := newTab(t, s.browser, true)
 	s.registry.Holder(t, registrytest.Operator, cola.TierFree)
 	operator := s.signIn(registrytest.Operator)
-	all := 0
+	total := 0
 	for _, visitor := range []struct {
 		b       *tab
 		open    func(b *tab, url string)
@@ -126,7 +126,7 @@ func TestPages(t *testing.T) {
 		{operator, (*tab).open, []namedPage{{"collection", "/collection", 200}}, s.simulateCollection},
 		{operator, (*tab).open, blockedCollectionPages(), s.blockCollectors},
 	} {
-		all += len(visitor.pages) * len(views())
+		total += len(visitor.pages) * len(views())
 		if visitor.arrange != nil {
 			visitor.arrange()
 		}
@@ -136,7 +136,7 @@ func TestPages(t *testing.T) {
 			})
 		}
 	}
-	looks.finish(all)
+	looks.finish(total)
 }
 
 // TestEveryPage checks that TestPages opens every page that requires a session.

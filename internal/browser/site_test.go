@@ -141,11 +141,11 @@ func (s *site) addHistory() (ids recordIDs) {
 			t.Fatal(err)
 		}
 	}
-	gone := r.App(t, s.holder.Account, "Price list")
-	if _, err := r.RevokeConnection(t.Context(), s.holder, gone.Credential.ID); err != nil {
+	endedApp := r.App(t, s.holder.Account, "Price list")
+	if _, err := r.RevokeConnection(t.Context(), s.holder, endedApp.Credential.ID); err != nil {
 		t.Fatal(err)
 	}
-	ids.EndedApp = fmt.Sprint(gone.Credential.ID)
+	ids.EndedApp = fmt.Sprint(endedApp.Credential.ID)
 
 	search := s.mustSave("New wines from France", cola.SavedSearchFilters{
 		TypeWine:       cola.Some(true),

@@ -164,9 +164,9 @@ func (c *cluster) close() error {
 
 // logs returns the end of each log, for error messages.
 func (c *cluster) logs() error {
-	var all error
+	var errs error
 	for _, p := range c.processes {
-		all = errors.Join(all, fmt.Errorf("log of process %d:\n%s", p.number+1, p.logged()))
+		errs = errors.Join(errs, fmt.Errorf("log of process %d:\n%s", p.number+1, p.logged()))
 	}
-	return all
+	return errs
 }

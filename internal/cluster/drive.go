@@ -53,28 +53,28 @@ type drive struct {
 func (c *cluster) drive(ctx context.Context) (*report, error) {
 	d := &drive{cluster: c}
 	log := &loadtest.Log{}
-	loading, unload := context.WithCancel(ctx)
-	defer unload()
-	watching, unwatch := context.WithCancel(ctx)
-	defer unwatch()
+	loadCtx, stopLoad := context.WithCancel(ctx)
+	defer stopLoad()
+	watchCtx, stopWatch := context.WithCancel(ctx)
+	defer stopWatch()
 	addresses := make([]string, len(c.processes))
 	for i, p := range c.processes {
 		addresses[i] = p.address()
 	}
 	balancer := loadtest.NewBalancer(log, addresses...)
-	balancer.Watch(loading)
+	balancer.Watch(loadCtx)
 	var load sync.WaitGroup
 	load.Go(func() {
-		loadtest.Load{Accounts: c.accounts, Material: c.material, Balancer: balancer, Rate: pace}.Run(loading)
+		loadtest.Load{Accounts: c.accounts, Material: c.material, Balancer: balancer, Rate: pace}.Run(loadCtx)
 	})
 	r := &report{started: time.Now(), log: log}
 	var watch sync.WaitGroup
-	watch.Go(func() { r.mostInDoubt = c.watch(watching) })
+	watch.Go(func() { r.mostInDoubt = c.watch(watchCtx) })
 	err := d.perform(ctx)
-	unload()
+	stopLoad()
 	load.Wait() // wait for the last responses while the processes still run
 	r.ended = time.Now()
-	unwatch()
+	stopWatch()
 	watch.Wait()
 	if err != nil {
 		return nil, err
@@ -133,8 +133,9 @@ func (d *drive) cutConnections(ctx context.Context) error {
 	return nil
 }
 
-// loseStandby stops the standby for a while and cuts the connections during that time. Commits that
-// wait for the standby are then on the primary, but the processes don't know their outcome.
+// loseStandby stops the standby for a while and cuts the connections during that time. Commits
+// that are waiting for the standby have already reached the primary, but the processes don't know
+// their outcome.
 func (d *drive) loseStandby(ctx context.Context) error {
 	if err := d.standby.Stop(ctx, pgtest.Immediate); err != nil {
 		return err
@@ -184,11 +185,11 @@ func (d *drive) losePrimary(ctx context.Context) error {
 func (d *drive) audit(ctx context.Context, r *report) (err error) {
 	var endings []loadtest.Ending
 	for _, p := range d.processes {
-		ended, err := p.history()
+		exits, err := p.history()
 		if err != nil {
 			return errors.Join(err, d.logs())
 		}
-		endings = append(endings, ended...)
+		endings = append(endings, exits...)
 	}
 	st, err := postgres.Open(ctx, d.standby.URL(d.database), postgres.Options{Logger: d.log})
 	if err != nil {

@@ -48,7 +48,7 @@ type process struct {
 // instance is one run of the program.
 type instance struct {
 	cmd       *exec.Cmd
-	gone      chan struct{} // closed after the instance has exited or failed to start, and err is set
+	exited    chan struct{} // closed after the instance has exited or failed to start, and err is set
 	err       error         // start or exit error
 	started   time.Time
 	signaled  time.Time // time of the signal to stop
@@ -87,7 +87,7 @@ func (p *process) start() {
 
 // launch starts an instance. A failed start is retried like an exit.
 func (p *process) launch() {
-	r := &instance{cmd: exec.Command(p.program, p.flags...), gone: make(chan struct{}), started: time.Now()}
+	r := &instance{cmd: exec.Command(p.program, p.flags...), exited: make(chan struct{}), started: time.Now()}
 	p.running = r
 	log, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err == nil {
@@ -105,7 +105,7 @@ func (p *process) supervise(r *instance) {
 		r.err = r.cmd.Wait()
 	}
 	p.recordEnd(r)
-	close(r.gone)
+	close(r.exited)
 	time.Sleep(restartPause)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +157,7 @@ func (p *process) end(ctx context.Context, signal os.Signal) error {
 		return fmt.Errorf("stop process %d: %w", p.number+1, err)
 	}
 	select {
-	case <-r.gone:
+	case <-r.exited:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -172,7 +172,7 @@ func (p *process) close() {
 	p.mu.Unlock()
 	if r != nil && r.cmd.Process != nil {
 		_ = r.cmd.Process.Kill() // it may have exited already
-		<-r.gone
+		<-r.exited
 	}
 }
 

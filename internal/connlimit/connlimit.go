@@ -21,8 +21,8 @@ const slowAfter = 2 * time.Second
 // Listener is a listener with a limit on open connections. At the limit, Accept makes room by
 // closing the connection that has been idle the longest. If no connection is idle, it closes the
 // one that has kept the server waiting the longest for its first request or the rest of a body.
-// Otherwise, the next connection waits in Accept and others wait in the system's backlog; they are
-// not rejected or reset.
+// If there is no such connection either, the next connection waits in Accept and others wait in the
+// system's backlog; they are not rejected or reset.
 //
 // Call Attach with the server.
 type Listener struct {
@@ -173,7 +173,7 @@ func (l *Listener) trackRequests(next http.Handler) http.Handler {
 func (l *Listener) trackBody(conn net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, gone := l.closing[conn]; !gone {
+	if _, closing := l.closing[conn]; !closing {
 		l.elements[conn] = l.awaitingBody.PushBack(waiting{conn, l.now()})
 		l.changed.Broadcast()
 	}

@@ -77,13 +77,13 @@ func newLine(o Options, kind vocabulary.ProductType, holders []permittee) brandL
 	for rank := range holders {
 		owners.add(holders[rank].affinity(kind) / (float64(rank) + 1 + flatten))
 	}
-	abroad := weightedBy(table().Countries, func(c country) float64 { return *c.of(kind) })
+	countries := weightedBy(table().Countries, func(c country) float64 { return *c.of(kind) })
 	for rank := range l.brands {
 		d := newRNG(o.Seed, streamBrand, uint64(rank)<<2|kindNumber(kind))
 		b := &l.brands[rank]
 		b.holder = int32(owners.draw(&d))
 		b.products = 1 + int32(colas*l.share(rank)/2.6)
-		b.setOrigin(&d, &holders[b.holder], abroad)
+		b.setOrigin(&d, &holders[b.holder], countries)
 		b.name = b.lang.fill(&d, pick(&d, *b.lang.of(kind)))
 		b.name = spelling(&d, b.name)
 		b.setActivePeriod(&d, rank, count, o.AsOf)
@@ -92,12 +92,13 @@ func newLine(o Options, kind vocabulary.ProductType, holders []permittee) brandL
 }
 
 // setOrigin sets the origin of a brand's products. Importers' brands and half of the wholesalers'
-// are foreign. All other brands are domestic, some of them made from purchased grapes or grain.
-func (b *brand) setOrigin(d *rng, p *permittee, abroad weights) {
+// are foreign. All other brands are domestic, but the products of some come from another state or
+// are blended from several.
+func (b *brand) setOrigin(d *rng, p *permittee, countries weights) {
 	b.origin, b.lang = p.home.Origin, english()
 	switch {
 	case p.trade == importer, p.trade == wholesaler && d.chance(0.5):
-		b.country = &table().Countries[abroad.draw(d)]
+		b.country = &table().Countries[countries.draw(d)]
 		b.origin, b.lang = b.country.Origin, table().Languages[b.country.Language]
 		return
 	case p.trade == winery && d.chance(0.06), d.chance(0.02):

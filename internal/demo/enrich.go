@@ -37,14 +37,14 @@ func describeContents(d *rng, c *cola.Cola, p *product) {
 // vintage returns the vintage of a wine whose application was received in the given year, or 0 for
 // a nonvintage wine.
 func vintage(d *rng, p *product, year int) int {
-	none := 0.12
+	noVintage := 0.12
 	switch p.style.Grapes {
 	case noGrapes:
 		return 0
 	case sparkling, fortified:
-		none = 0.7
+		noVintage = 0.7
 	}
-	if d.chance(none) {
+	if d.chance(noVintage) {
 		return 0
 	}
 	if p.style.Grapes == reds {

@@ -35,10 +35,10 @@ func Labels(o Options) iter.Seq[*cola.Cola] {
 // labelMaker generates labels in sequence. It remembers recent labels for resubmissions.
 type labelMaker struct {
 	*world
-	recent [2048]filing // ring buffer of the latest labels
-	filed  int
-	again  [128]filing // ring buffer of the latest resubmissions, which may be resubmitted again
-	refile int
+	recent        [2048]filing // ring buffer of the latest labels
+	filed         int
+	resubmissions [128]filing // ring buffer of the latest resubmissions, which may be resubmitted again
+	refiled       int
 }
 
 // filing is the part of an earlier label that a resubmission repeats.
@@ -92,8 +92,8 @@ func (m *labelMaker) earlier(d *rng) (filing, bool) {
 	if m.filed == 0 || !d.chance(0.028) {
 		return filing{}, false
 	}
-	if m.refile > 0 && d.chance(0.2) {
-		return m.again[d.intn(min(m.refile, len(m.again)))], true
+	if m.refiled > 0 && d.chance(0.2) {
+		return m.resubmissions[d.intn(min(m.refiled, len(m.resubmissions)))], true
 	}
 	return m.recent[d.intn(min(m.filed, len(m.recent)))], true
 }
@@ -102,8 +102,8 @@ func (m *labelMaker) remember(f filing, resubmitted bool) {
 	m.recent[m.filed%len(m.recent)] = f
 	m.filed++
 	if resubmitted {
-		m.again[m.refile%len(m.again)] = f
-		m.refile++
+		m.resubmissions[m.refiled%len(m.resubmissions)] = f
+		m.refiled++
 	}
 }
 

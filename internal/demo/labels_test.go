@@ -34,10 +34,10 @@ func TestLabels(t *testing.T) {
 		if vocabulary.PermitteeTypeOf(c.PermitNumber) == "" {
 			t.Fatalf("%s: permit %q has an unknown kind", c.TTBID, c.PermitNumber)
 		}
-		again := *c
-		again.Derive()
-		if !cmp.Equal(again, *c) {
-			t.Fatalf("%s: derived fields are wrong: %s", c.TTBID, cmp.Diff(*c, again))
+		derived := *c
+		derived.Derive()
+		if !cmp.Equal(derived, *c) {
+			t.Fatalf("%s: derived fields are wrong: %s", c.TTBID, cmp.Diff(*c, derived))
 		}
 	}
 	if n != ordinary.Colas {

@@ -24,11 +24,11 @@ var firstTimes = cola.NewDate(2012, time.January, 1)
 // of every month until two years before last, and every Friday from then on.
 func snapshots(last cola.Date) []cola.Date {
 	var days []cola.Date
-	weekly := last.AddDays(-2 * 365)
+	weeklyFrom := last.AddDays(-2 * 365)
 	for day := max(firstTimes, firstReceipt); day <= last; day++ {
 		t := day.Time()
 		monthEnd := t.AddDate(0, 0, 1).Day() == 1
-		if day < weekly && monthEnd || day >= weekly && t.Weekday() == time.Friday {
+		if day < weeklyFrom && monthEnd || day >= weeklyFrom && t.Weekday() == time.Friday {
 			days = append(days, day)
 		}
 	}

@@ -175,7 +175,7 @@ func TestSeeds(t *testing.T) {
 	if names(1) == names(2) {
 		t.Error("seeds 1 and 2 generate the same brands")
 	}
-	if once, again := names(3), names(3); once != again {
+	if first, second := names(3), names(3); first != second {
 		t.Error("seed 3 generates different brands each time")
 	}
 }

@@ -1,2 +1,2 @@
-// Package imports tests which packages may import each other. It contains only tests.
+// Package imports enforces the rules for imports between packages. It contains only tests.
 package imports

@@ -132,14 +132,14 @@ func known(name string) bool {
 	return listed || strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "internal/")
 }
 
-// importing is one import in one file.
-type importing struct {
+// importSpec is one import in one file.
+type importSpec struct {
 	file, from, path string
 	test             bool
 }
 
 // ours returns the imported package relative to the module; ok is false for other modules.
-func (i importing) ours() (name string, ok bool) {
+func (i importSpec) ours() (name string, ok bool) {
 	if i.path == module {
 		return ".", true
 	}
@@ -251,9 +251,9 @@ func TestTable(t *testing.T) {
 }
 
 // readImports reads every Go file below root, whatever its build constraints.
-func readImports(t *testing.T, root string) []importing {
+func readImports(t *testing.T, root string) []importSpec {
 	t.Helper()
-	var found []importing
+	var found []importSpec
 	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		switch name := entry.Name(); {
 		case err != nil:
@@ -278,18 +278,18 @@ func readImports(t *testing.T, root string) []importing {
 	return found
 }
 
-func fileImports(file, rel string) ([]importing, error) {
+func fileImports(file, rel string) ([]importSpec, error) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
 	if err != nil {
 		return nil, err
 	}
-	here := importing{file: rel, from: path.Dir(rel), test: strings.HasSuffix(rel, "_test.go")}
+	base := importSpec{file: rel, from: path.Dir(rel), test: strings.HasSuffix(rel, "_test.go")}
 	if len(parsed.Imports) == 0 {
-		return []importing{here}, nil // its package must still be listed
+		return []importSpec{base}, nil // its package must still be listed
 	}
-	var found []importing
+	var found []importSpec
 	for _, spec := range parsed.Imports {
-		i := here
+		i := base
 		if i.path, err = strconv.Unquote(spec.Path.Value); err != nil {
 			return nil, err
 		}

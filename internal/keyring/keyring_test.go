@@ -59,9 +59,9 @@ func TestRotation(t *testing.T) {
 	if got, err := box.Open(sealed, nil); err != nil || string(got) != "secret" || box.Current(sealed) {
 		t.Errorf("after the rotation: Open = %q, %v, Current = %v, want the secret, false", got, err, box.Current(sealed))
 	}
-	again := box.Seal([]byte("secret"), nil)
-	if _, err := mustParse(t, newer).Box("test").Open(again, nil); err != nil || !box.Current(again) {
-		t.Errorf("sealed again: Open error = %v, Current = %v, want nil, true", err, box.Current(again))
+	resealed := box.Seal([]byte("secret"), nil)
+	if _, err := mustParse(t, newer).Box("test").Open(resealed, nil); err != nil || !box.Current(resealed) {
+		t.Errorf("sealed again: Open error = %v, Current = %v, want nil, true", err, box.Current(resealed))
 	}
 	if id, ok := KeyOf(sealed); !ok || id != both.IDs()[1] {
 		t.Errorf("KeyOf(older secret) = %v, %v, want the second of %v", id, ok, both.IDs())
@@ -194,8 +194,8 @@ func TestAddFirstThroughLink(t *testing.T) {
 	if _, err := AddFirst(link); err != nil {
 		t.Fatal(err)
 	}
-	if to, err := os.Readlink(link); err != nil || to != "keys/secret.key" {
-		t.Errorf("link target = %q, %v, want keys/secret.key", to, err)
+	if target, err := os.Readlink(link); err != nil || target != "keys/secret.key" {
+		t.Errorf("link target = %q, %v, want keys/secret.key", target, err)
 	}
 	if k, err := Load(path); err != nil || len(k.IDs()) != 2 {
 		t.Errorf("Load(link target): error = %v, want 2 keys", err)

@@ -255,7 +255,7 @@ func TestBrandLooks(t *testing.T) {
 		th := themeOf(c)
 		looks[string([]byte{th.paper.r, th.paper.g, th.paper.b, byte(th.composition)})] = true
 		c.TTBID++
-		if again := themeOf(c); again.paper != th.paper || again.composition != th.composition {
+		if second := themeOf(c); second.paper != th.paper || second.composition != th.composition {
 			t.Errorf("two labels of %s look different", brand)
 		}
 	}

@@ -46,8 +46,8 @@ func FuzzClean(f *testing.F) {
 				t.Fatalf("clean(%q) keeps %U", s, r)
 			}
 		}
-		if again := clean(got, most+2); again != got {
-			t.Fatalf("clean(%q) = %q, cleaned again %q", s, got, again)
+		if second := clean(got, most+2); second != got {
+			t.Fatalf("clean(%q) = %q, cleaned again %q", s, got, second)
 		}
 	})
 }

@@ -101,7 +101,7 @@ func TestAudit(t *testing.T) {
 func TestAuditRateLimit(t *testing.T) {
 	account := &Account{Account: store.Account{ID: 7, Tier: cola.TierFree}}
 	limit := cola.TierFree.Limits().PerMinute
-	within := func(last float64) []Exchange {
+	exchangesUntil := func(last float64) []Exchange {
 		var all []Exchange
 		for i := range limit + 1 {
 			seconds := float64(i)
@@ -113,7 +113,7 @@ func TestAuditRateLimit(t *testing.T) {
 		return all
 	}
 	for last, want := range map[float64]Verdict{58.9: Over, 59: Exact, 100: Exact} {
-		got, err := Audit(t.Context(), charges(0, 0, limit+1), []*Account{account}, within(last), nil, time.Now())
+		got, err := Audit(t.Context(), charges(0, 0, limit+1), []*Account{account}, exchangesUntil(last), nil, time.Now())
 		if err != nil || got[0].Verdict != want {
 			t.Errorf("%d requests, the last after %v s: %v %v, %v; want %v",
 				limit+1, last, got[0].Verdict, got[0].Problems, err, want)

@@ -122,11 +122,11 @@ func TestExchangeFailures(t *testing.T) {
 // but never if a process may have read it.
 func TestBalancerRetries(t *testing.T) {
 	var cut, answered atomic.Int64
-	cutting := mustServe(t, func(http.ResponseWriter, *http.Request) { cut.Add(1); panic(http.ErrAbortHandler) })
-	answering := mustServe(t,
+	brokenAddress := mustServe(t, func(http.ResponseWriter, *http.Request) { cut.Add(1); panic(http.ErrAbortHandler) })
+	workingAddress := mustServe(t,
 		func(w http.ResponseWriter, _ *http.Request) { answered.Add(1); io.WriteString(w, `{"data":[]}`) })
 	log := &Log{}
-	refused := NewBalancer(log, mustClosedAddress(t), answering)
+	refused := NewBalancer(log, mustClosedAddress(t), workingAddress)
 	for range 20 {
 		if e := refused.Send(caller(), asksList); e.Status != http.StatusOK || e.Process != 1 {
 			t.Fatalf("with one of two processes running: %+v, want 200 from process 1", e)
@@ -136,7 +136,7 @@ func TestBalancerRetries(t *testing.T) {
 	if tried == 20 || answered.Load() != 20 {
 		t.Errorf("%d exchanges for %d responses, want some refused connections", tried, answered.Load())
 	}
-	broken := NewBalancer(log, cutting, cutting, cutting)
+	broken := NewBalancer(log, brokenAddress, brokenAddress, brokenAddress)
 	if e := broken.Send(caller(), asksList); e.Failure != Reset || cut.Load() != 1 || len(log.Exchanges()) != tried+1 {
 		t.Errorf("closed connection: %+v, sent %d times; want a reset after one attempt", e, cut.Load())
 	}
@@ -178,10 +178,10 @@ func TestBalancerReadiness(t *testing.T) {
 // TestLoad checks that every account sends requests and that no request is in flight after
 // Run returns.
 func TestLoad(t *testing.T) {
-	var underWay atomic.Int64
+	var inFlight atomic.Int64
 	address := mustServe(t, func(w http.ResponseWriter, _ *http.Request) {
-		underWay.Add(1)
-		defer underWay.Add(-1)
+		inFlight.Add(1)
+		defer inFlight.Add(-1)
 		io.WriteString(w, `{"data":[]}`)
 	})
 	log := &Log{}
@@ -204,7 +204,7 @@ func TestLoad(t *testing.T) {
 	}
 	cancel()
 	<-done
-	if n := underWay.Load(); n != 0 {
+	if n := inFlight.Load(); n != 0 {
 		t.Errorf("%d requests in flight after Run returned", n)
 	}
 }

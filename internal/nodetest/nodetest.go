@@ -104,7 +104,7 @@ func (o Options) installPackages(ctx context.Context) (dir string, err error) {
 		return "", err
 	}
 	if err := os.Rename(temporary, dir); err != nil {
-		if _, there := os.Stat(dir); there != nil { // otherwise a concurrent run finished first
+		if _, statErr := os.Stat(dir); statErr != nil { // otherwise a concurrent run finished first
 			return "", err
 		}
 	}

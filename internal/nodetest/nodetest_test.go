@@ -21,26 +21,26 @@ func mustOptions(t *testing.T) Options {
 	}
 }
 
-// mustFakeNPM replaces npm with a shell script that appends its arguments to the file ran and then
-// runs lines.
-func mustFakeNPM(t *testing.T, lines string) (ran string) {
+// mustFakeNPM replaces npm with a shell script that appends its arguments to the returned file and
+// then runs lines.
+func mustFakeNPM(t *testing.T, lines string) (argsFile string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a shell")
 	}
 	dir := t.TempDir()
-	ran = filepath.Join(dir, "ran")
-	if err := os.WriteFile(filepath.Join(dir, "npm"), []byte("#!/bin/sh\necho \"$@\" >>"+ran+"\n"+lines+"\n"), 0o700); err != nil {
+	argsFile = filepath.Join(dir, "ran")
+	if err := os.WriteFile(filepath.Join(dir, "npm"), []byte("#!/bin/sh\necho \"$@\" >>"+argsFile+"\n"+lines+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
-	return ran
+	return argsFile
 }
 
 // TestInstallOnce checks that a second run reuses the first run's packages if the lock file is the
 // same.
 func TestInstallOnce(t *testing.T) {
-	ran := mustFakeNPM(t, "test -f package-lock.json && mkdir node_modules")
+	argsFile := mustFakeNPM(t, "test -f package-lock.json && mkdir node_modules")
 	o := mustOptions(t)
 	first, err := o.installPackages(t.Context())
 	if err != nil {
@@ -50,7 +50,7 @@ func TestInstallOnce(t *testing.T) {
 	if err != nil || second != first {
 		t.Errorf("second install: %s, %v, want %s", second, err, first)
 	}
-	if got, err := os.ReadFile(ran); err != nil || strings.Count(string(got), "\n") != 1 ||
+	if got, err := os.ReadFile(argsFile); err != nil || strings.Count(string(got), "\n") != 1 ||
 		!strings.HasPrefix(string(got), "ci --ignore-scripts") {
 		t.Errorf("npm runs = %q, %v", got, err)
 	}

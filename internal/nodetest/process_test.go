@@ -159,9 +159,9 @@ func TestAwait(t *testing.T) {
 	if err := d.Await(t.Context(), ready.URL); err != nil || requests != 3 {
 		t.Errorf("Await = %v after %d requests, want success after 3", err, requests)
 	}
-	ended, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := d.Await(ended, ready.URL); err == nil {
+	if err := d.Await(canceled, ready.URL); err == nil {
 		t.Error("Await succeeded with a canceled context")
 	}
 	if err := d.Stop(time.Minute); err == nil { // sleep exits with an error on SIGTERM

@@ -14,13 +14,13 @@ import (
 func lead(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // terminate sends SIGTERM to a child.
-func terminate(cmd *exec.Cmd) error { return post(cmd.Process.Pid, syscall.SIGTERM) }
+func terminate(cmd *exec.Cmd) error { return signal(cmd.Process.Pid, syscall.SIGTERM) }
 
 // kill kills the process group of a child.
-func kill(cmd *exec.Cmd) error { return post(-cmd.Process.Pid, syscall.SIGKILL) }
+func kill(cmd *exec.Cmd) error { return signal(-cmd.Process.Pid, syscall.SIGKILL) }
 
-// post sends a signal to a process or a group. It ignores processes that have ended.
-func post(pid int, s syscall.Signal) error {
+// signal sends a signal to a process or a group. It ignores processes that have ended.
+func signal(pid int, s syscall.Signal) error {
 	if err := syscall.Kill(pid, s); !errors.Is(err, syscall.ESRCH) {
 		return err
 	}

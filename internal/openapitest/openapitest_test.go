@@ -175,8 +175,8 @@ func TestValidate(t *testing.T) {
 			case tt.fails != "" && (len(r.failures) != 1 || !strings.Contains(r.failures[0], tt.fails)):
 				t.Errorf("failures %q, want %q", r.failures, tt.fails)
 			}
-			if again, err := io.ReadAll(resp.Body); err != nil || string(again) != tt.body {
-				t.Errorf("reading the body again: %q, %v, want %q", again, err, tt.body)
+			if body, err := io.ReadAll(resp.Body); err != nil || string(body) != tt.body {
+				t.Errorf("reading the body again: %q, %v, want %q", body, err, tt.body)
 			}
 		})
 	}

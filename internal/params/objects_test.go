@@ -191,8 +191,8 @@ func FuzzJSON(f *testing.F) {
 				t.Errorf("%q: problems with %q = %q", body, name, messages)
 			}
 		}
-		if again := readJSON(savedSearch, string(body)); !reflect.DeepEqual(again, got) {
-			t.Errorf("%q: decoded %+v, then %+v", body, got, again)
+		if second := readJSON(savedSearch, string(body)); !reflect.DeepEqual(second, got) {
+			t.Errorf("%q: decoded %+v, then %+v", body, got, second)
 		}
 		if got.Problems != nil {
 			return

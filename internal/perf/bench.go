@@ -64,14 +64,14 @@ func (b *bench) importing(ctx context.Context, idle, during time.Duration) error
 	if err != nil {
 		return err
 	}
-	quiet, cancel := context.WithTimeout(ctx, idle)
+	idleCtx, cancel := context.WithTimeout(ctx, idle)
 	defer cancel()
-	before, err := b.ledger(quiet)
+	before, err := b.ledger(idleCtx)
 	if err != nil {
 		return err
 	}
-	importing, finished := context.WithTimeout(ctx, during)
-	defer finished()
+	loadCtx, stopLoad := context.WithTimeout(ctx, during)
+	defer stopLoad()
 	importCtx, stopImport := context.WithCancel(ctx)
 	defer stopImport()
 	var took time.Duration
@@ -80,10 +80,10 @@ func (b *bench) importing(ctx context.Context, idle, during time.Duration) error
 		started := time.Now()
 		err := b.importLabels(importCtx)
 		took = time.Since(started)
-		finished()
+		stopLoad()
 		done <- err
 	}()
-	duringImport, err := b.ledger(importing)
+	duringImport, err := b.ledger(loadCtx)
 	if err != nil {
 		stopImport()
 		<-done

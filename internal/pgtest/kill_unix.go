@@ -33,7 +33,7 @@ func (s *Server) kill(ctx context.Context, p *process) error {
 	if err := p.cmd.Process.Kill(); err != nil {
 		return fmt.Errorf("kill the server process %d: %w", pid, err)
 	}
-	if err := poll(ctx, func() error { return gone(children) }); err != nil {
+	if err := poll(ctx, func() error { return checkEnded(children) }); err != nil {
 		return err
 	}
 	removeSharedMemory(s.folder.data())
@@ -64,14 +64,14 @@ func freeze(ctx context.Context, p *process) (children []int, err error) {
 	return children, err
 }
 
-// gone returns an error while one of the processes is running. Zombies count as gone.
-func gone(pids []int) error {
+// checkEnded returns an error while one of the processes is running. Zombies count as ended.
+func checkEnded(pids []int) error {
 	all, err := processes()
 	if err != nil {
 		return final{err}
 	}
 	for _, pid := range pids {
-		if info, there := all[pid]; there && info.state != 'Z' {
+		if info, ok := all[pid]; ok && info.state != 'Z' {
 			return fmt.Errorf("process %d of the server is still running", pid)
 		}
 	}

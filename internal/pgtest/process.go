@@ -152,20 +152,20 @@ func (s *Server) run(ctx context.Context) error {
 // waitReady waits until the server responds. It verifies the server's identity, because another
 // process may own the port.
 func (s *Server) waitReady(ctx context.Context, p *process, logged int64) error {
-	asking, cancel := context.WithCancel(ctx)
+	probeCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // stop waiting for a response when the process ends
 		defer cancel()
 		select {
 		case <-p.done:
-		case <-asking.Done():
+		case <-probeCtx.Done():
 		}
 	}()
 	err := poll(ctx, func() error {
 		if p.ended() {
 			return final{s.exitError(p, logged)}
 		}
-		return s.answers(asking)
+		return s.answers(probeCtx)
 	})
 	if err != nil {
 		return fmt.Errorf("wait for the server: %w\n%s", err, s.log.since(logged, maxLogTail))

@@ -33,13 +33,13 @@ func (s *Server) StartStandby(ctx context.Context, o Options) (*Server, error) {
 	return standby, nil
 }
 
-// standbySettings returns a standby's settings: the primary's, overridden by given. It copies the
+// standbySettings returns a standby's settings: the primary's, with overrides applied. It copies the
 // primary's because some, such as max_connections, must not be lower on a standby.
-func (s *Server) standbySettings(given map[string]string) map[string]string {
+func (s *Server) standbySettings(overrides map[string]string) map[string]string {
 	settings := map[string]string{}
 	maps.Copy(settings, s.options.Settings)
 	delete(settings, "cluster_name")
-	maps.Copy(settings, given)
+	maps.Copy(settings, overrides)
 	return settings
 }
 

@@ -83,12 +83,12 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, op operation) 
 	if r.Method == http.MethodGet {
 		key = ""
 	}
-	if earlier, ok := s.replies[key]; ok && key != "" {
-		if earlier.params != params {
+	if stored, ok := s.replies[key]; ok && key != "" {
+		if stored.params != params {
 			writeJSON(w, http.StatusBadRequest, failure(&apiError{Type: "idempotency_error", Message: "Keys must be used with the same parameters."}))
 			return
 		}
-		writeJSON(w, earlier.status, earlier.body)
+		writeJSON(w, stored.status, stored.body)
 		return
 	}
 	status, body := s.run(r, op)

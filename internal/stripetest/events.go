@@ -45,12 +45,12 @@ func Address(url string) Sink {
 		}
 		go func() {
 			for range 60 {
-				again, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url, bytes.NewReader(content.Bytes()))
+				req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url, bytes.NewReader(content.Bytes()))
 				if err != nil {
 					return
 				}
-				again.Header = header
-				resp, err := http.DefaultClient.Do(again)
+				req.Header = header
+				resp, err := http.DefaultClient.Do(req)
 				if err == nil {
 					resp.Body.Close()
 					if resp.StatusCode/100 == 2 {

@@ -21,7 +21,7 @@ func (s *Site) serve(r *http.Request, entry *Request) response {
 	switch entry.Kind {
 	case SearchPage:
 		entry.Served, entry.Fault = true, unexpired(entry.Fault)
-		return s.opened(sess, render("search", nil))
+		return s.withSession(sess, render("search", nil))
 	case Search:
 		return s.search(r, sess, entry)
 	case Export:
@@ -62,8 +62,8 @@ func unexpired(f Fault) Fault {
 	return f
 }
 
-// opened adds the session cookie to a response. If sess is nil, it opens a session.
-func (s *Site) opened(sess *session, a response) response {
+// withSession adds the session cookie to a response. If sess is nil, it opens a session.
+func (s *Site) withSession(sess *session, a response) response {
 	if sess == nil {
 		sess = s.open()
 	}
@@ -177,11 +177,11 @@ func (s *Site) page(r *http.Request, sess *session, entry *Request) response {
 	l := s.byID[id]
 	if l == nil || entry.Kind == Form && l.Paper {
 		entry.Absent = true
-		return s.opened(sess, render("error", nil))
+		return s.withSession(sess, render("error", nil))
 	}
 	sess.label, entry.Served = l, true
 	entry.Fault = unexpired(entry.Fault)
-	return s.opened(sess, l.page(entry.Kind))
+	return s.withSession(sess, l.page(entry.Kind))
 }
 
 // image serves an image of the label that the session opened last. Like the real site, it serves a

@@ -121,7 +121,7 @@ func (s *Site) Labels() []Label {
 func (s *Site) Change(id cola.TTBID, change func(*Label)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	changed := *s.byID[id] // a copy, because requests in flight may still use the old label
+	changed := *s.byID[id] // a copy, because requests in flight may still be using the old label
 	change(&changed)
 	s.byID[id] = &changed
 	at, _ := slices.BinarySearchFunc(s.labels, id, func(l *Label, id cola.TTBID) int { return cmp.Compare(l.ID, id) })

@@ -367,9 +367,9 @@ func TestChange(t *testing.T) {
 	s := mustNew(t, Options{Seed: 4, Labels: 10})
 	b := newBrowser(t, s)
 	b.get("publicSearchColasBasic.do")
-	id, later := s.Labels()[3].ID, s.options.Last.AddDays(10)
-	s.Change(id, func(l *Label) { l.Completed, l.Status = later, "SURRENDERED" })
-	if total, _, _ := b.search(later, later, "", "").Total(); total != 1 || !strings.Contains(b.export(), id.String()) {
+	id, newDay := s.Labels()[3].ID, s.options.Last.AddDays(10)
+	s.Change(id, func(l *Label) { l.Completed, l.Status = newDay, "SURRENDERED" })
+	if total, _, _ := b.search(newDay, newDay, "", "").Total(); total != 1 || !strings.Contains(b.export(), id.String()) {
 		t.Errorf("%d labels on the new day, want 1 that is listed in the export", total)
 	}
 	if l, err := b.parse(b.get(formOf(id))).Label(); err != nil || l.Status != "SURRENDERED" {

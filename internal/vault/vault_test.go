@@ -134,9 +134,9 @@ func TestConcurrentRotation(t *testing.T) {
 			return file, nil
 		}})
 		start := make(chan struct{})
-		var all sync.WaitGroup
+		var wg sync.WaitGroup
 		for range 8 {
-			all.Go(func() {
+			wg.Go(func() {
 				<-start
 				if got, err := running.Box(Attempt).Open(late, []byte("bound")); err != nil || string(got) != "late" {
 					t.Errorf("Open = %q, %v, want late", got, err)
@@ -144,7 +144,7 @@ func TestConcurrentRotation(t *testing.T) {
 			})
 		}
 		close(start)
-		all.Wait()
+		wg.Wait()
 		if reads.Load() != 1 {
 			t.Errorf("key file read %d times, want 1", reads.Load())
 		}
@@ -171,8 +171,8 @@ func TestLinks(t *testing.T) {
 	if account, destination, ok := v.OpenLink(token); !ok || account != 42 || destination != one {
 		t.Errorf("OpenLink = %d, %s, %t, want 42, %s, true", account, destination, ok, one)
 	}
-	if again, err := v.Link(42, one); err != nil || again == token {
-		t.Errorf("second Link = %q, %v, want a different token", again, err)
+	if second, err := v.Link(42, one); err != nil || second == token {
+		t.Errorf("second Link = %q, %v, want a different token", second, err)
 	}
 	if _, err := v.Link(42, "x"); err == nil {
 		t.Error("Link accepted an invalid UUID")

@@ -62,7 +62,8 @@ func isTooLarge(err error) bool {
 }
 
 // Detach returns a context for work that must continue even if the body did not arrive completely.
-// net/http cancels the context of such a request, but the client may still wait for the response.
+// net/http cancels the context of such a request, but the client may still be waiting for the
+// response.
 func Detach(ctx context.Context) context.Context {
 	if EventOf(ctx).bodyTruncated {
 		return context.WithoutCancel(ctx)

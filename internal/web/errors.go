@@ -77,9 +77,9 @@ func PublicError(err error, requestID string) (shown *cola.Error, fault error) {
 		if shown.Code != cola.CodeUnavailable || shown.Details["reason"] == cola.ReasonOverloaded {
 			return shown, nil
 		}
-		again := *shown
-		again.RetryAfter = cmp.Or(shown.RetryAfter, cola.UnavailableRetry)
-		return &again, err
+		withRetry := *shown
+		withRetry.RetryAfter = cmp.Or(shown.RetryAfter, cola.UnavailableRetry)
+		return &withRetry, err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &cola.Error{

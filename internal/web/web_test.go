@@ -135,16 +135,16 @@ colaregistry_http_requests_total{method="GET",route="/b",status="200"} 2
 func TestConcurrentCounts(t *testing.T) {
 	const goroutines, each = 16, 50
 	m := newMetrics(prometheus.NewRegistry(), []string{"/a"})
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for range goroutines {
-		all.Go(func() {
+		wg.Go(func() {
 			for i := range each {
 				m.startRequest()
 				m.finishRequest("/a", outcome{"GET", 200 + i%10}, 0, 1, false)
 			}
 		})
 	}
-	all.Wait()
+	wg.Wait()
 	for status := 200; status < 210; status++ {
 		if got := testutil.ToFloat64(m.routes["/a"].counter(outcome{"GET", status})); got != goroutines*each/10 {
 			t.Errorf("status %d: counter = %v, want %d", status, got, goroutines*each/10)

@@ -107,8 +107,8 @@ func New(o Options) *Billing {
 // aren't real.
 func (b *Billing) TestMode() bool { return strings.Contains(b.opts.SecretKey, "_test_") }
 
-// GraceEnd returns when an account loses the tier of a subscription because of failed payments. It
-// returns zero if no payment has failed.
+// GraceEnd returns the time at which an account loses the tier of a subscription because of failed
+// payments. It returns zero if no payment has failed.
 func (b *Billing) GraceEnd(s store.SubscriptionState) time.Time {
 	if s.PastDueSince.IsZero() {
 		return time.Time{}

@@ -174,7 +174,7 @@ func (w *world) hasTier(want cola.Tier) {
 func TestEventOrder(t *testing.T) {
 	onBackends(t, func(t *testing.T, w *world) {
 		customer := w.customer()
-		life := []struct {
+		steps := []struct {
 			step func(id string)
 			want cola.Tier
 		}{
@@ -186,7 +186,7 @@ func TestEventOrder(t *testing.T) {
 			{func(string) { w.stripe.Subscribe(customer, "starter_monthly") }, cola.TierStarter},
 		}
 		id := ""
-		for _, s := range life {
+		for _, s := range steps {
 			s.step(id)
 			if subs := w.stripe.Subscriptions(customer); id == "" {
 				id = subs[0].ID
@@ -194,9 +194,9 @@ func TestEventOrder(t *testing.T) {
 			events := w.stripe.Events()
 			events = append(events, events...)
 			rand.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
-			var all sync.WaitGroup
+			var wg sync.WaitGroup
 			for part := range 4 {
-				all.Go(func() {
+				wg.Go(func() {
 					for i := part; i < len(events); i += 4 {
 						if status := w.send(events[i]); status != http.StatusOK {
 							t.Errorf("%s: status %d", events[i].Type, status)
@@ -204,7 +204,7 @@ func TestEventOrder(t *testing.T) {
 					}
 				})
 			}
-			all.Wait()
+			wg.Wait()
 			w.hasTier(s.want)
 		}
 	})
@@ -215,12 +215,12 @@ func TestConcurrentProcesses(t *testing.T) {
 	onBackends(t, func(t *testing.T, w *world) {
 		customer, sub := w.subscriber(cola.TierStarter)
 		other := w.service(w.store).Webhook()
-		var all sync.WaitGroup
+		var wg sync.WaitGroup
 		for i := range 30 {
 			w.stripe.Change(sub.ID, w.stripe.To(LookupKey(cola.Tiers()[1+i%2])))
 			e := w.stripe.Events()[len(w.stripe.Events())-1]
 			for _, h := range []http.Handler{w.webhook, other} {
-				all.Go(func() {
+				wg.Go(func() {
 					got := 0
 					for range 10 { // Stripe resends events that fail, as they may with so many concurrent changes
 						if got = stripetest.Handler(h)(e.Request(stripetest.WebhookSecret, time.Now())); got == http.StatusOK {
@@ -231,7 +231,7 @@ func TestConcurrentProcesses(t *testing.T) {
 				})
 			}
 		}
-		all.Wait()
+		wg.Wait()
 		w.hasTier(cola.TierPro)
 		if w.record().Customer != customer {
 			t.Errorf("customer = %s, want %s", w.record().Customer, customer)
@@ -375,8 +375,8 @@ func TestUnknownCustomers(t *testing.T) {
 	}
 }
 
-// TestStripeOutage fails requests to Stripe while an event is processed: Stripe must send it again,
-// and then the tier is set.
+// TestStripeOutage fails requests to Stripe while an event is being processed: Stripe must send it
+// again, and then the tier is set.
 func TestStripeOutage(t *testing.T) {
 	onBackends(t, func(t *testing.T, w *world) {
 		w.stripe.Subscribe(w.customer(), "pro_monthly")
@@ -452,8 +452,8 @@ func (s *crashingStore) AddCustomer(ctx context.Context, account cola.AccountID,
 func TestCrashes(t *testing.T) {
 	onBackends(t, func(t *testing.T, w *world) {
 		crashing := &crashingStore{Store: w.store, before: true}
-		dying := w.service(crashing)
-		if _, err := dying.ChangePlan(t.Context(), w.account, cola.TierPro); !errors.Is(err, errCrash) {
+		svc := w.service(crashing)
+		if _, err := svc.ChangePlan(t.Context(), w.account, cola.TierPro); !errors.Is(err, errCrash) {
 			t.Errorf("ChangePlan error = %v, want a crash", err)
 		}
 		w.customer()

@@ -39,8 +39,8 @@ func (w *world) browse(method, address string, form url.Values) (status int, bod
 func TestCheckout(t *testing.T) {
 	onBackends(t, func(t *testing.T, w *world) {
 		address := w.mustChange(cola.TierPro)
-		if again := w.mustChange(cola.TierPro); again != address {
-			t.Errorf("second checkout at %s, want the open one at %s", again, address)
+		if second := w.mustChange(cola.TierPro); second != address {
+			t.Errorf("second checkout at %s, want the open one at %s", second, address)
 		}
 		_, _, back := w.browse(http.MethodPost, address, url.Values{"action": {"pay"}})
 		if back != publicURL+"/plans/return?plan=pro" {
@@ -69,12 +69,12 @@ func TestCheckoutTabs(t *testing.T) {
 	if status, _, _ := w.browse(http.MethodPost, pro, nil); status != http.StatusGone {
 		t.Errorf("second checkout: status %d, want 410", status)
 	}
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	addresses := make([]string, 4)
 	for i := range addresses {
-		all.Go(func() { addresses[i], _ = w.ChangePlan(t.Context(), w.account, cola.TierPro) })
+		wg.Go(func() { addresses[i], _ = w.ChangePlan(t.Context(), w.account, cola.TierPro) })
 	}
-	all.Wait()
+	wg.Wait()
 	open := w.stripe.OpenSession(w.record().Customer)
 	for _, a := range addresses {
 		if !strings.HasSuffix(a, open) {

@@ -66,13 +66,13 @@ func TestRequestShapes(t *testing.T) {
 			t.Error(err)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		again, err := http.NewRequestWithContext(t.Context(), r.Method, mock+r.URL.RequestURI(), bytes.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), r.Method, mock+r.URL.RequestURI(), bytes.NewReader(body))
 		if err != nil {
 			t.Error(err)
 			return 500
 		}
-		again.Header = r.Header.Clone()
-		resp, err := http.DefaultClient.Do(again)
+		req.Header = r.Header.Clone()
+		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Error(err)
 			return 500

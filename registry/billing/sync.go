@@ -24,10 +24,10 @@ const syncLocks = 64
 // lock waits until no other sync of the account is running in this process. Stripe sends about ten events
 // at once for a new subscription.
 func (b *Billing) lock(ctx context.Context, account cola.AccountID) (unlock func(), err error) {
-	held := b.locks[uint64(account)%syncLocks]
+	slot := b.locks[uint64(account)%syncLocks]
 	select {
-	case held <- struct{}{}:
-		return func() { <-held }, nil
+	case slot <- struct{}{}:
+		return func() { <-slot }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -178,8 +178,8 @@ func (s *Store) original(ctx context.Context, c store.ImageContent) ([]byte, err
 }
 
 // served is like original, for a file that is about to be served. It renames a damaged file, so
-// that Names omits it and fetch replaces it. A file that can't be read keeps its name, because it
-// may be intact, and so does one that turns out to be intact when it is read again.
+// that Names omits it and fetch replaces it. A file keeps its name if it can't be read, because
+// it may be intact, or if it turns out to be intact when it is read again.
 func (s *Store) served(ctx context.Context, c store.ImageContent) ([]byte, error) {
 	content, err := s.original(ctx, c)
 	if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || damaged.Missing {

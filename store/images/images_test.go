@@ -125,8 +125,8 @@ func TestPut(t *testing.T) {
 			if c != want {
 				t.Errorf("%s: Put(%s) = %+v, want %+v", where, name, c, want)
 			}
-			if again := mustPut(t, s, content); again != c {
-				t.Errorf("%s: second Put(%s) = %+v, want %+v", where, name, again, c)
+			if second := mustPut(t, s, content); second != c {
+				t.Errorf("%s: second Put(%s) = %+v, want %+v", where, name, second, c)
 			}
 			if got, err := s.Read(t.Context(), c, asFetched); err != nil || !bytes.Equal(got, content) {
 				t.Errorf("%s: Read(%s) = %d bytes, %v; want the %d bytes that were put", where, name, len(got), err, len(content))

@@ -30,14 +30,14 @@ func TestBottleneck(t *testing.T) {
 	if limit := 2 / 101e-6; math.Abs(base.rate/limit-1) > 0.15 || base.processBusy < 0.85 {
 		t.Errorf("predict = %+v, want %v requests/s with busy processes", base, limit)
 	}
-	more := small
-	more.databases = 2
-	if p := predict(c, more, second); p.rate > base.rate*1.15 {
+	larger := small
+	larger.databases = 2
+	if p := predict(c, larger, second); p.rate > base.rate*1.15 {
 		t.Errorf("rate with two databases = %v, want %v: processes are the limit", p.rate, base.rate)
 	}
-	more = small
-	more.processes = 2
-	if p := predict(c, more, second); p.rate < base.rate*1.7 {
+	larger = small
+	larger.processes = 2
+	if p := predict(c, larger, second); p.rate < base.rate*1.7 {
 		t.Errorf("rate with two processes = %v, want about twice %v", p.rate, base.rate)
 	}
 }

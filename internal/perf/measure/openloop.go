@@ -20,8 +20,8 @@ type OpenLoop struct {
 // SearchAt sends the mix of searches at a constant rate, in requests per second, for a duration or
 // until the context ends, whether or not the server keeps up. It first opens the given number of
 // connections, each of which carries one request at a time. If all are busy, requests are sent
-// late, but their latencies still start when they were due. Otherwise, a slow server would appear
-// faster by delaying requests.
+// late, but their latencies are still measured from the time at which they were due. This keeps a
+// slow server from appearing faster by delaying requests.
 func SearchAt(
 	ctx context.Context, address string, keys []string, rate float64, connections int, d time.Duration,
 ) (OpenLoop, error) {

@@ -133,7 +133,7 @@ func (in *Interner) Len() int { return len(in.off) - 1 }
 // Size returns the total length of the strings.
 func (in *Interner) Size() int { return len(in.blob) }
 
-// At returns the string with an ID.
+// At returns the string with the given ID.
 func (in *Interner) At(i uint32) string { return codec.UnsafeString(in.blob[in.off[i]:in.off[i+1]]) }
 
 // ID returns the ID of s, adding s if it is new.

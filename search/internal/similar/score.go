@@ -115,9 +115,9 @@ func (q *Query) CompareWords(parts []Part, key string) (best Match) {
 	default:
 		q.improve(&best, m.kindOr(Contains), m.percent, 100*containsCore+maxCoverage*m.covered)
 	}
-	if m.begun > 0 {
+	if m.prefix > 0 {
 		q.improve(&best, Prefix, 100,
-			100*perLetter*min(m.begun, maxLetters)+100*maxCoverage*4*m.begun/max(q.weight, m.weight))
+			100*perLetter*min(m.prefix, maxLetters)+100*maxCoverage*4*m.prefix/max(q.weight, m.weight))
 	}
 	return best
 }
@@ -136,7 +136,7 @@ type pairing struct {
 	covered int            // percentage of the heavier name that has a counterpart
 	ordered bool           // whether the pairs are in the same order in both names
 	leading bool           // whether the pairs are also the beginning of both cores
-	begun   int            // length of the one-word core that begins the first word of the other core, or 0
+	prefix  int            // length of the one-word core that begins the first word of the other core, or 0
 }
 
 // same reports whether all pairs are of identical words.
@@ -228,7 +228,7 @@ func (m *pairing) pair(q *Query, i, j int) {
 // summarize derives the remaining fields from the pairs.
 func (m *pairing) summarize(q *Query, parts []Part) {
 	m.ordered, m.leading = true, true
-	total, weights, mine, theirs, last, rank := 0, 0, 0, 0, -1, 0
+	total, weights, queryWeight, nameWeight, last, rank := 0, 0, 0, 0, -1, 0
 	for i := range q.Words {
 		j := int(m.name[i])
 		if j < 0 {
@@ -239,8 +239,8 @@ func (m *pairing) summarize(q *Query, parts []Part) {
 		}
 		m.ordered = m.ordered && j > last
 		last = j
-		mine += weight(q.Words[i].Length, q.core[i])
-		theirs += weight(parts[j].Length, m.inCore(j))
+		queryWeight += weight(q.Words[i].Length, q.core[i])
+		nameWeight += weight(parts[j].Length, m.inCore(j))
 		if q.core[i] {
 			length := q.Words[i].Length + parts[j].Length
 			total += int(parts[j].related(i).Percent) * length
@@ -251,11 +251,11 @@ func (m *pairing) summarize(q *Query, parts []Part) {
 		}
 	}
 	m.percent = total / max(weights, 1)
-	m.covered = 100 * theirs / max(m.weight, 1)
+	m.covered = 100 * nameWeight / max(m.weight, 1)
 	if q.weight >= m.weight {
-		m.covered = 100 * mine / max(q.weight, 1)
+		m.covered = 100 * queryWeight / max(q.weight, 1)
 	}
-	m.begun = m.beginning(q, parts)
+	m.prefix = m.beginning(q, parts)
 }
 
 // coreRank returns the number of words of the core before word j of the name.
@@ -278,9 +278,9 @@ func (m *pairing) beginning(q *Query, parts []Part) int {
 		if !m.inCore(j) {
 			continue
 		}
-		mine, theirs := q.Words[q.first].Length, parts[j].Length
-		if parts[j].related(q.first).Begins && (q.size == 1 && mine < theirs || m.size == 1 && theirs < mine) {
-			return min(mine, theirs)
+		inQuery, inName := q.Words[q.first].Length, parts[j].Length
+		if parts[j].related(q.first).Begins && (q.size == 1 && inQuery < inName || m.size == 1 && inName < inQuery) {
+			return min(inQuery, inName)
 		}
 		break
 	}

@@ -50,9 +50,9 @@ func (a *analysis) split(s string) {
 		a.sequence = append(a.sequence, "")
 		a.add(folded, false)
 	}
-	if apart := splitApostrophes(foldMarked(s)); apart != folded {
+	if split := splitApostrophes(foldMarked(s)); split != folded {
 		a.sequence = append(a.sequence, "")
-		a.add(apart, true)
+		a.add(split, true)
 	}
 	if joined := JoinDetached(folded); joined != folded {
 		a.sequence = append(a.sequence, "")
