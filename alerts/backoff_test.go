@@ -49,7 +49,7 @@ func TestRetryJitter(t *testing.T) {
 			nominal += gap
 			tried += wait
 			if tried < nominal-gap/5 || tried > nominal+gap/5 || wait <= 0 {
-				t.Fatalf("retry %d: %v after the first attempt, %v after the previous one, want %v",
+				t.Fatalf("retry %d: %v after the first attempt (%v after the previous one), want about %v after the first",
 					n+1, tried, wait, nominal)
 			}
 			tried += late

@@ -327,7 +327,7 @@ func TestDispatcherMetrics(t *testing.T) {
 			t.Errorf("metrics (-want +got):\n%s", diff)
 		}
 		if overdue < 48 || overdue > 52 {
-			t.Errorf("overdue = %vs one minute after a retry due within 12s, want 48 to 52", overdue)
+			t.Errorf("overdue = %vs one minute after a failed attempt whose retry was due in 8 to 12s, want 48 to 52", overdue)
 		}
 	})
 }

@@ -3,7 +3,7 @@ package vocabulary
 import "strings"
 
 // WordKey returns the key of a folded word. Words that people use interchangeably have the same
-// key: singular and plural; possessives, whose apostrophe folding removes; numbers up to twenty and
+// key: singular and plural; possessives (folding removes their apostrophes); numbers up to twenty and
 // multiples of ten up to ninety, as words or digits; and a few alternative spellings. A key is for
 // comparison only; it need not be a word.
 //

@@ -36,7 +36,7 @@ type gate struct {
 	mu      sync.Mutex
 	queue   []*request // in order of arrival
 	queued  map[string]*request
-	running bool // whether a goroutine processes the queue
+	running bool // whether a goroutine is processing the queue
 }
 
 // request is a secret to look up in a batch. Several callers may wait for its result.
