@@ -116,7 +116,7 @@ type Delivery struct {
 	ID            int64          `json:"id" doc:"Delivery ID." example:"5127"`
 	MessageID     string         `json:"message_id" doc:"ID of the message, the same for every attempt (webhook-id)." example:"msg_9d3f1c7a52e84b60a1f4c2d07be8365a"`
 	Event         string         `json:"event" enum:"saved_search.ran,destination.test,destination.confirm,destination.paused" doc:"Event that the message reports." example:"saved_search.ran"`
-	Destination   string         `json:"destination" format:"uuid" doc:"UUID of the destination; for destination.paused, of the paused one." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
+	Destination   string         `json:"destination" format:"uuid" doc:"UUID of the destination; for destination.paused, the one that was paused." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
 	Kind          string         `json:"kind" enum:"email,webhook" doc:"How the message is sent." example:"webhook"`
 	SavedSearch   Opt[string]    `json:"saved_search" nullable:"true" doc:"UUID of the saved search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	RunID         Opt[int64]     `json:"run_id" nullable:"true" doc:"Run ID." example:"1841"`

@@ -348,7 +348,7 @@ func searchRunErrors() []errorKind {
 			map[string]*cola.Error{"downgraded": {
 				Code: cola.CodeNotActive,
 				Message: "The search is on hold: the account has more active schedules than allowed, so only the " +
-					"oldest ones run. Pause or delete one of the others. This search's next run will find the " +
+					"oldest ones run. To run this one, pause or delete an older one. This search's next run will find the " +
 					"labels it missed in the meantime.",
 				Details: map[string]any{"reason": cola.PausedDowngraded},
 			}}},

@@ -58,7 +58,7 @@ func (e *edge) addPrompts(s *server.MCPServer) {
 	}
 	addPrompt(e, s, protocol.Prompt{
 		Name: "watch_brand", Title: "Watch a brand name",
-		Description: "Reviews labels with a brand name, proposes an alert for new ones, and creates it " +
+		Description: "Reviews labels with the given brand name, proposes an alert for new ones, and creates it " +
 			"after the user agrees. Uses about 5 list records.",
 	}, []string{"brand_name"}, watchBrandPrompt)
 }

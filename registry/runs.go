@@ -228,8 +228,8 @@ func notActiveError(plan *cola.Schedule) error {
 	reason, explanation := cola.PausedSuspended, "the account is suspended. Contact the operator."
 	if plan != nil && plan.PausedBecause.V == cola.PausedDowngraded {
 		reason = cola.PausedDowngraded
-		explanation = "the account has more active schedules than allowed, so only the oldest ones run. Pause or delete " +
-			"one of the others."
+		explanation = "the account has more active schedules than allowed, so only the oldest ones run. To run this " +
+			"one, pause or delete an older one."
 	}
 	refusal := cola.Errorf(cola.CodeNotActive,
 		"The search is on hold: %s This search's next run will find the labels it missed in the "+
