@@ -215,7 +215,7 @@ func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {
 	}
 	r = store.RunRecord{
 		Due: *d, Mark: markAfter(d.Mark, t.now, t.labels.upto), Next: next, From: w.From, To: w.To,
-		Manual: isManual(d.Search.Schedule, t.now), MaxNamedOfAccount: cola.MaxDailyMessageLabels,
+		Manual: isManual(d.Search.Schedule, t.now), MaxNamedPerAccount: cola.MaxDailyMessageLabels,
 	}
 	if !r.Manual {
 		r.MaxNamed = cola.MaxMessageLabels
@@ -291,7 +291,7 @@ func (t *tick) record(ctx context.Context, records []store.RunRecord) error {
 	case err == nil && len(left) == 0:
 		return nil
 	case err == nil:
-		return fmt.Errorf("record runs: %d outcomes of %d", len(outcomes), len(records))
+		return fmt.Errorf("record runs: the store returned %d outcomes for %d runs", len(outcomes), len(records))
 	case ctx.Err() != nil || errors.Is(err, store.ErrUnavailable):
 		return fmt.Errorf("record runs: %w", err)
 	case len(records) == 1:

@@ -201,7 +201,7 @@ func TestRequestedRuns(t *testing.T) {
 	manual := 0
 	for _, run := range f.runs() {
 		if run.Manual != (run.MaxNamed == 0) || !run.Manual && run.MaxNamed != cola.MaxMessageLabels ||
-			run.MaxNamedOfAccount != cola.MaxDailyMessageLabels {
+			run.MaxNamedPerAccount != cola.MaxDailyMessageLabels {
 			t.Errorf("run record = %+v, want labels included only in scheduled runs", run.RunRecord)
 		}
 		if run.Manual {

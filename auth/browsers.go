@@ -267,7 +267,7 @@ func truncate(text string, maxBytes int) string {
 	return strings.ToValidUTF8(text[:maxBytes], "")
 }
 
-// FormLifetime is how long a single-use form can be submitted.
+// FormLifetime is how long a single-use form is valid.
 const FormLifetime = 2 * time.Hour
 
 // OpenForm returns a token for a form that the signed-in account can submit once, within

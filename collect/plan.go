@@ -292,7 +292,7 @@ func receiptOrder(id cola.TTBID) int64 {
 	return int64(id)
 }
 
-// Left estimates the time until all planned days and queued labels are done, at the latest rate. It
+// Left estimates the time until all planned days and queued labels are done, at the most recent rate. It
 // includes the rest of a pause and the quiet hours.
 func Left(s store.FetchStatus, now time.Time, quiet QuietHours) time.Duration {
 	work := s.Left()

@@ -80,7 +80,7 @@ func TestExploreResults(t *testing.T) {
 	page.checkHTML(t)
 	rows := strings.Count(page.body, `loading="lazy"`) + strings.Count(page.body, `class="none"`)
 	if total := page.total(t); rows == 0 || rows > 20 || rows < 20 && rows != total {
-		t.Errorf("%d rows of %d labels, want a full first page", rows, total)
+		t.Errorf("%d of %d labels, want a full first page", rows, total)
 	}
 	page.shows(t, http.StatusOK, `aria-current="true">Last 12 months`, `href="/explore?date_range=all&product_type=wine">All dates`,
 		"<title>wine · Explore", strconv.Itoa(rows)+" list records · "+web.Thousands(1_000_000-rows)+" left",
@@ -185,7 +185,7 @@ func TestSearchControls(t *testing.T) {
 	page.lacks(t, `class="explore-labels"`)
 	page.checkHTML(t)
 	if rows := strings.Count(page.body, `<h3><a href="/explore/`); rows != min(50, page.total(t)) {
-		t.Errorf("%d rows of %d labels, want up to 50", rows, page.total(t))
+		t.Errorf("%d of %d labels, want up to 50", rows, page.total(t))
 	}
 	list := s.get("/explore?view=%3Cscript%3E&sort=-APPROVAL_DATE")
 	list.shows(t, http.StatusOK, `class="explore-labels"`, `aria-current="true">Newest<`, `aria-current="true">20<`, `aria-current="true">List<`)

@@ -16,7 +16,7 @@ import (
 // textForm determines how a string in the input is parsed.
 type textForm struct {
 	lists string // list separators, in order of preference; default: a comma
-	prose bool   // a long text that keeps its line breaks
+	prose bool   // long text that keeps its line breaks
 	zip   bool   // a ZIP code, which may have lost leading zeros as a number or in a spreadsheet
 	abv   bool   // a percentage by volume, such as "12.5 % by vol"
 	// volume is a number, or a volume with its unit. The unit goes to another field; see setUnit.

@@ -27,7 +27,7 @@ func TestRowLimit(t *testing.T) {
 	total := 0
 	first, state, err := w.SearchColasLimited(t.Context(), c, params, func(rows []cola.ColaSummary) int { total = len(rows); return 7 })
 	if err != nil || total != 20 || len(first.Colas) != 7 || state.Used.ListRecords != 27 || !first.Pagination.HasMore {
-		t.Fatalf("first page: %d rows of %d, %d list records, %+v, %v", len(first.Colas), total, state.Used.ListRecords, first.Pagination, err)
+		t.Fatalf("first page: %d of %d rows, %d list records, %+v, %v", len(first.Colas), total, state.Used.ListRecords, first.Pagination, err)
 	}
 	params.Cursor = first.Pagination.NextCursor
 	second, state, err := w.SearchColasLimited(t.Context(), c, params, func([]cola.ColaSummary) int { return 1000 })

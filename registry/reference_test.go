@@ -21,7 +21,7 @@ func TestLatestFigures(t *testing.T) {
 	newest, _, err2 := w.ProcessingTimes(ctx, c, cola.ProcessingTimeParams{Latest: latest})
 	checkLatest(t, times, newest, err, err2, func(r cola.ProcessingTime) (string, cola.Date) { return r.Commodity, r.SnapshotDate })
 	if len(newest.Rows) != 3 || newest.Meta.Total != 3 {
-		t.Errorf("newest: %d rows of %d, want 3", len(newest.Rows), newest.Meta.Total)
+		t.Errorf("newest: %d of %d rows, want 3", len(newest.Rows), newest.Meta.Total)
 	}
 	formula, _, err := w.FormulaProcessingTimes(ctx, c, cola.FormulaProcessingTimeParams{Commodity: "wine"})
 	newestFormula, _, err2 := w.FormulaProcessingTimes(ctx, c, cola.FormulaProcessingTimeParams{Commodity: "wine", Latest: latest})

@@ -29,7 +29,7 @@ func (w *world) mustRun(t *testing.T, found ...int) {
 		due := claimed[0]
 		record := store.RunRecord{
 			Due: due, Mark: store.Mark{At: at, Revision: due.Mark.Revision}, Next: cola.TimestampOf(due.Search.Schedule.Next(at)),
-			From: cola.DateOf(due.Mark.At), To: cola.DateOf(at), MaxNamed: cola.MaxMessageLabels, MaxNamedOfAccount: cola.MaxDailyMessageLabels,
+			From: cola.DateOf(due.Mark.At), To: cola.DateOf(at), MaxNamed: cola.MaxMessageLabels, MaxNamedPerAccount: cola.MaxDailyMessageLabels,
 		}
 		for i := range n {
 			label++

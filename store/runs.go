@@ -162,9 +162,9 @@ type RunRecord struct {
 
 	Manual   bool // requested by the account
 	MaxNamed int  // maximum number of labels that messages about it may name
-	// MaxNamedOfAccount is the maximum number of labels that messages about all of the account's
+	// MaxNamedPerAccount is the maximum number of labels that messages about all of the account's
 	// runs on this run's UTC day may name.
-	MaxNamedOfAccount int
+	MaxNamedPerAccount int
 }
 
 // RunMatch is a match of a run.

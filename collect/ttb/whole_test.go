@@ -49,7 +49,7 @@ func TestWholeSite(t *testing.T) {
 			}
 			rows := id.FindAllSubmatch(text, -1)
 			if err != nil || len(rows) != m.Total {
-				t.Fatalf("%s: %d rows of %d, %v", d, len(rows), m.Total, err)
+				t.Fatalf("%s: %d of %d rows, %v", d, len(rows), m.Total, err)
 			}
 			for _, row := range rows {
 				label, _ := cola.ParseTTBID(string(row[1]))
@@ -108,7 +108,7 @@ func TestWholeSite(t *testing.T) {
 		}
 	}
 	if len(listed) != labels || len(images) != want || blocks != 1 {
-		t.Errorf("%d labels, %d images of %d, %d blocks", len(listed), len(images), want, blocks)
+		t.Errorf("%d labels, %d of %d images, %d blocks", len(listed), len(images), want, blocks)
 	}
 	if tally := site.Tally(); tally.Extra() > tally.Minimum/20 || tally.Failed == 0 {
 		t.Errorf("tally = %+v: %d extra requests", tally, tally.Extra())

@@ -183,7 +183,7 @@ func (r *runRecorder) grantNames(ctx context.Context, tx pgx.Tx) error {
 	for i, h := range r.held {
 		if r.named[i] > 0 {
 			used[dateOf(h)] += r.named[i]
-			r.named[i] = records.Granted(r.named[i], used[dateOf(h)], r.runs[h.n].MaxNamedOfAccount)
+			r.named[i] = records.Granted(r.named[i], used[dateOf(h)], r.runs[h.n].MaxNamedPerAccount)
 		}
 	}
 	return err

@@ -116,7 +116,7 @@ func (s *Store) grantNames(ctx context.Context, account cola.AccountID, r *store
 	}
 	used, err := sqlstore.UseAllowance(ctx, s.control, tx{reader{s.ledger}, s.ledger},
 		account, cola.DateOf(r.Mark.At.UTC()), store.AllowMessageLabels, requested)
-	return records.Granted(requested, used, r.MaxNamedOfAccount), err
+	return records.Granted(requested, used, r.MaxNamedPerAccount), err
 }
 
 // matchKind holds the values shared by all matches of one INSERT statement.

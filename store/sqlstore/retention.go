@@ -85,7 +85,7 @@ var (
 	}
 )
 
-// DeleteOldPaidPages deletes up to $2 payments for pages made at or before $1, oldest first.
+// DeleteOldPaidPages deletes up to $2 page payments made at or before $1, oldest first.
 var DeleteOldPaidPages = deleteOldest("paid_pages", "sign_in_id, page, batch_id", "paid_at <= $1")
 
 // deleteOldest returns the statement that deletes up to $2 rows of a table that match a condition

@@ -185,7 +185,7 @@ func getRun(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// recordNamed records a run at duePast for each pair of MaxNamed and MaxNamedOfAccount. Each run
+// recordNamed records a run at duePast for each pair of MaxNamed and MaxNamedPerAccount. Each run
 // matches three labels. recordNamed returns how many labels each message names.
 func recordNamed(t *testing.T, st store.Store, account cola.AccountID, first int, pairs ...[2]int) (counts []int) {
 	t.Helper()
@@ -193,7 +193,7 @@ func recordNamed(t *testing.T, st store.Store, account cola.AccountID, first int
 	for i, limits := range pairs {
 		mustCreate(t, st, dueSearch(account, first+i, duePast))
 		run := runOf(t, st, mustClaimOne(t, st), 1, 2, 3)
-		run.MaxNamed, run.MaxNamedOfAccount = limits[0], limits[1]
+		run.MaxNamed, run.MaxNamedPerAccount = limits[0], limits[1]
 		runs = append(runs, run)
 	}
 	for _, o := range recordRuns(t, st, runs...) {
@@ -226,7 +226,7 @@ func messageLabelLimit(t *testing.T, st store.Store, _ *clock) {
 
 	mustCreate(t, st, dueSearch(a.ID, 10, duePast))
 	run := runOf(t, st, mustClaimOne(t, st), 1, 2, 3)
-	run.MaxNamed, run.MaxNamedOfAccount, run.Mark.At = 2, 5, duePast.Add(24*time.Hour)
+	run.MaxNamed, run.MaxNamedPerAccount, run.Mark.At = 2, 5, duePast.Add(24*time.Hour)
 	content, err := st.RunContent(t.Context(), mustRecord(t, st, run).Run)
 	checkEqual(t, "labels in the next day's message", 2, len(must(t, content, err).Labels))
 }
@@ -245,7 +245,7 @@ func messageLabelLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 		var runs []store.RunRecord
 		for _, d := range chunk {
 			run := runOf(t, st, d, 1, 2, 3)
-			run.MaxNamed, run.MaxNamedOfAccount = 3, limit
+			run.MaxNamed, run.MaxNamedPerAccount = 3, limit
 			runs = append(runs, run)
 		}
 		wg.Go(func() {

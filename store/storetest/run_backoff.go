@@ -175,13 +175,13 @@ func names(claimed []store.DueSearch) []string {
 func runOf(t tb, st store.Store, d store.DueSearch, labels ...int) store.RunRecord {
 	t.Helper()
 	r := store.RunRecord{
-		Due:               d,
-		Mark:              store.Mark{At: duePast, Revision: mustRevision(t, st)},
-		Next:              cola.TimestampOf(duePast.Add(week)),
-		From:              cola.DateOf(d.Mark.At),
-		To:                cola.DateOf(duePast),
-		MaxNamed:          noLimit,
-		MaxNamedOfAccount: noLimit,
+		Due:                d,
+		Mark:               store.Mark{At: duePast, Revision: mustRevision(t, st)},
+		Next:               cola.TimestampOf(duePast.Add(week)),
+		From:               cola.DateOf(d.Mark.At),
+		To:                 cola.DateOf(duePast),
+		MaxNamed:           noLimit,
+		MaxNamedPerAccount: noLimit,
 	}
 	for _, n := range labels {
 		r.Matches = append(r.Matches, store.RunMatch{TTBID: firstID + cola.TTBID(max(n, -n)), Late: n < 0})
