@@ -62,7 +62,7 @@
       if (input.type === "search") search();
     }
 
-    // search searches for the accepted suggestion, in all dates unless some are given, because its count covers them.
+    // search searches for the accepted suggestion, across all dates unless some are given: its count covers all dates.
     function search() {
       const query = new URLSearchParams(new FormData(input.form));
       const dates = ["date_range", "approval_date_from", "approval_date_to"];

@@ -138,8 +138,8 @@ func TestCompanySuggestions(t *testing.T) {
 }
 
 // TestSearchSuggestions checks that the main field suggests brands and companies, that choosing one
-// searches for it in all dates unless some are given, and that it and the brand field enter whole
-// names in quotes.
+// searches for it across all dates unless some are given, and that it and the brand field enter
+// whole names in quotes.
 func TestSearchSuggestions(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -155,7 +155,7 @@ func TestSearchSuggestions(t *testing.T) {
 	b.choose()
 	b.shows(count + " label")
 	if at := b.at(); !strings.Contains(at, "q=%22") || !strings.Contains(at, "date_range=all") {
-		t.Errorf("choosing a brand leads to %s, want a search for the quoted name in all dates", at)
+		t.Errorf("choosing a brand leads to %s, want a search for the quoted name across all dates", at)
 	}
 	s.suggest(b, "q", "r")
 	b.do(until(expanded+` && (document.querySelector("[name=approval_date_from]").value = "2020-01-01")`), chromedp.KeyEvent(kb.ArrowDown))
