@@ -96,7 +96,7 @@ func TestQuoteBrand(t *testing.T) {
 // isn't quoted twice.
 func TestDescribe(t *testing.T) {
 	for _, tt := range []struct{ param, value, want string }{
-		{"q", "oak", "“oak”"}, {"q", `"raven & oak"`, `"raven & oak"`}, {"q", `"raven" oak`, `“"raven" oak”`},
+		{"q", "oak", "“oak”"}, {"q", `"raven & oak"`, `"raven & oak"`}, {"q", "“raven”", "“raven”"}, {"q", `"raven" oak`, `“"raven" oak”`},
 		{"brand_name", "oak", "brand contains “oak”"}, {"brand_name", `"RAVEN & OAK"`, "brand is “RAVEN & OAK”"},
 	} {
 		f, _ := FilterOf(tt.param)

@@ -235,11 +235,11 @@ func SavedFilter(name string) (f *Filter, word string, ok bool) {
 
 // Describe phrases the filter with a value.
 func (f *Filter) Describe(value string) string {
-	if brand, ok := WholeBrand(value); ok && f.Whole != "" {
-		return strings.ReplaceAll(f.Whole, "%s", brand)
-	}
 	phrase := f.Phrase
-	if strings.HasPrefix(value, `"`) && strings.HasSuffix(value, `"`) { // "ravin" isn't quoted again
+	switch unquoted, quoted := WholeBrand(value); {
+	case quoted && f.Whole != "":
+		phrase, value = f.Whole, unquoted
+	case quoted: // isn't quoted again
 		phrase = strings.NewReplacer("“", "", "”", "").Replace(phrase)
 	}
 	return strings.ReplaceAll(phrase, "%s", value)

@@ -299,7 +299,7 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet, address func(cola.Sea
 			if f.Name == cola.FacetCategory && value.Value != p.DerivedSubcategory {
 				label = cmp.Or(vocabulary.CategoryLeaf(label), label)
 			}
-			if f.Name == cola.FacetOrigin && vocabulary.IsSeveralOrigins(label) {
+			if f.Name == cola.FacetOrigin && vocabulary.CoversSeveralOrigins(label) {
 				label += " (total)"
 			}
 			g.Values = append(g.Values, facetLink{

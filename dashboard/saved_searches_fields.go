@@ -292,7 +292,7 @@ func (f *searchForm) fillFromSearch(query url.Values) {
 	filters := p.ForSavedSearch()
 	fillFilters(f.Values, filters)
 	if len(filters.Conditions()) > 0 {
-		name := strings.NewReplacer("“", "", "”", "").Replace(singleLine(filterSummary(filters))) // pages quote names
+		name := strings.NewReplacer("“", "", "”", "", `"`, "").Replace(singleLine(filterSummary(filters))) // pages quote names
 		f.Values.Set("name", truncate(name, nonFilterFields["name"].MaxLength-1))
 	}
 	f.noteUnsupported(p)

@@ -200,7 +200,7 @@ func TestFormFromSearch(t *testing.T) {
 	}
 	s.get("/saved-searches/new?abv_min=x").shows(t, http.StatusOK, "invalid values")
 	for query, want := range map[string]string{
-		"": "", "date_range=all": "", "q=oak&product_type=wine": "oak · wine", "q=oak&name=Mine": "Mine",
+		"": "", "date_range=all": "", "q=oak&product_type=wine": "oak · wine", "q=%22oak%22": "oak", "q=oak&name=Mine": "Mine",
 		"q=" + strings.Repeat("é", 200): strings.Repeat("é", 199) + "…", // 200 characters
 	} {
 		s.get("/saved-searches/new?"+query).shows(t, http.StatusOK, `name="name" value="`+want+`" maxlength="200"`)

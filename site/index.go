@@ -162,7 +162,8 @@ const scoreQuery = `SELECT rowid, bm25(docs, 6, 2, 3, 1, .3) FROM docs WHERE doc
 
 // ranked returns the rows of the entries that match any term, those most like the query first (see
 // likeness). Entries with the same likeness are in the order of their areas and of the documentation;
-// those without any are ordered by score, which is halved if an entry has only half of the words.
+// entries without a likeness are ordered by score, which is halved if they have only half of the
+// words.
 func (x *index) ranked(query string, terms []term, match string) []int {
 	likeness, scores := x.likeness(query), map[int]float64{}
 	rows, err := x.db.Query(scoreQuery, match)
@@ -193,7 +194,7 @@ const (
 
 // likeness returns the likeness of a query and each entry, if any.
 func (x *index) likeness(query string) map[int]int {
-	query = spaced(suffix.ReplaceAllString(query, ""))
+	query = spaced(query)
 	topic := strings.Join(slices.DeleteFunc(strings.Fields(query), isStopWord), " ") // api key for "get an API key"
 	found := map[int]int{}
 	begins := x.rows("title : ^ " + quote(query)) // in other forms, too: category for categories
@@ -211,7 +212,7 @@ func (x *index) likeness(query string) map[int]int {
 
 // spaced returns the words of a text in lower case, separated by spaces.
 func spaced(text string) string {
-	return strings.Join(plainWord.FindAllString(strings.ToLower(text), -1), " ")
+	return strings.Join(plainWord.FindAllString(suffix.ReplaceAllString(strings.ToLower(text), ""), -1), " ")
 }
 
 // equalWords reports whether two texts have the same words, except for a final s.

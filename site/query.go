@@ -134,11 +134,10 @@ func (x *index) longer(text string) (words []string) {
 	must(rows.Err())
 	for n := range x.entries {
 		e := &x.entries[n]
-		if !e.isPage() || same[n] {
-			continue
-		}
-		if first := strings.ToLower(plainWord.FindString(e.Title)); strings.HasPrefix(first, text) {
-			words = append(words, first)
+		if e.isPage() && !same[n] {
+			if first := strings.ToLower(plainWord.FindString(e.Title)); strings.HasPrefix(first, text) {
+				words = append(words, first)
+			}
 		}
 	}
 	return words

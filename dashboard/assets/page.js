@@ -29,7 +29,10 @@
   }
 
   const tab = document.querySelector(".tabs [aria-current]"); // on phones, tabs scroll
-  if (tab) tab.parentElement.scrollLeft = tab.offsetLeft + tab.offsetWidth - tab.parentElement.offsetLeft - tab.parentElement.clientWidth;
+  if (tab) {
+    const bar = tab.parentElement; // not positioned, so both offsets have the same origin
+    bar.scrollLeft = tab.offsetLeft + tab.offsetWidth - bar.offsetLeft - bar.clientWidth;
+  }
 
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-print]")) print();
@@ -91,7 +94,7 @@
   function rememberList() {
     const paths = [...document.querySelectorAll("main :is(h3, th) > a")].map((a) => a.pathname);
     const labels = paths.filter((path) => /^\/explore\/\d{14}$/.test(path));
-    const charged = location.pathname.startsWith("/explore/permittees/"); // each time it opens
+    const charged = location.pathname.startsWith("/explore/permittees/"); // opening it again costs another detail view
     const list = charged ? "" : location.pathname + location.search, place = document.querySelector(".pager") ? " on this page" : "";
     if (labels.length) sessionStorage.setItem(listKey, JSON.stringify({ list, labels, place }));
   }

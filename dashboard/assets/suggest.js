@@ -59,12 +59,17 @@
       input.value = option.dataset.value;
       close();
       said.textContent = input.value;
-      if (input.type === "search") search();
+      if (input.type === "search") search(option.dataset.permit);
     }
 
-    // search searches for the accepted suggestion, across all dates unless some are given: its count covers all dates.
-    function search() {
+    // search submits the form with the accepted brand or permit, so that it finds the labels in the suggestion's count.
+    // If the form has no dates, it searches all dates, because the count covers them.
+    function search(permit) {
       const query = new URLSearchParams(new FormData(input.form));
+      if (permit) {
+        query.delete("q");
+        query.set("permit_number", permit);
+      }
       const dates = ["date_range", "approval_date_from", "approval_date_to"];
       if (!dates.some((name) => query.get(name))) query.set("date_range", "all");
       location.assign(input.form.action + "?" + query);
@@ -83,6 +88,7 @@
         const option = document.createElement("li");
         option.id = list.id + "-" + i;
         option.dataset.value = valueOf(v);
+        option.dataset.permit = v.permit_number || "";
         option.setAttribute("role", "option");
         option.setAttribute("aria-selected", "false");
         const name = element("bdi", v.value);

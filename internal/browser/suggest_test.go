@@ -137,9 +137,9 @@ func TestCompanySuggestions(t *testing.T) {
 	b.checkErrors("suggestions")
 }
 
-// TestSearchSuggestions checks that the main field suggests brands and companies, that choosing one
-// searches for it across all dates unless some are given, and that it and the brand field enter
-// whole names in quotes.
+// TestSearchSuggestions checks that the main field suggests brands and companies, and that choosing
+// one finds the labels in its count, across all dates unless the form has some. Enter without a choice
+// submits the form. The brand field only enters the whole name in quotes.
 func TestSearchSuggestions(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -150,12 +150,22 @@ func TestSearchSuggestions(t *testing.T) {
 	if !strings.HasPrefix(details, "Brand,") || strings.HasSuffix(details, "Brand") {
 		t.Errorf("the suggestions are described as %s, want brands, then permits", details)
 	}
-	count := ask(b, chromedp.Evaluate[string](options+`[0].querySelector(".n").firstChild.textContent`))
-	b.key(kb.ArrowDown)
-	b.choose()
-	b.shows(count + " label")
-	if at := b.at(); !strings.Contains(at, "q=%22") || !strings.Contains(at, "date_range=all") {
-		t.Errorf("choosing a brand leads to %s, want a search for the quoted name across all dates", at)
+	for key, param := range map[string]string{kb.ArrowDown: "q=%22", kb.ArrowUp: "permit_number="} { // the first brand, the last company
+		s.suggest(b, "q", "r")
+		b.do(until(expanded))
+		_, option := b.key(key)
+		count := ask(b, chromedp.Evaluate[string](fmt.Sprintf(`%s[%d].querySelector(".n").textContent`, options, option)))
+		b.choose()
+		b.do(until(fmt.Sprintf(`document.querySelector(".explore-head h2")?.textContent === %q`, count)))
+		if at := b.at(); !strings.Contains(at, param) || !strings.Contains(at, "date_range=all") {
+			t.Errorf("choosing option %d leads to %s, want %s and all dates", option, at, param)
+		}
+	}
+	s.suggest(b, "q", "r")
+	b.do(until(expanded))
+	b.enter()
+	if at := b.at(); !strings.HasSuffix(at, "/explore?q=r") {
+		t.Errorf("Enter leads to %s, want a search for the text in the field", at)
 	}
 	s.suggest(b, "q", "r")
 	b.do(until(expanded+` && (document.querySelector("[name=approval_date_from]").value = "2020-01-01")`), chromedp.KeyEvent(kb.ArrowDown))

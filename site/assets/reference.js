@@ -201,9 +201,10 @@ async function send(form, key) {
     markInvalid(form, answer.error?.details);
   } catch (error) {
     status.textContent = "The request failed: " + error.message;
+    status.scrollIntoView({ block: "nearest" });
   }
   button.disabled = false;
-  if (document.activeElement === document.body) button.focus({ preventScroll: true }); // disabling it dropped its focus
+  if (document.activeElement === document.body) button.focus({ preventScroll: true }); // a disabled button loses the focus
 }
 
 // markInvalid explains the problems of the fields that an error names, and shows the first one.
