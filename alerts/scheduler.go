@@ -49,7 +49,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 		case err != nil && !failing:
 			s.Logger.Error("running saved searches failed; retrying every minute", "error", err)
 		case err == nil && failing:
-			s.Logger.Info("saved searches recovered")
+			s.Logger.Info("saved searches are running again")
 		}
 		failing = err != nil
 	}

@@ -133,7 +133,7 @@ func TestSchedulerSurvivesOutage(t *testing.T) {
 		end()
 		checkEachOnce(t, f, 1)
 		if n := strings.Count(log.String(), "level=ERROR"); n != 1 ||
-			!strings.Contains(log.String(), "saved searches recovered") {
+			!strings.Contains(log.String(), "saved searches are running again") {
 			t.Errorf("%d errors logged, want 1 and the recovery:\n%s", n, log)
 		}
 	})

@@ -35,7 +35,7 @@ type Nulled struct {
 // SearchParams are the parameters of GET /colas and search_colas, as sent. Empty values are absent.
 type SearchParams struct {
 	Decoded
-	Q                      string       `json:"q" doc:"Text to find in the TTB ID, brand, product, class, permit number, or applicant or company name. Every word must match. Plurals match singulars, \"and\" matches &, and ABC matches A.B.C. \"Quotes\" match adjacent words as written; a trailing * matches a prefix. A 14-digit TTB ID finds that label. Other numbers of 8 to 14 digits, with or without spaces and hyphens, are tried as a barcode before text." maxLength:"200" example:"oak"`
+	Q                      string       `json:"q" doc:"Text to find in the TTB ID, brand, product, class, permit number, or applicant or company name. Every word must match. Plurals match singulars, \"and\" matches &, and ABC matches A.B.C. \"Quotes\" match adjacent words as written; a trailing * matches a prefix. A 14-digit TTB ID finds that label. Other numbers of 8 to 14 digits, with or without spaces and hyphens, are tried first as a barcode, then as text." maxLength:"200" example:"oak"`
 	ProductType            []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Product type. With multiple values, a label needs to match only one." example:"wine"`
 	Class                  string       `json:"class" doc:"Exact class/type name." maxLength:"200" example:"TABLE RED WINE"`
 	Category               []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Top level of the category path. With multiple values, a label needs to match only one." example:"Wine"`
@@ -52,7 +52,7 @@ type SearchParams struct {
 	BarcodeValue           string       `json:"barcode_value" doc:"Exact main barcode; spaces and hyphens are ignored. The example is a placeholder." maxLength:"200" example:"0 36000 29145 2"`
 	ApprovalDateFrom       Date         `json:"approval_date_from" format:"date" doc:"Earliest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-01-01"`
 	ApprovalDateTo         Date         `json:"approval_date_to" format:"date" doc:"Latest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-12-31"`
-	DateRange              string       `json:"date_range" enum:"all" doc:"Set to all to search all dates, including labels without a date. Don't combine with approval_date_from or approval_date_to." example:"all"`
+	DateRange              string       `json:"date_range" enum:"all" doc:"all: search all dates, including labels without a date. Don't combine with approval_date_from or approval_date_to." example:"all"`
 	EstimatedDates         string       `json:"estimated_dates" enum:"exclude" doc:"exclude: leave out labels whose approval date is only estimated." example:"exclude"`
 	ABVMin                 Opt[float64] `json:"abv_min" minimum:"0" maximum:"100" doc:"Minimum ABV, percent. Excludes labels with unknown ABV." example:"12"`
 	ABVMax                 Opt[float64] `json:"abv_max" minimum:"0" maximum:"100" doc:"Maximum ABV, percent. Excludes labels with unknown ABV." example:"14.5"`

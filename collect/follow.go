@@ -65,7 +65,7 @@ func (f *Follower) awaitUnblocked(ctx context.Context) bool {
 		switch {
 		case err == nil && status.Blocked == "":
 			if logged {
-				f.o.Logger.Info("resuming fetching")
+				f.o.Logger.Info("fetching has resumed")
 			}
 			return true
 		case err != nil:

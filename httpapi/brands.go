@@ -11,7 +11,7 @@ import (
 // brandPage is the body of GET /brands.
 type brandPage struct {
 	Data       []cola.BrandMatch `json:"data" nullable:"false" doc:"Brands on this page, highest score first."`
-	Pagination cola.Pagination   `json:"pagination" doc:"Position of this page."`
+	Pagination cola.Pagination   `json:"pagination" doc:"Pagination details."`
 	Notes      []string          `json:"notes,omitempty" nullable:"false" doc:"Number of similar brands on all pages, by kind of similarity." example:"[\"No identical brands; 1 sounds similar. This covers labels, not trademarks.\",\"Brands that score below 50 were left out.\"]"`
 }
 

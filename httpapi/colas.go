@@ -12,7 +12,7 @@ import (
 // colaPage is the body of GET /colas.
 type colaPage struct {
 	Data            []cola.ColaSummary    `json:"data" nullable:"false" doc:"Labels on this page, in sort order."`
-	Pagination      cola.Pagination       `json:"pagination" doc:"Position of this page."`
+	Pagination      cola.Pagination       `json:"pagination" doc:"Pagination details."`
 	DefaultsApplied *cola.DefaultsApplied `json:"defaults_applied,omitempty" doc:"Present only if the default date window was applied."`
 	Notes           []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was interpreted, or why few or no labels match. Omitted if empty." example:"[\"DE was interpreted as Delaware; for Germany, use germany or DEU.\"]"`
 

@@ -287,7 +287,7 @@ func invalidSearchErrors() []errorKind {
 					"The search's filters are too broad to run. Add a filter, or search labels directly."),
 			}},
 		{http.StatusForbidden, "InsufficientScope",
-			"The API key or access token lacks the required scope, which WWW-Authenticate names. Or the key can't be used " +
+			"The API key or access token lacks the required scope, which is named in WWW-Authenticate. Or the key can't be used " +
 				"from this address, or the account is suspended.",
 			commonHeaders(),
 			map[string]*cola.Error{"scope": scope, "network": exampleNetwork(), "suspended": exampleSuspended()}},
@@ -348,7 +348,7 @@ func searchRunErrors() []errorKind {
 			map[string]*cola.Error{"downgraded": {
 				Code: cola.CodeNotActive,
 				Message: "The search is on hold: the account has more active schedules than allowed, so only the " +
-					"oldest ones run. To run this one, pause or delete an older one. This search's next run will find the " +
+					"oldest ones run. To run this one, pause or delete enough older ones. This search's next run will find the " +
 					"labels it missed in the meantime.",
 				Details: map[string]any{"reason": cola.PausedDowngraded},
 			}}},

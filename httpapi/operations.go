@@ -197,7 +197,7 @@ type rowsOf[T any] struct {
 // pageOf is the body of a paginated list.
 type pageOf[T any] struct {
 	Data  []T           `json:"data" nullable:"false" doc:"Rows on this page."`
-	Meta  cola.PageMeta `json:"meta" doc:"Position of this page."`
+	Meta  cola.PageMeta `json:"meta" doc:"Pagination details."`
 	Notes []string      `json:"notes,omitempty" nullable:"false" doc:"Why no rows match. Omitted if empty." example:"[\"No row has the commodity \\\"beer\\\". Available: Distilled Spirits, Malt Beverage, Wine.\"]"`
 }
 

@@ -11,7 +11,7 @@ import (
 // permitteePage is the body of GET /permittees.
 type permitteePage struct {
 	Data       []cola.PermitteeSummary `json:"data" nullable:"false" doc:"Permittees on this page, most labels first."`
-	Pagination cola.Pagination         `json:"pagination" doc:"Position of this page."`
+	Pagination cola.Pagination         `json:"pagination" doc:"Pagination details."`
 	Notes      []string                `json:"notes,omitempty" nullable:"false" doc:"Why no permittee matches. Omitted if empty." example:"[\"No permittee has the name \\\"ambre\\\". Did you mean amber (3)?\"]"`
 
 	fields []string // members of the rows to send; nil for all

@@ -28,8 +28,8 @@
 // # Rows
 //
 // An invalid row is rejected and reported with its line, and the import continues. If text
-// cannot be split into rows, the rest of its source is not read. An import never clears a field that its source does not have.
-// Each unknown key is reported once, with the most similar known one.
+// cannot be split into rows, the rest of its source is not read. An import never clears a field that
+// its source does not have. Each unknown key is reported once, with the most similar known one.
 //
 // Leading and trailing white space is removed, and runs of white space become one space, except in
 // llm_product_description. Derived fields (has_barcode, the counts of a permittee) are not read.

@@ -95,7 +95,7 @@ func updateSavedSearchTool() tool {
 	return newTool(tool{
 		name: "update_saved_search", title: "Change a saved search",
 		description: "Change a saved search; omitted fields stay the same. Set schedule.active to false to pause the " +
-			"alert, or to true to resume it. The given filters replace all existing ones, so include those to keep. Find " +
+			"alert, or to true to resume it. The given filters replace all existing ones, so include any you want to keep. Find " +
 			"the uuid with list_saved_searches. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,

@@ -54,8 +54,8 @@ func (r *rejectionCache) update(q Request, o outcome, now time.Time) {
 }
 
 // newCachedRejection returns the entry for an outcome, if the outcome can be cached. A session's
-// rejections are cached only for a full window, which affects only its API calls. Others are not
-// cached, so that an account holder who cancels the account's deletion can use the dashboard
+// rejections are cached only for a full window, which affects only its API calls. Its other
+// rejections are not cached, so that an account holder who cancels the account's deletion can use the dashboard
 // immediately.
 func newCachedRejection(q Request, o outcome, now time.Time) (entry cachedRejection, ok bool) {
 	rejection, ok := errors.AsType[*cola.Error](o.err)

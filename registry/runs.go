@@ -229,7 +229,7 @@ func notActiveError(plan *cola.Schedule) error {
 	if plan != nil && plan.PausedBecause.V == cola.PausedDowngraded {
 		reason = cola.PausedDowngraded
 		explanation = "the account has more active schedules than allowed, so only the oldest ones run. To run this " +
-			"one, pause or delete an older one."
+			"one, pause or delete enough older ones."
 	}
 	refusal := cola.Errorf(cola.CodeNotActive,
 		"The search is on hold: %s This search's next run will find the labels it missed in the "+

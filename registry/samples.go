@@ -94,9 +94,9 @@ type cachedSamples struct {
 }
 
 // Samples returns the samples. It is free, and its work doesn't grow with the number of calls:
-// samples are computed at most once a minute, and once an hour if there are labels.
-// While they are being computed, or if that fails, callers get the previous ones. The caller must not
-// change the result.
+// samples are computed at most once a minute, and once an hour if there are labels. While they are
+// being computed, or if that fails, callers get the previous ones. The caller must not change the
+// result.
 func (s *Service) Samples(ctx context.Context) (*Samples, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return nil, err

@@ -990,7 +990,7 @@ func TestSourceLink(t *testing.T) {
 func TestPrivacyStorage(t *testing.T) {
 	text := mustRead(t, send(New(Options{Reference: newAPI().Reference, Service: samples{}}), "GET", privacyPath))
 	items := map[string]string{
-		"signed-in": "marker that", "language": "language you chose", "key": "An API key", "labels": "list of labels",
+		"signed-in": "flag showing that", "language": "language you chose", "key": "An API key", "labels": "list of labels",
 	}
 	for _, file := range []string{
 		"assets/site.js", "../dashboard/assets/page.js", "../dashboard/assets/label.js",

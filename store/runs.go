@@ -65,9 +65,9 @@ type Runs interface {
 	// first runs; retrying does not record a run twice.
 	RecordRuns(ctx context.Context, runs []RunRecord) ([]RunOutcome, error)
 
-	// Postpone records that a claimed search could not run, and sets its hold to expire after a
-	// delay, measured from now. wait returns the delay for the number of consecutive failures,
-	// counting this one; it may be called more than once. A recorded run, or a change to the
+	// Postpone records that a claimed search could not run, and makes its claim expire after a delay
+	// from now. wait returns the delay for the number of consecutive failures, counting this one; it
+	// may be called more than once. A recorded run, or a change to the
 	// search's filters or schedule, resets the count. Postpone returns the delay. It fails with
 	// ErrNotFound, and does not write, if the claim has ended.
 	Postpone(ctx context.Context, failed DueSearch, wait func(failures int) time.Duration) (time.Duration, error)

@@ -103,6 +103,6 @@ func checkIssuers(ctx context.Context, env *environment, purpose string, check f
 	checking, cancel := context.WithTimeout(ctx, issuerTimeout)
 	defer cancel()
 	if err := check(checking); err != nil && ctx.Err() == nil {
-		env.log.Warn("issuer for "+purpose+" unavailable; retrying when needed", "error", err)
+		env.log.Warn("issuer for "+purpose+" unavailable; will retry when needed", "error", err)
 	}
 }

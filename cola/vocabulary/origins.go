@@ -52,9 +52,9 @@ func OriginNames(word string) []string {
 // IsOrigin reports whether OriginNames recognizes a word.
 func IsOrigin(word string) bool { return originsByWord()[foldPlace(word)] != nil }
 
-// IsSeveralOrigins reports whether a word stands for several of TTB's origins: AMERICAN also stands
-// for the states.
-func IsSeveralOrigins(word string) bool {
+// CoversSeveralOrigins reports whether a word covers several of TTB's origins: AMERICAN also covers
+// the states.
+func CoversSeveralOrigins(word string) bool {
 	names, n := OriginNames(word), 0
 	for _, p := range places {
 		if slices.Contains(names, p.searched()) {

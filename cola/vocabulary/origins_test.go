@@ -295,12 +295,12 @@ func TestCountryCodes(t *testing.T) {
 	}
 }
 
-func TestIsSeveralOrigins(t *testing.T) {
+func TestCoversSeveralOrigins(t *testing.T) {
 	for word, want := range map[string]bool{
 		"AMERICAN": true, "UNITED KINGDOM": true, "GEORGIA": true,
 		"NETHERLANDS": false, "SOUTH KOREA": false, "TRINIDAD/TOBAGO": false, "FRANCE": false, "ATLANTIS": false, "": false,
 	} {
-		if got := IsSeveralOrigins(word); got != want {
+		if got := CoversSeveralOrigins(word); got != want {
 			t.Errorf("%q: %t, want %t", word, got, want)
 		}
 	}

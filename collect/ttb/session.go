@@ -22,7 +22,7 @@ func (c *Client) inSession(ctx context.Context, r request) (answer, error) {
 		}
 		c.close()
 	}
-	return answer{}, &TemporaryError{Err: errors.New("the site ended a new session")}
+	return answer{}, &TemporaryError{Err: errors.New("the site ended the session right after it was opened")}
 }
 
 // openSession requests the search page, which sets the session cookies.

@@ -3,8 +3,8 @@
 // Events contain no secrets, tokens or email addresses.
 //
 // Failed credentials are summarized in one log line a minute, so that a flood does not fill the
-// log. They are also limited by client address. Because clients can share an address, the limit applies
-// only to credentials that are already known to be invalid.
+// log. They are also limited by client address. Because clients can share an address, the limit
+// applies only to credentials that are already known to be invalid.
 package security
 
 import (

@@ -21,8 +21,8 @@ const maxAttempts = 20
 // syncLocks is the number of locks for syncs; each customer uses one of them.
 const syncLocks = 64
 
-// lock waits until no other sync of the account is running in this process. Stripe sends about ten events
-// at once for a new subscription.
+// lock waits until no other sync of the account is running in this process. Stripe sends about ten
+// events at once for a new subscription.
 func (b *Billing) lock(ctx context.Context, account cola.AccountID) (unlock func(), err error) {
 	slot := b.locks[uint64(account)%syncLocks]
 	select {

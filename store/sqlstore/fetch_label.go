@@ -54,8 +54,8 @@ func (s *Store) QueueLabels(ctx context.Context, labels []store.FetchLabel) erro
 	})
 }
 
-// RetryFailedLabels implements store.Fetches. It locks labels in no particular order, because Transact
-// runs it again after a deadlock with QueueLabels.
+// RetryFailedLabels implements store.Fetches. It locks labels in no particular order. That is safe
+// because Transact runs it again after a deadlock with QueueLabels.
 func (s *Store) RetryFailedLabels(ctx context.Context) error {
 	return s.db.Transact(ctx, "retry failed labels", func(ctx context.Context, tx Tx) error {
 		_, err := tx.Exec(ctx, retryLabels, s.clock())

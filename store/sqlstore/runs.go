@@ -109,17 +109,17 @@ func (s *Store) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error
 
 // Postpone implements store.Runs.
 func (s *Store) Postpone(ctx context.Context, failed store.DueSearch,
-	wait func(failures int) time.Duration) (extension time.Duration, err error) {
+	wait func(failures int) time.Duration) (delay time.Duration, err error) {
 	err = s.db.Transact(ctx, "postpone search", func(ctx context.Context, tx Tx) error {
 		failures, err := value[int](ctx, tx, incrementFailures, failed.Search.UUID, failed.Hold)
 		if err != nil {
 			return s.notFoundIfInvalid(err)
 		}
-		extension = wait(failures)
-		_, err = tx.Exec(ctx, extendClaim, failed.Search.UUID, s.clock(), extension.Seconds())
+		delay = wait(failures)
+		_, err = tx.Exec(ctx, extendClaim, failed.Search.UUID, s.clock(), delay.Seconds())
 		return err
 	})
-	return extension, err
+	return delay, err
 }
 
 // NextDue implements store.Runs.
