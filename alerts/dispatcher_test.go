@@ -172,7 +172,7 @@ func TestRunShutdown(t *testing.T) {
 }
 
 // TestRecordedAfterShutdown checks that an accepted message is recorded even if the context is
-// canceled and the database is slow.
+// canceled and the database is temporarily unavailable.
 func TestRecordedAfterShutdown(t *testing.T) {
 	withDeliveries(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		ctx, cancel := context.WithCancel(t.Context())

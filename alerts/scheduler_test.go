@@ -218,7 +218,8 @@ func TestRequestedRuns(t *testing.T) {
 	}
 }
 
-// TestIsManual checks that a run counts as scheduled only if one of its scheduled times has passed.
+// TestIsManual checks that a run counts as scheduled only if one of the search's scheduled times has
+// passed.
 func TestIsManual(t *testing.T) {
 	scheduled := func(s cola.Schedule, due time.Time) *cola.Schedule {
 		s.Active, s.NextRunAt = true, cola.Some(cola.TimestampOf(due))

@@ -188,8 +188,8 @@ type OtherLabels struct {
 	Partial bool `json:"partial,omitempty" doc:"Same as partial in data." example:"true"`
 }
 
-// BreakDown sets Breakdown, for each value of the axis, to the number of its labels that are not
-// in groups. totals counts all labels with each value.
+// BreakDown fills in Breakdown: for each value of the axis, the number of labels with that value
+// that are not in groups, if any. totals counts all labels with each value.
 func (o *OtherGroups) BreakDown(axis string, totals []OtherLabels, groups []LabelGroup) {
 	in := map[Text]int{}
 	for _, g := range groups {

@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Within narrows the search to the labels with a value of a dimension and goes back to the first
-// page. ok is false if no parameters select exactly these labels. This is the case for:
+// Within narrows the search to the labels that have the given value in a dimension and goes back to
+// the first page. ok is false if no parameters select exactly these labels. This is the case for:
 //
 //   - labels without a value;
 //   - ranges, because they exclude their upper bound;

@@ -36,7 +36,7 @@ type fakeServer struct {
 
 	mu       sync.Mutex
 	fail     map[string]error // errors by step: connect, auth, mail, rcpt, data
-	hang     string           // step from which the server stops responding
+	hang     string           // step at which the server stops responding
 	hung     chan struct{}
 	received []receivedEmail
 	loggedIn int

@@ -15,7 +15,7 @@ func each(call int, dimension string, groups []group) (facts []fact) {
 	return facts
 }
 
-// ranked returns facts about groups in the result of the first call, in this order.
+// ranked returns facts about the result of the first call, which must list groups in the given order.
 func ranked(dimension string, groups []group) (facts []fact) {
 	for i, g := range groups {
 		at := fmt.Sprintf("1/data/%d/", i)
@@ -91,7 +91,7 @@ func countRequests(w *world) []request {
 		},
 		{
 			id:  "wine-origins",
-			ask: "From which five countries did most imported wines approved in 2025 come?",
+			ask: "Which five countries had the most imported wine labels approved in 2025?",
 			plan: []call{{"count_labels", args{
 				"group_by": "origin", "product_type": "wine", "domestic_or_imported": "imported", "top": 5,
 				"approval_date_from": "2025-01-01", "approval_date_to": "2025-12-31",

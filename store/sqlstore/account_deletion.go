@@ -146,14 +146,14 @@ var deleteAccountRows = func() (statements []string) {
 	return statements
 }()
 
-// deletedWithAccount is the maximum number of rows that one transaction deletes, so that other
+// deletedWithAccount limits the number of rows that one transaction deletes, so that other
 // transactions don't wait long.
 const deletedWithAccount = 500
 
 // DeleteAccountData implements store.AccountDeletion. The first step removes the address and all
 // ways to sign in, so that the holder can sign up again from then on. Every statement that adds a
-// row for an account skips accounts that have reached this step. The later steps run in other
-// transactions, so they find the rows of earlier statements.
+// row for an account skips accounts that have reached this step. The later steps run in separate
+// transactions, so they find the rows that earlier statements have added.
 func (s *Store) DeleteAccountData(ctx context.Context, id cola.AccountID) (done bool, err error) {
 	err = s.db.TransactErasing(ctx, "delete account", func(ctx context.Context, tx Tx) error {
 		done = false
