@@ -49,7 +49,7 @@ type Import struct {
 	Kind       string    `json:"kind" doc:"Kind of records." example:"colas"`
 	StartedAt  Timestamp `json:"started_at" format:"date-time" doc:"When the import started." example:"2026-11-22T06:00:00Z"`
 	FinishedAt Timestamp `json:"finished_at" format:"date-time" doc:"When the import finished." example:"2026-11-22T06:00:41Z"`
-	Read       int       `json:"read" doc:"Rows read: added, changed, unchanged and rejected ones." example:"427"`
+	Read       int       `json:"read" doc:"Rows read, including unchanged and rejected rows." example:"427"`
 	Added      int       `json:"added" doc:"Rows that added a record." example:"425"`
 	Changed    int       `json:"changed" doc:"Rows that changed a record." example:"1"`
 	Unchanged  int       `json:"unchanged" doc:"Rows equal to the stored record." example:"0"`

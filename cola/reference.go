@@ -74,7 +74,7 @@ type ProductionReport struct {
 	StatisticalGroup    Text         `json:"statistical_group" nullable:"true" doc:"Group of figures." example:"Barrels Produced"`
 	StatisticalCategory Text         `json:"statistical_category" nullable:"true" doc:"Category within the group." example:"Taxable"`
 	StatisticalDetail   Text         `json:"statistical_detail" nullable:"true" doc:"Detail within the category." example:"In bottles and cans"`
-	CountIMs            Opt[int]     `json:"count_ims" nullable:"true" doc:"Number of industry members in the figure." example:"42"`
+	CountIMs            Opt[int]     `json:"count_ims" nullable:"true" doc:"Number of industry members that the figure covers." example:"42"`
 	Value               Opt[float64] `json:"value" nullable:"true" doc:"Figure, in value_unit; null if redacted or missing." example:"13222104"`
 	ValueUnit           Text         `json:"value_unit" nullable:"true" doc:"Unit of value." example:"barrels"`
 	IsRedacted          bool         `json:"is_redacted" doc:"Whether TTB withheld the figure." example:"false"`

@@ -195,7 +195,7 @@ type SavedSearchRun struct {
 	DateTo     Date      `json:"date_to" format:"date" doc:"Last approval date covered." example:"2026-11-16"`
 	MatchCount int       `json:"match_count" doc:"Number of labels that no earlier run had found." example:"3"`
 	LateCount  int       `json:"late_count" doc:"Number of labels in match_count that were approved before date_from and reached the registry after the previous run." example:"1"`
-	Manual     bool      `json:"manual" doc:"Whether the run was started manually. Messages and feeds give only the label count of manual runs." example:"false"`
+	Manual     bool      `json:"manual" doc:"Whether the run was started manually. For manual runs, messages and feeds give only the number of labels." example:"false"`
 }
 
 // SavedSearchMatch is one label that a run of a saved search found.

@@ -364,7 +364,7 @@ func destinationErrors() []errorKind {
 	requested := retryableExamples()
 	requested["confirmation_limit_reached"] = &cola.Error{
 		Code: cola.CodeQuotaExceeded,
-		Message: "The owner of this address was already asked to confirm within the last hour. Try again in 42 " +
+		Message: "A confirmation request was already sent to this address within the last hour. Try again in 42 " +
 			"minutes.",
 		Details: map[string]any{"reason": "confirmations", "retry_after": 2520}, RetryAfter: 42 * time.Minute,
 	}

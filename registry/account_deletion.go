@@ -200,7 +200,7 @@ func (d *AccountDeleter) report(ctx context.Context, id cola.AccountID, err erro
 	}
 	switch {
 	case err == nil && d.failing[id]:
-		log.Info(what + " works again")
+		log.Info(what + " is working again")
 		delete(d.failing, id)
 	case err != nil && !d.failing[id] && ctx.Err() == nil:
 		log.Error(what+" failed; retrying every minute", "error", err)

@@ -215,7 +215,7 @@ func TestBlockedDeletions(t *testing.T) {
 	if err := d.DeleteDue(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(log.String(), "works again"); n != blocked {
+	if n := strings.Count(log.String(), "is working again"); n != blocked {
 		t.Errorf("%d recoveries logged, want %d", n, blocked)
 	}
 }

@@ -59,7 +59,7 @@ func (b *background) flush() {
 	case err != nil && !b.failing:
 		b.log.Warn("could not record "+b.what+"; retrying", "error", err)
 	case err == nil && b.failing:
-		b.log.Info("recording " + b.what + " works again")
+		b.log.Info("recording " + b.what + " is working again")
 	}
 	b.failing = err != nil
 }

@@ -243,7 +243,7 @@ func confirmationLimitMessage(kind string, limit store.ConfirmationLimit) string
 	case limit == store.LimitRepeats && webhook:
 		return fmt.Sprintf("An account can send at most %d challenges per hour to any one host.", maxHostRepeats)
 	case limit == store.LimitRepeats:
-		return "The owner of this address was already asked to confirm within the last hour."
+		return "A confirmation request was already sent to this address within the last hour."
 	case limit == store.LimitPerAddress && webhook:
 		return fmt.Sprintf("A host can receive at most %d challenges in 24 hours, across all accounts.",
 			maxHostConfirmations)

@@ -217,7 +217,7 @@ type requestLogMetrics struct{ recorded, sampled, dropped prometheus.Counter }
 func newRequestLogMetrics(registerer prometheus.Registerer) *requestLogMetrics {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_request_log_requests_total",
-		Help: "Account requests, by outcome: recorded; sampled (left out by the limit per account); " +
+		Help: "Account requests, by outcome: recorded; sampled (left out because of the per-account limit); " +
 			"dropped (left out because the buffer was full, the database was unavailable or the text was invalid).",
 	}, []string{"outcome"})
 	if registerer != nil {

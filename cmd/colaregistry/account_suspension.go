@@ -31,8 +31,8 @@ func (c *accountSuspend) Run(env *environment) error {
 		}
 		s, err := openSubscription(env, st, id)
 		if s.Renews() {
-			fmt.Fprintf(env.stderr, "Stripe still bills this account's subscription %s. To end it, cancel it in Stripe.\n",
-				s.ID)
+			fmt.Fprintf(env.stderr, "Stripe is still billing this account for subscription %s. To stop billing, cancel the "+
+				"subscription in Stripe.\n", s.ID)
 		}
 		return err
 	})

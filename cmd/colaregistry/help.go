@@ -424,8 +424,8 @@ Examples:
 
 // Help describes the command.
 func (*copyCommand) Help() string {
-	return `Copies labels, reference data, accounts, keys, saved searches and usage, then compares both databases. First stop the
-servers that use the original; later writes are not copied.
+	return `Copies labels, reference data, accounts, keys, saved searches and usage, then compares the two databases. First
+stop the servers that use the original; later writes are not copied.
 
 Example:
 

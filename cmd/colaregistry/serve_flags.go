@@ -81,8 +81,8 @@ func isHTTPS(publicURL string) bool { return strings.HasPrefix(publicURL, "https
 // warnPlainCookies warns if cookies will lack Secure although other machines can reach the server.
 func warnPlainCookies(log *slog.Logger, publicURL string, listening net.Addr) {
 	if !isHTTPS(publicURL) && !isLoopback(listening) {
-		log.Warn("cookies lack Secure because --public-url is not https; "+
-			"if a proxy terminates TLS, set it to the https address that users see", "public_url", publicURL)
+		log.Warn("cookies lack the Secure attribute because --public-url is not https; "+
+			"if a proxy terminates TLS, set --public-url to the https address that users see", "public_url", publicURL)
 	}
 }
 
@@ -99,8 +99,8 @@ func strictTransport(publicURL string, log *slog.Logger, next http.Handler) http
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
 			warn.Do(func() {
-				log.Warn("cookies lack Secure because --public-url is not https, "+
-					"but a request arrived over https (X-Forwarded-Proto); set it to the https address that users see",
+				log.Warn("cookies lack the Secure attribute because --public-url is not https, "+
+					"but a request arrived over https (X-Forwarded-Proto); set --public-url to the https address that users see",
 					"public_url", publicURL)
 			})
 		}

@@ -69,7 +69,7 @@ func TestPlainCookieWarnings(t *testing.T) {
 				o.Address = strings.Replace(program.Address(t), "127.0.0.1", "0.0.0.0", 1)
 			}
 			s := startOnSQLite(t, o)
-			count := func() int { return strings.Count(s.Log(), "cookies lack Secure") }
+			count := func() int { return strings.Count(s.Log(), "cookies lack the Secure attribute") }
 			if n := count(); n != tt.start {
 				t.Errorf("%d warnings at startup, want %d", n, tt.start)
 			}

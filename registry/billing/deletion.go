@@ -38,7 +38,7 @@ func (b *Billing) End(ctx context.Context, account cola.AccountID) error {
 		return err
 	}
 	if _, err = b.stripe.V1Customers.Delete(ctx, record.Customer, nil); err == nil {
-		b.log.Info("customer deleted in Stripe with its account", "account", int64(account), "customer", record.Customer)
+		b.log.Info("Stripe customer deleted along with the account", "account", int64(account), "customer", record.Customer)
 		return nil
 	}
 	err = b.explainMissing(ctx, record.Customer, stripeError("delete customer", err))

@@ -38,7 +38,7 @@ func (b *Billing) Run(ctx context.Context) {
 		case err != nil && !failing:
 			b.log.Error("reading subscriptions from Stripe failed; retrying every five minutes", "error", err)
 		case err == nil && failing:
-			b.log.Info("reading subscriptions from Stripe works again")
+			b.log.Info("reading subscriptions from Stripe is working again")
 		}
 		failing = err != nil
 	}
