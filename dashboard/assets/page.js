@@ -102,7 +102,7 @@
     const { list, labels = [], place = "" } = JSON.parse(sessionStorage.getItem(listKey)) ?? {}, at = labels.indexOf(location.pathname);
     if (at < 0) return;
     const link = (path, textContent, rel) => path ? [Object.assign(document.createElement("a"), { textContent, rel, href: location.origin + path })] : [];
-    steps.replaceChildren(...link(list, "Back to list", ""), ...link(labels[at - 1], "‹ Previous", "prev"),
+    steps.replaceChildren(...link(list && list + "#" + location.pathname.slice(-14), "Back to list", ""), ...link(labels[at - 1], "‹ Previous", "prev"),
       `${at + 1} of ${labels.length}${place}`, ...link(labels[at + 1], "Next ›", "next"));
     steps.hidden = false;
   }

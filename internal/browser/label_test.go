@@ -2,6 +2,7 @@ package browser
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"testing"
 
@@ -138,8 +139,8 @@ func TestLabelSteps(t *testing.T) {
 		t.Errorf("next label is %s, want %s", at, paths[2])
 	}
 	b.click("[data-steps] a:not([rel=prev], [rel=next])")
-	if at := b.at(); at != list {
-		t.Errorf("the link back leads to %s, want %s", at, list)
+	if at, want := b.at(), list+"#"+path.Base(paths[2]); at != want || !ask(b, chromedp.Evaluate[bool](`scrollY > 0`)) {
+		t.Errorf("the link back leads to %s, want %s, scrolled to the label", at, want)
 	}
 	b.open(registrytest.PublicURL + paths[len(paths)-1])
 	b.shows("20 of 20 on this page", "Previous")
