@@ -62,7 +62,7 @@ func TestSearchDocuments(t *testing.T) {
 	if none.texts[0] != `{"results":[]}` {
 		t.Errorf("search without results = %s", none.texts[0])
 	}
-	f.notes = []string{"No label contains \"ravin\"."}
+	f.notes = []string{"No label contains the word \"ravin\"."}
 	f.limits, f.used = cola.Limits{DetailViews: 200, ListRecords: 1, PerMinute: 10}, cola.Used{}
 	noted := call(t, at(ChatGPTPath, mustServe(t, f, io.Discard)), "search", `{"query":"oak"}`)
 	checkNotes(t, "an incomplete list", noted, "list records are used up", "ravin")

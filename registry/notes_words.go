@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -92,8 +93,9 @@ func wholeBrandNotes(view *search.View, p *cola.SearchParams, q cola.Query) []No
 const maxWordNotes = 5
 
 // wordNotes returns a note on each word or prefix of the query that no label has, and on each word
-// of the brand name that no brand has. Each suggests the most similar known word. A query or brand
-// name without any words gets a single note instead.
+// of the brand name that no brand has. Each suggests the most similar known word. If there is none, a
+// note on the query suggests the prefix instead: chardon* for chardon. A query or brand name without
+// any words gets a single note instead.
 func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
 	add := func(finding, word, near, star string, query func(text string) cola.Query, field func(*cola.SearchParams) *string) {
 		n := newNote(fmt.Sprintf("%s %s.", finding, cola.Quoted(word)))
@@ -122,7 +124,7 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 		withText := func(text string) cola.Query { return cola.Query{Text: text} }
 		text := func(p *cola.SearchParams) *string { return &p.Q }
 		for _, word := range view.UnknownWords(q.Text) {
-			add("No label contains", word, view.NearestWord(word), "", withText, text)
+			add("No label contains the word", word, cmp.Or(view.NearestWord(word), word+"*"), "", withText, text)
 		}
 		for _, prefix := range view.UnknownPrefixes(q.Text) {
 			add("No label has a word that begins with", prefix, view.NearestPrefix(prefix), "*", withText, text)
