@@ -103,7 +103,7 @@ type Report struct {
 	Released  int       // searches released because the tick was interrupted
 	Failed    int       // searches that failed; they are retried with increasing pauses
 	Labels    int       // labels in the index
-	NextDueAt time.Time // earliest due time of the remaining searches; zero if no schedule is active
+	NextDueAt time.Time // earliest due time of the remaining searches; zero if none is scheduled or requested
 }
 
 // Message is a message for one destination.

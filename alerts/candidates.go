@@ -147,8 +147,8 @@ func idsOf(found []store.RunMatch) []cola.TTBID {
 
 // window is the range of labels that one run considers, by effective date (the approval date,
 // or its estimate if unknown). It includes labels approved from From to To, and late labels: those
-// approved from Late to the day before From that arrived after revision After. All dates are in
-// UTC; From, To and Late are inclusive.
+// that arrived after revision After and were approved from Late to the day before From. All dates
+// are in UTC; From, To and Late are inclusive.
 //
 // For example, a search ran on November 9, when the registry had revision 700. Its run on November
 // 16 considers

@@ -13,10 +13,10 @@ import (
 )
 
 // Deliver sends the messages that are due at now, several at a time, until no unclaimed ones
-// remain. A failing message doesn't delay others. If the database is unavailable or the context
-// ends, Deliver returns within seconds: it waits briefly for messages in flight, records their
-// results, and releases the other claims. The report covers the work done before an error. Calling
-// Deliver again is always safe.
+// remain. A failing message doesn't delay others. If the context ends, Deliver returns within
+// seconds; if the database is unavailable, within a minute. It waits for messages in flight, tries
+// to record their results, and releases the other claims. The report covers the work done before an
+// error. Calling Deliver again is always safe.
 func (d *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport, error) {
 	due, err := d.due(ctx, now)
 	if err != nil || !due {
@@ -56,7 +56,7 @@ type round struct {
 
 	mu        sync.Mutex
 	report    DeliveryReport
-	abandoned []store.DueDelivery // claimed but not tried
+	abandoned []store.DueDelivery // claimed, to be released without a recorded attempt
 }
 
 // currentTime returns the argument of Deliver plus the time since the start of the round.
@@ -262,7 +262,7 @@ func (r *round) composeFailed(d store.DueDelivery, err error) Result {
 }
 
 // record records an attempt, even if the context is canceled. It retries while the database is
-// unavailable, because an unrecorded message is sent again. Recording is idempotent.
+// unavailable, because an unrecorded message will be sent again. Recording is idempotent.
 func (r *round) record(ctx context.Context, a store.Attempt) error {
 	ctx, end := withGrace(ctx, recordTimeout)
 	defer end()

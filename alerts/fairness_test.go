@@ -65,7 +65,8 @@ func TestSlowAccounts(t *testing.T) {
 }
 
 // TestHostLimit checks that requests to a host are limited across accounts, both in flight and per
-// minute, and that excess messages wait without failing or delaying other hosts.
+// minute, and that excess messages wait without failing and without delaying messages to other
+// hosts.
 func TestHostLimit(t *testing.T) {
 	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const messages = 3 * DefaultHostRate

@@ -155,7 +155,7 @@ const (
 	refreshAfter   = 15 * time.Minute // older documents are fetched again, and used in the meantime
 	maxDocumentAge = 24 * time.Hour   // older documents are not used
 	// minFetchInterval is the minimum pause between fetches, so that tokens with unknown keys
-	// cannot flood the issuer. retryInterval applies while there is no document.
+	// cannot flood the issuer. retryInterval applies while no document is usable.
 	minFetchInterval = 30 * time.Second
 	retryInterval    = 5 * time.Second
 )

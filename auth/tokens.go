@@ -64,7 +64,8 @@ type TokenOptions struct {
 // The grant of a valid token is cached for a minute. The rejection of a valid token whose app is
 // unregistered or disabled, or whose connection is revoked, is cached for up to a second if the
 // token is sent repeatedly, which limits database reads. Other rejections are not cached: a forged
-// token costs at most five signature checks and no extra key fetch.
+// token costs at most five signature checks per key set, and all forged tokens together cause at
+// most one extra key fetch per issuer in 30 seconds.
 type Tokens struct {
 	store        TokenStore
 	issuers      map[string]*issuer // by URL

@@ -67,7 +67,7 @@ type Caller struct {
 	// networks. It is the zero Addr if the address is unknown, and for other credentials.
 	Client netip.Addr
 	// VerifiedEmail is the email address verified at sign-in. It may differ from the account's
-	// address. It is empty without a verified address, and for other credentials.
+	// address. It is empty without a verified address, and for credentials other than a sign-in.
 	VerifiedEmail string
 }
 

@@ -37,7 +37,8 @@ func (r DestinationRules) Unserved(kind, address string) string {
 	return strings.Join(problems["address"], " ")
 }
 
-// maxAddressLength is the maximum length of a webhook URL in bytes, because databases index it.
+// maxAddressLength is the maximum length of a webhook URL, in bytes. There is a limit because
+// databases index the URL.
 const maxAddressLength = 1000
 
 // Kinds lists every kind of destination.

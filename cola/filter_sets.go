@@ -93,9 +93,9 @@ type FilterPart struct {
 }
 
 // Parts returns the normalized filters one by one, in the order of FilterNames. A label matches the
-// filters if it matches one part of every group and every part without a group. A volume bound
-// includes its unit. The origins are omitted if both are set, because together they exclude no
-// label.
+// filters if it matches every part without a group and at least one part of every group. A volume
+// bound includes its unit. The origins are omitted if both are set, because together they exclude
+// no label.
 func (f SavedSearchFilters) Parts() (parts []FilterPart) {
 	for i := range filters {
 		c := &filters[i]

@@ -14,8 +14,9 @@ const MaxNetworks = 20
 // address.
 type Networks []netip.Prefix
 
-// ParseNetwork parses an IP address, or a block of them in CIDR notation. An address within a block
-// stands for the whole block. IPv4-mapped IPv6 addresses are IPv4 addresses.
+// ParseNetwork parses an IP address, or a block of them in CIDR notation. In CIDR notation,
+// any address within the block may precede the slash. IPv4-mapped IPv6 addresses are IPv4
+// addresses.
 func ParseNetwork(text string) (netip.Prefix, error) {
 	if address, err := netip.ParseAddr(text); err == nil {
 		if address.Zone() != "" {

@@ -103,8 +103,8 @@ const (
 	// HistoryDays is the age, by completion date, beyond which labels are history. Alerts ignore
 	// labels approved more than 90 days before the window of a run, which is at most a month long.
 	HistoryDays = 120
-	// trailingDays is how many past days Follow queries again, so that each is queried once after
-	// TTB has added its last labels.
+	// trailingDays is how many past days Follow queries again. It is large enough that each day is
+	// queried once after TTB has added the day's last labels.
 	trailingDays = store.SettleDays + 1
 	// refreshAfter is the age at which the result for a trailing day counts as outdated. A run
 	// restarted within this time doesn't repeat requests.

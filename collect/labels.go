@@ -95,8 +95,8 @@ func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) (postpon
 var latestUpdateDate = cola.FieldIndex[cola.Cola]("latest_update_date")
 
 // setCompleted adds the completion date, which pages don't show, to a label, unless the stored date
-// is later. Otherwise a label that was not stored from its export row would look new whenever its
-// window is queried again.
+// is later. Without the date, a label that was not stored from its export row would look new
+// whenever its window is queried again.
 func (c *collector) setCompleted(ctx context.Context, patches []cola.Patch[cola.Cola], completed cola.Date) error {
 	for i := range patches {
 		stored, err := c.st.Cola(ctx, patches[i].Record.TTBID)

@@ -209,7 +209,7 @@ func (req *request) showDelivery(status int, actionError string) error {
 }
 
 // addAttempts adds the attempts with their responses, and the latest message. Attempts and
-// exchanges are read separately, so their numbers can differ.
+// exchanges are read separately, so there may be more of one than of the other.
 func (p *deliveryPage) addAttempts(attempts []cola.DeliveryAttempt, exchanges []registry.Exchange) {
 	var sent registry.Exchange
 	for i, a := range attempts {

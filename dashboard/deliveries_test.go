@@ -103,7 +103,8 @@ func TestReplay(t *testing.T) {
 	s.get(hookPath).shows(t, http.StatusOK, `class="notice"`, "1 message.")
 }
 
-// mustRunAgain runs a search with empty runs enabled and returns the number of skipped deliveries.
+// mustRunAgain turns on messages about empty runs, runs a search, and returns the number of skipped
+// deliveries.
 func (s *site) mustRunAgain(search string) int {
 	s.t.Helper()
 	for _, d := range s.destinationsOf(s.as) {

@@ -190,7 +190,7 @@ func shortStateReason(d cola.Destination) string {
 // nameIndex contains the display names of an account's destinations and saved searches.
 type nameIndex struct {
 	all          []cola.Destination
-	destinations map[string]string // address by ID
+	destinations map[string]string // display name by ID
 	searches     map[string]string // name by ID
 	noMail       bool              // the server sends no email
 }

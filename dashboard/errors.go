@@ -37,8 +37,8 @@ type errorDetail struct {
 // fail shows an error page.
 func (req *request) fail(err error) { req.showError(err, errorPage{}) }
 
-// failRetryable shows the page for an error that occurred before the request had any effect. If the
-// user is not at fault, the page offers to submit the form again.
+// failRetryable shows the page for an error that occurred before the request had any effect. After
+// a server error or an exceeded limit, the page offers to submit the form again.
 func (req *request) failRetryable(err error) {
 	p := errorPage{}
 	if req.offersResubmit(err) {

@@ -49,7 +49,8 @@ func (s *site) with(svc Service, b Browsers) *site {
 	return &other
 }
 
-// outages returns the site during a database outage or an overload, keyed by the unavailable part.
+// outages returns copies of the site during a database outage or an overload, keyed by the part
+// that is unavailable.
 func (s *site) outages() map[string]*site {
 	return map[string]*site{
 		"account": s.with(noAccounts{s.registry.Service, cola.Unavailable()}, s.browsers),

@@ -208,8 +208,9 @@ type chargeConfirmation struct {
 	Quota     cola.QuotaState
 }
 
-// guardCharge responds to requests for a charged page that must not incur a charge, and reports
-// whether it responded. It runs before any lookup, and no header makes the page itself free:
+// guardCharge responds to a request for a charged page if the request must not incur a charge, and
+// reports whether it responded. It runs before any lookup, and no header makes the page itself
+// free:
 //
 //   - HEAD is answered without a lookup, because lookups are charged. Its status is 200, because many
 //     clients follow a 405 with a GET.

@@ -21,7 +21,7 @@ type exportLink struct {
 }
 
 // newExportLink returns the link for a search that finds total labels. It returns nil if the search
-// finds no labels or no list records are left.
+// finds no labels, or if no list records are left.
 func newExportLink(p cola.SearchParams, total int, quota cola.QuotaState) *exportLink {
 	left := quota.ListRecordsRemaining()
 	n := min(total, registry.MaxExport, left)

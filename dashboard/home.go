@@ -17,7 +17,8 @@ type homeService interface {
 	Samples(context.Context) (*registry.Samples, error)
 }
 
-// homeMatches is the number of saved searches whose latest matches the overview shows.
+// homeMatches is the maximum number of saved searches for which the overview shows the latest
+// matches.
 const homeMatches = 5
 
 // homePage is the overview.

@@ -16,7 +16,7 @@ func TestRateLimit(t *testing.T) {
 	for range pageBurst {
 		s.get("/setup").shows(t, http.StatusOK)
 	}
-	s.get("/plans").shows(t, http.StatusOK) // public, so not rate limited
+	s.get("/plans").shows(t, http.StatusOK) // public, so shown even over the limit
 	rejected := s.get("/setup")
 	rejected.shows(t, http.StatusTooManyRequests, "too quickly")
 	if rejected.Header.Get("Retry-After") != "1" {

@@ -149,7 +149,7 @@ func (req *request) openBilling() error {
 }
 
 const (
-	// maxPlanChecks is how many times the return page reloads itself.
+	// maxPlanChecks is the maximum number of times that the return page reloads itself.
 	maxPlanChecks = 10
 	// planCheckSeconds is the time between reloads; the subscription is read at most every two
 	// seconds.

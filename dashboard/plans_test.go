@@ -96,7 +96,8 @@ func TestPlansSignUp(t *testing.T) {
 	}
 }
 
-// TestPlanAfterSignUp creates an account with an emailed link to get a paid plan.
+// TestPlanAfterSignUp checks that a visitor who wants a paid plan, and creates an account with an
+// emailed link, returns to the plans page.
 func TestPlanAfterSignUp(t *testing.T) {
 	s := mustSite(t).by("").withOptions(func(o *Options) { o.SignUp, o.SignInByEmail, o.SellsPlans = true, true, true })
 	start := s.get("/sign-in?return=%2Fplans")

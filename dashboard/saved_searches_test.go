@@ -369,7 +369,8 @@ func TestTruncatedRunLabels(t *testing.T) {
 	}
 }
 
-// TestTooManyManualRuns checks that a search's page says when no manual runs are left.
+// TestTooManyManualRuns checks that a search's page explains the limit on manual runs if none are
+// left.
 func TestTooManyManualRuns(t *testing.T) {
 	s := mustSite(t)
 	var path string

@@ -95,7 +95,7 @@ func (req *request) beginSignIn() error {
 // reopenSignIn redirects a browser that reopens the email form's URL to the sign-in page.
 func (req *request) reopenSignIn() error { return req.redirect(signInPath, "") }
 
-// linkSentPage says that a link was sent, if there is an account.
+// linkSentPage says that a link is being sent if the address can sign in.
 type linkSentPage struct {
 	Email   string
 	SignUp  bool

@@ -112,8 +112,8 @@ const (
 	maxRanking     = 100
 )
 
-// limitGroups adapts the parameters of a count to the page. It returns the maximum number of rows
-// in a ranking, which the top parameter sets on the page. Other counts request as many groups as
+// limitGroups adapts the parameters of a count to the page, where top limits the rows of a ranking.
+// It returns that limit. All counts except rankings by a single dimension request as many groups as
 // the API allows.
 func limitGroups(p *cola.CountParams) (rows int) {
 	rows = defaultRanking

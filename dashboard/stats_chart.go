@@ -337,7 +337,7 @@ func (t *trend) addColumns(columns []column) {
 	}
 }
 
-// Split reports whether the table has a column for each value of a second dimension.
+// Split reports whether the columns divide the counts by a second dimension.
 func (t *trend) Split() bool { return len(t.Columns) > 0 && t.Columns[0].Name != "" }
 
 // addBars adds the bars of a ranking.

@@ -42,7 +42,7 @@ func TestSuggestions(t *testing.T) {
 	s.costs(before, 0, 0)
 }
 
-// TestRejectedSuggestions checks the responses to invalid parameters, cross-site scripts,
+// TestRejectedSuggestions checks the responses to invalid parameters, scripts on other sites,
 // signed-out users and requests over the rate limit.
 func TestRejectedSuggestions(t *testing.T) {
 	s := mustSite(t)

@@ -56,7 +56,7 @@ func spanName(s registry.UsageSpan) string {
 	return "30 days"
 }
 
-// newUsageView reads a view from query parameters. Unknown values are ignored, as on every page.
+// newUsageView reads a view from query parameters. Unknown values select the default.
 func newUsageView(q url.Values) usageView {
 	v := usageView{unit: measures()[0], by: byChannel, span: registry.Last30Days}
 	for _, m := range measures() {

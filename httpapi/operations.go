@@ -77,7 +77,7 @@ type requestBody struct {
 // pathParam describes the variable part of a path.
 type pathParam struct {
 	Name, Doc, Example string
-	Placeholder        bool // the example need not be an existing record
+	Placeholder        bool // the example need not identify an existing record
 }
 
 // placeholderNote ends the description of a parameter whose example is a placeholder.

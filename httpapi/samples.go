@@ -170,7 +170,8 @@ func literal(opening string, members []string, closing, prefix, indent string) s
 	return strings.TrimSpace(opening) + separator + strings.Join(members, ","+separator) + ",\n" + prefix + strings.TrimSpace(closing)
 }
 
-// javaScriptQuote returns a string literal. Go's has escapes that JavaScript lacks.
+// javaScriptQuote returns a JavaScript string literal. Go's literals have escapes that JavaScript
+// lacks.
 func javaScriptQuote(s string) string { return string(mustEncodeJSON(s)) }
 
 func (c exampleCall) javaScript() string {

@@ -18,7 +18,7 @@ var errScanDepth = fmt.Errorf("values nest more than %d levels deep", maxScanDep
 // that record.
 type jsonScanner struct {
 	in      *input
-	drop    []string // keys of a record whose values are replaced by null
+	drop    []string // record keys whose values are replaced by null
 	out     []byte   // text of earlier rows and of the current one
 	start   int      // start of the current row in out
 	discard bool     // scan without copying

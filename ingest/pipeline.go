@@ -73,7 +73,7 @@ type partialRow[T any] struct {
 type batch[T any] struct {
 	text    []byte
 	rows    []rowSpan
-	bytes   int64 // bytes of the source read when the batch was full
+	bytes   int64 // bytes read from the source by the time the batch was full
 	err     error // ends the source after this batch; io.EOF at its normal end
 	decoded chan struct{}
 

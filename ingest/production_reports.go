@@ -261,8 +261,8 @@ func (r *report) hasRowsOf(source string) bool {
 	return slices.ContainsFunc(r.from, func(from rowPosition) bool { return from.source == source })
 }
 
-// rejectedFor returns the reason for not importing rows of source: the row at p was rejected. It
-// names p's source if it differs.
+// rejectedFor returns the reason for not importing rows of source: the row at p was rejected. The
+// reason names p's source if that is a different one.
 func (p rowPosition) rejectedFor(source string) string {
 	if p.source == source {
 		return fmt.Sprintf("line %d was rejected", p.line)

@@ -119,7 +119,7 @@ func TestRealDataIntoSQLite(t *testing.T) {
 		"read=69 added=69 changed=0 unchanged=0 rejected=0")
 }
 
-// checkUndated checks the number of labels without an approval date in a report.
+// checkUndated checks how many labels without an approval date a report counts.
 func checkUndated(t *testing.T, what string, report ingest.Report, want int) {
 	t.Helper()
 	if text := written(t, report); report.Undated != want || report.Estimated != want || !strings.Contains(text, fmt.Sprintf("without an approval date: %d", want)) {

@@ -11,7 +11,7 @@ import (
 )
 
 // maxTTBCells is the maximum number of cells in a row to repair. The number of ways to split a row
-// grows with their square.
+// grows with the square of this number.
 const maxTTBCells = 50
 
 // ttbRow is a row of TTB's export as text.

@@ -14,7 +14,7 @@ type decodePool[T any] struct {
 	ordered chan *batch[T] // filled batches in source order, decoded or not
 	work    chan *batch[T] // batches to decode
 	stop    <-chan struct{}
-	ended   chan struct{} // closed when the source is no longer read
+	ended   chan struct{} // closed when the source is no longer being read
 
 	name        string        // name of the source
 	bytes       *atomic.Int64 // bytes read so far

@@ -41,7 +41,7 @@ func (q Request) exempt() bool { return q.Peek || q.Caller.Channel == cola.Chann
 
 // Grant is the result of a charge.
 type Grant struct {
-	Units int             // charged now or for the same page; fewer than requested if fewer list records are left
+	Units int             // charged now or earlier for the same page; fewer than requested if fewer list records are left
 	State cola.QuotaState // after the charge, for the response headers
 
 	// Scopes are the caller's scopes when the request was decided. They are nil if it was rejected

@@ -18,8 +18,8 @@ const (
 	roomShare = 16
 )
 
-// queue holds the charges that wait for the ledger's worker. It is bounded by number, by account,
-// and by the estimated time until the charges are committed.
+// queue holds the charges that are waiting for the ledger's worker. Their number is bounded, in
+// total and per account, and so is the estimated time until they are committed.
 //
 // Accounts take turns, so an account's next charge waits for at most the batch that is being
 // settled, however many charges to other accounts are ahead of it. Only if more than maxBatch

@@ -194,9 +194,9 @@ func (s *Service) Identities(ctx context.Context, c cola.Caller) ([]Identity, co
 }
 
 // RemoveIdentity unlinks an identity from the caller's account and ends the account's other
-// sessions that were started with its issuer. It fails with CodeNotFound if the account has no such
-// identity, and with CodeForbidden if nobody could sign in afterward. After CodeUnavailable the
-// outcome may be unknown.
+// sessions that were started with the identity's issuer. It fails with CodeNotFound if the account
+// has no such identity, and with CodeForbidden if nobody could sign in afterward. After
+// CodeUnavailable the outcome may be unknown.
 func (s *Service) RemoveIdentity(ctx context.Context, c cola.Caller, id Identity) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// manyDeliveries is a store that has many deliveries for an account. Reading a page after failAfter
-// fails.
+// manyDeliveries is a store that has many deliveries for an account. If failAfter is set, reading a
+// page that follows this ID or a later one fails.
 type manyDeliveries struct {
 	registry.ExportStore
 	count, failAfter int64

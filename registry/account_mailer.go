@@ -27,8 +27,8 @@ const (
 )
 
 // AccountMailer sends email to account holders about their accounts. Every serving process that
-// sends email has one; they share the work. An email is sent twice only if a process is killed
-// between sending it and recording the outcome.
+// sends email has one; they share the work. An email may be sent twice if the process that
+// sent it is killed before it records the outcome, or can't record it.
 type AccountMailer struct {
 	Store  store.AccountEmails
 	Now    func() time.Time

@@ -15,7 +15,7 @@ type Connection struct {
 	App        string // name of the app
 	ClientID   string
 	Issuer     string
-	Scopes     []cola.Scope // scopes in its latest token that the app is allowed to have; reading needs none
+	Scopes     []cola.Scope // scopes in its latest token, minus those not allowed for the app; reading needs none
 	CreatedAt  time.Time    // when it was first used
 	LastUsedAt time.Time    // zero if never used; may lag by a minute
 	RevokedAt  time.Time    // zero if not revoked

@@ -77,8 +77,8 @@ func TestDisabledApp(t *testing.T) {
 	}
 }
 
-// TestConnectionScopes checks that a connection lists only the scopes in the token that its app is
-// allowed to have.
+// TestConnectionScopes checks that a connection omits scopes that its app is not allowed to have,
+// even if they are in the token.
 func TestConnectionScopes(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "scopes@example.com", cola.TierFree)

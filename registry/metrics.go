@@ -61,7 +61,7 @@ const (
 	byPrefix                            // words, at least one a prefix
 	byPhrase                            // quoted words
 	byID                                // text that is a TTB ID
-	byBarcode                           // text shaped like a barcode, a barcode filter, or a barcode lookup
+	byBarcode                           // a barcode filter, a barcode lookup, or text shaped like a barcode
 	byBrand                             // a brand name or part of one
 	byPermit                            // a permit number or part of one
 	byFilters                           // any other filter

@@ -27,8 +27,8 @@ func (w Vocabulary) unknownOrigin(word string) (finding, near string) {
 	return fmt.Sprintf("No label is from %s.", cola.Quoted(word)), near
 }
 
-// unknownValue returns a finding if no label has the given value, and the nearest known value, or
-// "" if there is none.
+// unknownValue returns a finding if no label has the given value. In that case, near is the nearest
+// known value, or "" if there is none.
 func unknownValue(
 	noun, value string, knows func(string) (known bool, nearest string),
 ) (finding, near string) {

@@ -62,7 +62,7 @@ func newTestRequestRecorder(n *fakeRequestStore) *requestRecorder {
 	return newRequestRecorder(n, 7, time.Now, slog.New(slog.DiscardHandler), newRequestLogMetrics(nil))
 }
 
-// sent records an account's request with a status.
+// sent records an account's request with the given status.
 func (r *requestRecorder) sent(account, status int) {
 	r.record(cola.AccountID(account), status >= 400, func() cola.LoggedRequest {
 		return cola.LoggedRequest{Status: status, Duration: time.Second}

@@ -15,7 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustRun runs the only due search once a week, with the given numbers of matches.
+// mustRun records a run of the only due search for each of the given numbers of matches, a week
+// apart.
 func (w *world) mustRun(t *testing.T, found ...int) {
 	t.Helper()
 	label := cola.TTBID(26001001000000)

@@ -38,8 +38,9 @@ type CreatedSavedSearch struct {
 // calls have no such key, the same content and credential within ten minutes.
 //
 // Besides the errors of Normalize, it fails with CodeIdempotencyKeyReused if the key was used for
-// another search, and with CodeWatchlistLimit if the account has cola.MaxActiveSchedules active
-// searches, or cola.MaxSavedSearches in total. After CodeUnavailable the outcome may be unknown.
+// another search, and with CodeWatchlistLimit if the account has cola.MaxSavedSearches searches, or
+// if the new one would be active and the account has cola.MaxActiveSchedules active ones. After
+// CodeUnavailable the outcome may be unknown.
 func (s *Service) CreateSavedSearch(
 	ctx context.Context, c cola.Caller, p cola.SavedSearchParams,
 ) (CreatedSavedSearch, cola.QuotaState, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
-// TestEveryFilterExcludes checks that the index applies every filter: a label without any of the
-// example values is found without filters and excluded by each of them.
+// TestEveryFilterExcludes checks that the index applies every filter: a label that has none of the
+// example values is found by a search without filters, and excluded by each filter.
 func TestEveryFilterExcludes(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

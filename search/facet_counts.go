@@ -25,7 +25,7 @@ type pathCount struct {
 }
 
 // count counts the labels that a query finds. If the query is a barcode, it also counts the labels
-// that the query finds as text, for the values that no label with the barcode has.
+// that the query finds as text; those counts apply to values that no label with the barcode has.
 func (v *View) count(q *cola.Query, into, asText *facetCounts) {
 	r, ok := v.resolveQuery(q)
 	if !ok {

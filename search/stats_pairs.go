@@ -152,8 +152,8 @@ func between(counts []uint32, least, most uint32) (groups []uint32) {
 	return groups
 }
 
-// eachPair calls yield with each pair of the given groups of the first dimension, and counts the
-// pairs. counts has the number of labels in each group.
+// eachPair calls yield with each pair that contains one of the given groups of the first dimension,
+// and counts the pairs. counts has the number of labels in each group.
 func (c *groupCounter) eachPair(groups, counts []uint32, yield func(foundGroup)) {
 	pair := func(g, of, n uint32) {
 		c.distinct++

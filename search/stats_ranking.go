@@ -48,7 +48,7 @@ func largestWithin(groups, counts []uint32, limit int) (largest []uint32, left i
 }
 
 // lowestCount returns the lowest count such that all groups with at least this count, but fewer
-// than below, have at most limit labels.
+// than below, together have at most limit labels.
 func lowestCount(counts []uint32, below uint32, limit int) uint32 {
 	labels := make([]int, below) // by count
 	for _, n := range counts {

@@ -350,8 +350,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestSearchTargets checks that every result leads to an element of a page, and that search keywords
-// are for results.
+// TestSearchTargets checks that every result leads to an element of a page, and that all search
+// keywords belong to a result.
 func TestSearchTargets(t *testing.T) {
 	s := newTestServer()
 	for path := range searchKeywords {

@@ -127,8 +127,8 @@ func keyOnlyNotes() map[string]string {
 	}
 }
 
-// withNotes adds paragraphs to a Markdown file, by the second-level heading that they follow. It
-// panics if a heading is missing.
+// withNotes adds paragraphs to a Markdown file, each after the second-level heading that is its
+// key. It panics if a heading is missing.
 func withNotes(source []byte, notes map[string]string) []byte {
 	for title, note := range notes {
 		before, after, ok := bytes.Cut(source, []byte("\n## "+title+"\n"))

@@ -27,8 +27,8 @@ func nameWith(names []string, prefix string) string {
 }
 
 // named returns the rows of the entries about identifiers that begin with a query: exact matches
-// first, then the others, both in the order of the documentation. If there are none, it returns the
-// entries with such a field.
+// first, then the others, both in the order of the documentation. If there are none, it returns
+// the rows of the entries with a field that begins with the query.
 func (x *index) named(query string) (rows []int) {
 	if !unfinished.MatchString(query) {
 		return nil
@@ -79,7 +79,7 @@ func lineWith(text, prefix string) string {
 	return strings.Join(words, " ")
 }
 
-// markName marks the identifier in a text that begins with prefix.
+// markName marks the first identifier that begins with prefix in a text.
 func markName(text, prefix string) []span {
 	at := nameAt(text, prefix)
 	if at == nil {
@@ -89,7 +89,7 @@ func markName(text, prefix string) []span {
 	return slices.DeleteFunc(parts, func(s span) bool { return s.Text == "" })
 }
 
-// nameAt returns the position of the first identifier in a text that begins with prefix, or nil.
+// nameAt returns the position of the first identifier that begins with prefix in a text, or nil.
 func nameAt(text, prefix string) []int {
 	for _, at := range queryWord.FindAllStringIndex(text, -1) {
 		if begins(text[at[0]:at[1]], prefix) {

@@ -67,7 +67,7 @@ type codeWriter struct {
 	breaks []int  // offsets of further places where lines may break
 }
 
-// setClass starts an element of a class, unless the open one has it.
+// setClass starts an element of the given class, unless the open element has that class.
 func (w *codeWriter) setClass(class string) {
 	if class == w.class {
 		return

@@ -107,9 +107,9 @@ func (s *server) renderMarkdown(file string, source []byte) (m rendered) {
 	return m
 }
 
-// tables makes each table scroll within its own box on narrow screens, where keyboard users can
-// focus it, and turns empty headers into empty cells. Omitting the space between cells makes pages
-// smaller.
+// tables puts each table into a box of its own, which keyboard users can focus and which scrolls on
+// narrow screens, and turns empty headers into empty cells. Omitting the space between cells makes
+// pages smaller.
 var tables = strings.NewReplacer("<table>", `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`,
 	"</table>", "</table></div>", "<th></th>\n", "<td></td>", "<tr>\n", "<tr>", "</td>\n", "</td>", "</th>\n", "</th>", "</tr>\n", "</tr>")
 
@@ -259,7 +259,7 @@ func groupSamples(doc ast.Node, source []byte) {
 }
 
 // rewriteLinks points links between Markdown files to their pages, and removes links to files that
-// are not served. If a link's text is a file name, it becomes the page's title.
+// are not served. If a link's text is a file name, the page's title replaces it.
 func (s *server) rewriteLinks(file string, doc ast.Node, source []byte) {
 	var unserved []*ast.Link
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -42,7 +42,7 @@ func synonyms(word string) []string {
 	return []string{word}
 }
 
-// longerSynonym returns a word with synonyms that begins with a text: golang for golan.
+// longerSynonym returns a word that begins with the given text and has synonyms: golang for golan.
 func longerSynonym(text string) (word string, ok bool) {
 	for _, group := range synonymGroups {
 		for _, word := range group {
@@ -118,8 +118,9 @@ func (x *index) closest(text string) (similar, match string, ok bool) {
 	return similar, anyOf(synonyms(similar)), ok
 }
 
-// longer returns words that begin with a text: up to 20 that occur in more than twice as many entries
-// as the text itself, and those that begin the title of a page: "authentication" for "auth".
+// longer returns words that begin with the given text: up to 20 that occur in more than twice as
+// many entries as the text itself, and those that begin the title of a page: "authentication" for
+// "auth".
 func (x *index) longer(text string) (words []string) {
 	same := x.rows(quote(text))
 	rows, err := x.db.Query(`SELECT term FROM words WHERE term > ?1 AND term < ?1 || char(0x10FFFF)

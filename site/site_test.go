@@ -665,8 +665,8 @@ func TestExampleRecords(t *testing.T) {
 	check(labels, "lookUpBarcode", "/api/v1/barcode/036000291452", 1)
 }
 
-// TestAnswers checks which responses the pages show: the registry's for example calls that read
-// public records, and the documented call and response after an error or for an empty list.
+// TestAnswers checks which responses the pages show: if an example call reads public records, the
+// registry's; after an error or for an empty list, the documented call and response.
 func TestAnswers(t *testing.T) {
 	m := &registry.Samples{}
 	m.Record.TTBID, m.Record.PermitNumber = 26266001000016, "BWN-OR-16677"

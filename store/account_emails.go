@@ -17,7 +17,7 @@ const (
 	EventIdentityRemoved   AccountEvent = "identity_removed"   // About is the issuer
 	EventAppConnected      AccountEvent = "app_connected"      // for the first time; About is the app's name
 	EventQuota             AccountEvent = "quota"              // About is a QuotaUse
-	EventDeletionRequested AccountEvent = "deletion_requested" // About is the time, RFC 3339
+	EventDeletionRequested AccountEvent = "deletion_requested" // About is the time of the deletion, RFC 3339
 	EventDeletionReminder  AccountEvent = "deletion_reminder"  // DeletionReminder before the deletion; About is its time, RFC 3339
 	EventDeletionCanceled  AccountEvent = "deletion_canceled"
 	EventDeleted           AccountEvent = "deleted" // sent when the deletion is complete

@@ -128,7 +128,7 @@ type Trace struct {
 	Mark     Mark
 	Match    *cola.SavedSearchMatch // nil if no run found it
 	Arrived  cola.Revision          // revision of its latest arrival; 0 if it has not arrived
-	Seen     time.Time              // time of the first run after its arrival; zero if unset
+	Seen     time.Time              // time of the first run after its arrival; zero if there was none
 	SeenFrom cola.Date              // first approval day of that run's window; 0 if Seen is zero
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// MaxKeyText is the maximum length in bytes of indexed text, since databases limit the size of
+// MaxKeyText is the maximum length in bytes of indexed text; databases limit the size of
 // index entries.
 const MaxKeyText = 1000
 

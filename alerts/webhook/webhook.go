@@ -27,7 +27,8 @@ const (
 	responseTimeout = 15 * time.Second
 	// readTimeout is the time limit for recording and discarding the body of a response.
 	readTimeout = time.Second
-	// maxDropped and maxHeader limit the bytes of a response's body and header that are read.
+	// maxDropped limits the bytes of a response's body that are read and discarded, and maxHeader
+	// the bytes of its header.
 	maxDropped = 64 << 10
 	maxHeader  = 64 << 10
 	// maxEcho is the maximum number of bytes read from the response to a challenge.

@@ -88,8 +88,8 @@ func TestConnectionsCutUnderLoad(t *testing.T) {
 	loadRun.requireExact(t, false)
 }
 
-// cutDuringImport cuts every connection while a file is imported and reports whether the import
-// failed. A failure must be an error, not a panic.
+// cutDuringImport cuts every connection while a file is being imported and reports whether the
+// import failed. A failure must be an error, not a panic.
 func cutDuringImport(t *testing.T, pg *pgtest.Server, h testRegistry, file string) (failed bool) {
 	t.Helper()
 	importing := command(append([]string{"import", "colas", file}, h.flags()...)...)

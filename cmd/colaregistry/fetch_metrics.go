@@ -15,8 +15,9 @@ const (
 	// fetchStatusWait is how long a scrape waits for the database. It is short because waiting
 	// delays all other metrics.
 	fetchStatusWait = time.Second
-	// A status is read again once it is older than both fetchStatusAge and fetchStatusShare times
-	// the duration of the latest read, because counting a queue of millions of labels is slow.
+	// A status is not read again until it is older than both fetchStatusAge and fetchStatusShare
+	// times the duration of the latest read, because counting a queue of millions of labels is
+	// slow.
 	fetchStatusAge   = 10 * time.Second
 	fetchStatusShare = 50
 	// A status that can't be refreshed is exported until it is older than fetchStatusMaxAge plus

@@ -180,9 +180,9 @@ func (c *importCommand) openAdmin(env *environment, measured *importMetrics) (*a
 	return a, nil
 }
 
-// limitResources limits the process to half of the processors and makes garbage collection less
-// frequent, unless the environment sets GOMAXPROCS or GOGC. A server on the same machine needs a
-// processor to commit charges.
+// limitResources limits the process to half of the processors, unless GOMAXPROCS is set, because a
+// server on the same machine needs a processor to commit charges. It also makes garbage collection
+// less frequent, unless GOGC is set.
 func limitResources() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/2))

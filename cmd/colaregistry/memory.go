@@ -26,8 +26,8 @@ const (
 	runtimeMinHeap = 4 << 20
 )
 
-// tuneMemory configures garbage collection for the memory of the container or machine, unless
-// GOMEMLIMIT or GOGC is set.
+// tuneMemory derives the memory limit from the memory of the container or machine, unless
+// GOMEMLIMIT is set, and configures garbage collection for that limit, unless GOGC is set.
 func tuneMemory() {
 	// Without a limit or on an error, the runtime's limit stays at its maximum.
 	limit, _ := memlimit.Set(memlimit.WithRatio(memoryRatio),

@@ -35,7 +35,7 @@ type progress struct {
 	bars     *mpb.Progress // nil if w is not interactive
 	bar      *mpb.Bar
 	started  time.Time
-	first    int64         // done in the first call to set: work completed before a resume
+	first    int64         // first count passed to set: work completed before a resume
 	counted  bool          // set was called
 	reported time.Time     // when the last line was printed
 	interval time.Duration // until the next line

@@ -37,8 +37,8 @@ func Nearest(word string, allowed []string) (nearest string, ok bool) {
 }
 
 // NearestSpelling corrects a word that may be correct but unknown, so it is stricter than Nearest:
-// the first letter must match, and the words differ by at most MaxEdits edits. Ties go to the first
-// candidate.
+// the first letter must match, and the words may differ by at most MaxEdits edits. Ties go to the
+// first candidate.
 func NearestSpelling(word string, candidates []string) (nearest string, ok bool) {
 	folded := []rune(FoldText(word))
 	best := maxEdits(len(folded)) + 1

@@ -23,7 +23,7 @@ type finder struct {
 	lines  int  // number of lines that found it
 }
 
-// maxFinders is the maximum number of patterns per direction, to limit memory on textured images.
+// maxFinders limits the number of patterns per direction, to save memory on textured images.
 // maxCorners limits the time spent on combining patterns.
 const (
 	maxFinders = 100_000

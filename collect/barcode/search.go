@@ -31,7 +31,7 @@ type searcher struct {
 	finders  []finder
 }
 
-// maxReadings is the maximum number of readings, to limit memory on images that are full of codes.
+// maxReadings limits the number of readings, to save memory on images that are full of codes.
 const maxReadings = 20_000
 
 // search reads lines in all directions. Lines are denser in small images, where codes are only a
@@ -146,8 +146,7 @@ type candidate struct {
 	readings []reading
 }
 
-// maxCandidates is the maximum number of candidates, to limit the time spent on images with many
-// false readings.
+// maxCandidates limits the number of candidates, to save time on images with many false readings.
 const maxCandidates = 30
 
 // candidates groups readings of the same value in the same place, and returns those with the most

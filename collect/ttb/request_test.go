@@ -334,7 +334,7 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// TestUnreachable checks the error for a site that does not respond.
+// TestUnreachable checks the error for a site that refuses connections.
 func TestUnreachable(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	c := mustClient(t, server, Options{})

@@ -13,8 +13,8 @@ const noMatches = "no results were found that match the search criteria"
 // "1 to 20 of 1000 (Total Matching Records: 5954)".
 var total = regexp.MustCompile(`(\d+) to (\d+) of ([\d,]+)\s*\(Total Matching Records: ([\d,]+)\)`)
 
-// Total returns the number of labels that a search matches, and how many of them are listed on the
-// result page and in the export. ok is false for other pages, and for result pages without a
+// Total returns the number of labels that a search matches, and how many of them are listed on its
+// result pages and in the export. ok is false for other pages, and for result pages without a
 // consistent total: only a page stating that there are no results counts as zero.
 func (p *Page) Total() (matching, listed int, ok bool) {
 	if p.Kind != Results {

@@ -215,8 +215,8 @@ func TestBoxesWithoutRow(t *testing.T) {
 	}
 }
 
-// TestHostilePages checks pages that would take hours if every name were read to the end of its
-// cell.
+// TestHostilePages checks pages that would take hours if the text after every name were read to the
+// end of the cell.
 func TestHostilePages(t *testing.T) {
 	for start, repeated := range map[string]string{
 		`<h1>COLA Detail</h1>`:                            `<strong>Status:</strong>x`,

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestConditionalRequests requests records with If-None-Match to learn for free that they exist.
+// TestConditionalRequests requests records with If-None-Match to learn for free whether they exist.
 // Only the entity tag that the account received with the record may get a free 304.
 func TestConditionalRequests(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {

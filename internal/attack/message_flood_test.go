@@ -21,9 +21,9 @@ func (s *site) sendMessage(key, message string) response {
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
 // TestMessageFlood sends messages that the rate limit does not count, at full speed with one key.
-// The flood must be rejected and another account served. Long messages, which count as several, use
-// up most of the limit first, because one ledger commit per message would take too long on a slow
-// disk.
+// The flood must be rejected and another account served. Long messages, each of which counts as
+// several, first use up most of the limit on messages, because one ledger commit per message would
+// take too long on a slow disk.
 func TestMessageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		attacker, other := s.account("attacker@example.com", cola.TierFree), s.account("other@example.com",

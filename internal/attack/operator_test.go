@@ -41,8 +41,8 @@ func TestOperatorPages(t *testing.T) {
 			status int
 		}{
 			"visitor": {newBrowser(t), http.StatusSeeOther}, "account": {s.signIn("ann@example.com"), http.StatusNotFound},
-			// Linked to the operator's account by a command: first without an address, then with a
-			// different one.
+			// A command linked this identity to the operator's account. It signs in without an
+			// address, then with one that is not the account's.
 			"linked identity":                  {as(map[string]any{"sub": "helper"}), http.StatusNotFound},
 			"linked identity, another address": {as(person("helper", "owner@example.com")), http.StatusNotFound},
 			"lookalike":                        {as(person("eve", "op\u017f@example.com")), http.StatusNotFound},

@@ -184,7 +184,7 @@ func TestKeyInDocs(t *testing.T) {
 	}
 	const problems = `[...document.querySelectorAll(".try .problem")].map(e => e.textContent && e.parentElement.querySelector("input").name).join()`
 	if explained := ask(b, chromedp.Evaluate[string](problems)); explained != "per_page" {
-		t.Errorf("the page explains problems of %q, want per_page", explained)
+		t.Errorf("the page explains problems with %q, want per_page", explained)
 	}
 	for language, call := range map[string]string{
 		"curl": "?q=a+b%26c&product_type=wine&per_page=101\"", "Python": `"q": "a b&c", "product_type": "wine", "per_page": "101"`,
@@ -197,7 +197,7 @@ func TestKeyInDocs(t *testing.T) {
 	b.shows("GET /api/v1/colas?q=oak&product_type=wine&per_page=2&approval_date_from=2000-01-01",
 		"200 OK", "Charged 2 list records; 99,998 of 100,000 left this month.")
 	if explained := ask(b, chromedp.Evaluate[string](problems)); explained != "" {
-		t.Errorf("after a successful call, the page explains problems of %q", explained)
+		t.Errorf("after a successful call, the page explains problems with %q", explained)
 	}
 	id := ask(b, chromedp.Evaluate[string](`document.querySelector(".try .status a").search`))
 	if shown := ask(b, chromedp.Evaluate[string](tried)); len(id) < 10 || !strings.Contains(shown, "Request ID "+strings.TrimPrefix(id, "?q=")) {
@@ -397,8 +397,8 @@ func TestLongTryForm(t *testing.T) {
 	}
 }
 
-// TestKeyAfterSession checks that a tab forgets the key when the session has ended elsewhere, and
-// on the sign-in page.
+// TestKeyAfterSession checks that a tab forgets the key when the session has been ended elsewhere,
+// and when the tab opens the sign-in page.
 func TestKeyAfterSession(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierStarter)
@@ -555,7 +555,8 @@ func TestDocsByKeyboard(t *testing.T) {
 	}
 }
 
-// TestInstantResults checks that the search results shown while typing work with the keyboard.
+// TestInstantResults checks that the keyboard works in the search results that appear during
+// typing.
 func TestInstantResults(t *testing.T) {
 	s := newSite(t)
 	axe := mustAxe(t)

@@ -11,8 +11,8 @@ import (
 )
 
 // TestPhoneMenu checks that opening the menu on a phone doesn't move its button or the page, that
-// it has the search of the docs, that its last entry can be reached, and that the button stays in
-// view when the page scrolls.
+// the menu contains the docs search, that its last entry can be reached, and that the button stays
+// in view when the page scrolls.
 func TestPhoneMenu(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

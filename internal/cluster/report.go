@@ -102,7 +102,7 @@ func (r *report) printSum(out io.Writer) {
 	verdicts := r.verdicts()
 	fmt.Fprintf(out, "\n%.0f s of load. Detail views/list records/requests: answered %v, charged %v.\n",
 		r.ended.Sub(r.started).Seconds(), answered, charged)
-	fmt.Fprintf(out, "Unknown outcomes from killed processes: %d requests without a response and %d with 503, charging at most %v.\n",
+	fmt.Fprintf(out, "Unknown outcomes from killed processes: %d requests without a response and %d with 503, charged at most %v.\n",
 		unknown, unresolved, open)
 	fmt.Fprintf(out, "In-doubt batches: at most %d at once, 0 at the end.\n", r.mostInDoubt)
 	fmt.Fprintf(out, "Accounts: %d checked, %d exact, %d within bounds, %d lost, %d over.\n",

@@ -130,7 +130,7 @@ func (m *labelMaker) address(d *rng, c *cola.Cola, p *product) {
 	c.AddressZipCode, c.AddressState = cola.Text(p.holder.zip), cola.Text(p.holder.home.Code)
 }
 
-// sequence numbers the applications of one day. A TTB ID consists of the day as YYDDD, the channel
+// sequence assigns numbers to the applications of one day. A TTB ID consists of the day as YYDDD, the channel
 // (001 for electronic), and six digits that ascend with gaps, because some applications are never
 // approved.
 type sequence struct {

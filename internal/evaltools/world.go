@@ -162,7 +162,7 @@ func ofKind(kind vocabulary.ProductType) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return c.ProductType == kind }
 }
 
-// ofClass holds for labels with text in the class/type name.
+// ofClass holds for labels with the given text in the class/type name.
 func ofClass(text string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return strings.Contains(string(c.ClassName), text) }
 }

@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childFolder is an environment variable. If set, the test binary takes the lock in that folder,
-// prints a line, and waits until it is killed.
+// childFolder is an environment variable. If it names a folder, the test binary takes the lock in
+// that folder, prints a line, and waits until it is killed.
 const childFolder = "COLAREGISTRY_TEST_FAIR_LOCK"
 
 func TestMain(m *testing.M) {

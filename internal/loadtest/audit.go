@@ -119,8 +119,8 @@ func (s *Statement) readLedger(ctx context.Context, st store.Ledger, since time.
 	if err != nil {
 		return err
 	}
-	// Start a day early, for usage before the run that falls on the previous day and for small
-	// clock differences.
+	// Start a day early, because usage before the run may fall on the previous day and clocks may
+	// differ slightly.
 	today := cola.DateOf(time.Now())
 	days, err := st.DailyUsage(ctx, s.Account.ID, cola.DateOf(since)-1, today+1)
 	if err != nil {

@@ -27,7 +27,8 @@ type Tally struct {
 	Unknown      int // no response because the process was killed
 	Faults       []string
 	Took         []time.Duration // duration of each request with status 200
-	// Longest is the longest period without a 200 response whose midpoint is in the phase.
+	// Longest is the length of the longest period without a 200 response. A period belongs to the
+	// phase that contains its midpoint.
 	Longest time.Duration
 }
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestMain makes the test binary act as a server that is ready immediately if it is started with
-// the serve command.
+// TestMain makes the test binary, if started with the serve command, act as a server that is ready
+// immediately.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "serve" {
 		ready := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})

@@ -60,7 +60,7 @@ type Options struct {
 	DatabaseURL string   // empty uses the embedded database in Dir
 	NoKeyFile   bool     // with DatabaseURL, start without the key file that is otherwise created in Dir
 	Flags       []string // additional flags for serve
-	Env         []string // NAME=value, added to the environment of this process
+	Env         []string // NAME=value, added to the environment inherited from this process
 }
 
 // Server is a running server. It is stopped when the test ends.

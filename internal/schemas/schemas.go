@@ -59,8 +59,8 @@ func (s *Set) Close(types ...reflect.Type) {
 	}
 }
 
-// OrNull reports whether a field is an object or null. The tag exists because huma supports
-// null only for scalars.
+// OrNull reports whether a field with the given tag may be null instead of an object. The tag
+// exists because huma supports null only for scalars.
 func OrNull(tag reflect.StructTag) bool { return tag.Get("ornull") == "true" }
 
 // Field returns the schema for one field of a parameter struct. It replaces the field's type with

@@ -3,7 +3,7 @@
 // Events contain no secrets, tokens or email addresses.
 //
 // Failed credentials are summarized in one log line a minute, so that a flood does not fill the
-// log. They are also limited by client address. Because clients can share an address, the limit
+// log. They are also limited per client address. Because clients can share an address, the limit
 // applies only to credentials that are already known to be invalid.
 package security
 
@@ -49,7 +49,7 @@ type Options struct {
 }
 
 // Events records security events. A nil *Events neither records nor limits. It is safe for
-// concurrent use. Failed credentials are logged only while Run runs.
+// concurrent use. Failed credentials are logged only while Run is running.
 type Events struct {
 	log      *slog.Logger
 	counts   map[Kind]prometheus.Counter

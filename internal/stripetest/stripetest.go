@@ -143,7 +143,7 @@ func (s *Server) Replace(lookupKey string) {
 	s.prices = append(s.prices, next)
 }
 
-// SetFault replaces Fault while the server runs.
+// SetFault replaces Fault while the server is running.
 func (s *Server) SetFault(fault func(r *http.Request) int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

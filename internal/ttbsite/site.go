@@ -31,7 +31,7 @@ type Options struct {
 	// are spread over the weekdays in it.
 	First, Last cola.Date
 	// Busy is the number of generated labels on the busiest day, in the middle of the range. If it
-	// is 0, no day is busier than the others.
+	// is 0, all labels are spread randomly over the days.
 	Busy int
 	// Ambiguous is the number of generated labels with a comma in their names. The export doesn't
 	// quote values, so their rows are ambiguous.

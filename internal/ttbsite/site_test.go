@@ -251,8 +251,8 @@ func TestPages(t *testing.T) {
 	if p := b.parse(b.get(formOf(1))); p.Kind != ttbpage.NoPage {
 		t.Errorf("form of an unknown label = %s, want %s", p.Kind, ttbpage.NoPage)
 	}
-	// The tally balances: one request without a session is extra, and the search page was not
-	// requested.
+	// The tally balances: the image request without a session was unnecessary, but the search page,
+	// which Minimum counts, was not requested.
 	if tally := s.Tally(); tally.Failed != 0 || tally.Extra() != 0 {
 		t.Errorf("tally = %+v, want no failed or extra requests", tally)
 	}

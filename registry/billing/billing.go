@@ -4,8 +4,8 @@
 //
 // # How a tier is set
 //
-// An event from Stripe only says that something about a customer changed. Events arrive late, twice
-// and out of order, so their content is never used. Instead, a sync
+// An event from Stripe only says that something about a customer changed. Events can arrive late,
+// twice or out of order, so their content is never used. Instead, a sync
 //
 //  1. reads the customer's record from the database, with its version,
 //  2. reads the customer's subscriptions from Stripe,

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// batchInterval is the time between the start of a batch with unknown secrets and the next
-	// batch. It bounds the queries for wrong credentials. A batch in which all secrets exist does
+	// batchInterval is the minimum time between the start of a batch with unknown secrets and the
+	// start of the next batch. It bounds the queries for wrong credentials. A batch in which all secrets exist does
 	// not delay the next one; each existing secret is looked up only once.
 	batchInterval = 10 * time.Millisecond
 	maxBatch      = 256

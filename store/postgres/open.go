@@ -22,8 +22,8 @@ const (
 	// ledgerConnections is enough for one worker that settles and one that voids, with a spare for
 	// each while a lost connection is being closed.
 	ledgerConnections = 4
-	// connectTimeout is the time limit for connecting to each host, so that a dead host does not
-	// delay a failover.
+	// connectTimeout is the time limit for connecting to each host. It keeps a dead host from
+	// delaying a failover for long.
 	connectTimeout = 5 * time.Second
 	// pingTimeout is the time limit for the liveness check of an idle connection before its reuse.
 	pingTimeout = time.Second

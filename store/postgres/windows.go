@@ -54,7 +54,7 @@ func (w *window) add(grants ...store.Grant) {
 // the clock. Most windows only lose some of their first grants and get a new one, so only the
 // changes are sent.
 func queueWindows(b *pgx.Batch, l *sqlstore.Settlement) {
-	var extended, replaced []int64 // accounts; a replaced one is listed once for each grant
+	var extended, replaced []int64 // accounts; replaced lists an account once for each grant
 	var added, expired []int32
 	var grants window
 	for i, list := range l.Windows() {

@@ -84,9 +84,9 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 	return failed(operation, s.journal.sync())
 }
 
-// fillSome writes the next items and reports whether there are more. It records the highest
-// revision of the items in known. After the last item, it assigns the store a higher revision, so
-// that followers see a change. The records get revision 1, since no reader has seen them.
+// fillSome writes the next items and reports whether there are more. It raises known to the highest
+// revision of the items. After the last item, it assigns the store a higher revision, so that
+// followers see a change. The records get revision 1, since no reader has seen them.
 func (s *Store) fillSome(
 	ctx context.Context, next func() (*store.Item, error, bool), known *cola.Revision,
 ) (more bool, err error) {

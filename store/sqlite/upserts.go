@@ -28,11 +28,11 @@ import (
 // So a busy ledger slows an import down to a fraction of its speed, but is hardly slowed itself.
 const (
 	// maxTurnAlone is the maximum length of a turn in a split write while no other writer is
-	// waiting, so that readers see progress and a crash loses little.
+	// waiting. It lets readers see progress, and keeps a crash from losing much.
 	maxTurnAlone = 4 * time.Millisecond
 	// maxTurnShared is the maximum length of a turn while the database is shared.
 	maxTurnShared = 500 * time.Microsecond
-	// minTurn is the minimum length of a turn, so that a busy ledger does not stop the write.
+	// minTurn is the minimum length of a turn. It keeps a busy ledger from stopping the write.
 	minTurn = 300 * time.Microsecond
 	// sharedFor is how long the database counts as shared after another writer waited.
 	sharedFor = time.Second

@@ -8,9 +8,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// emailedLinkLocks is the class of the advisory lock for creating and using emailed links, so that
-// the limits hold exactly and two links to one address are not used concurrently. A transaction
-// takes it before any other lock.
+// emailedLinkLocks is the class of the advisory lock for creating and using emailed links. The lock
+// ensures that the limits hold exactly and that two links to one address are not used concurrently.
+// A transaction takes it before any other lock.
 const emailedLinkLocks int32 = 0x6d61696c // "mail"
 
 const (

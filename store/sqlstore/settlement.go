@@ -69,8 +69,8 @@ func (r *AccountRow) State(now time.Time) (state store.AccountState, ahead int) 
 	return state, ahead
 }
 
-// Revert subtracts requests that were granted at the given time from the window. It reports whether
-// the window still has that grant.
+// Revert subtracts requests from the window's grant at the given time. It reports whether the
+// window still had that grant.
 func (r *AccountRow) Revert(at time.Time, requests int) bool {
 	i := slices.IndexFunc(r.Grants, func(g store.Grant) bool { return g.At.Equal(at) })
 	if i < 0 {

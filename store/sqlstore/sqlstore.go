@@ -136,8 +136,8 @@ type Options struct {
 	// Grants is the table or subquery that holds the last minute's requests, with the columns
 	// account_id, granted_at and requests.
 	Grants string
-	// MaxRows is the maximum number of rows that a transaction claims, releases or deletes, so that
-	// other transactions don't wait long. Zero means no limit.
+	// MaxRows is the maximum number of rows that a transaction claims, releases or deletes. It
+	// keeps other transactions from waiting long. Zero means no limit.
 	MaxRows int
 }
 

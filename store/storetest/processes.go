@@ -205,8 +205,8 @@ func killedImportReopened(t *testing.T, b Backend) {
 	}
 }
 
-// importAndKill kills an import midway, later in each round, and returns how many labels it
-// reported.
+// importAndKill kills an import midway, later with each round, and returns how many labels the
+// import reported.
 func importAndKill(t *testing.T, dsn string, round int) (reported int) {
 	t.Helper()
 	p := StartImport(t, dsn)

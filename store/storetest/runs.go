@@ -175,7 +175,7 @@ func releaseSearches(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "claims after the hold", both, withHolds(mustClaim(t, st, noLimit, anHour), both))
 }
 
-// withHolds returns a copy of claims with the hold numbers of others.
+// withHolds returns a copy of claimed with the hold numbers of the claims in others.
 func withHolds(claimed, others []store.DueSearch) []store.DueSearch {
 	claimed = slices.Clone(claimed)
 	for i := range min(len(claimed), len(others)) {

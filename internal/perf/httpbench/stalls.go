@@ -61,9 +61,9 @@ const (
 	slowCommit   = "commit of 100 ms or more"
 )
 
-// findStalls sends requests of all kinds to a server at a fixed rate while labels are imported, and
-// a tenth as many to the bare handler. It prints the slow requests along with whatever else was
-// slow at the time.
+// findStalls sends requests of all kinds to a server at a fixed rate while labels are being
+// imported, and a tenth as many to the bare handler. It prints the slow requests along with
+// whatever else was slow at the time.
 func findStalls(ctx context.Context, o options, bare, t *target) error {
 	ctx = measure.Timeout(ctx, o.stalls)
 	probe, err := os.Create(filepath.Join(t.dir, "probe"))

@@ -99,7 +99,7 @@ func (c *Cursor) and(b uint32, w, other []uint64) bool {
 	return true
 }
 
-// Intersect writes the documents of block b that are in every cursor to w, and reports whether
+// Intersect writes to w the documents of block b that are in every cursor, and reports whether
 // there may be any. Pass at least one cursor, the most selective one first.
 func (sc *Scratch) Intersect(b uint32, w []uint64, cursors []Cursor) bool {
 	if !cursors[0].load(b, w) {

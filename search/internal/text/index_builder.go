@@ -30,8 +30,8 @@ type indexBuilder struct {
 	connectorsOff []uint32
 }
 
-// BuildIndex indexes the fields of n documents. The first field contains names. ids returns the
-// documents whose ID begins with digits, in any order; a prefix query also matches those.
+// BuildIndex indexes the fields of n documents. The first field contains names. ids returns,
+// in any order, the documents whose ID begins with digits; a prefix query also matches those.
 // BuildIndex precomputes the unions with an estimated time above limit, in nanoseconds.
 func BuildIndex(n uint32, fields []Field, ids func(digits string) []uint32, limit int) Index {
 	b := &indexBuilder{n: n, fields: fields, ids: ids, limit: limit, union: postings.NewUnion(n)}
@@ -193,8 +193,8 @@ func (b *indexBuilder) precomputePrefixes() {
 	b.prefixDocs = out.unions()
 }
 
-// idCost estimates, in nanoseconds, how long it takes to add the documents whose ID begins with
-// digits to a union.
+// idCost estimates, in nanoseconds, how long it takes to add to a union the documents whose ID
+// begins with digits.
 func (b *indexBuilder) idCost(digits string) int { return 3 * len(b.ids(digits)) }
 
 // costlyIDs returns the ID prefixes that extend prefix and whose documents take longer than the
