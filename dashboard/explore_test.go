@@ -350,6 +350,7 @@ func TestExploreNotes(t *testing.T) {
 	page := s.get("/explore?q=bygone")
 	page.shows(t, http.StatusOK, `1 older match:</bdi> <a href="/explore?date_range=all&q=bygone">show</a>`)
 	page.lacks(t, "date_range to all")
+	s.get("/explore?q=bygo&date_range=all").shows(t, http.StatusOK, `<a href="/explore?date_range=all&q=bygo%2A">`)
 	misspelled := s.get("/explore?q=%22ByGoen%22+bygone&date_range=all")
 	misspelled.shows(t, http.StatusOK, `<a href="/explore?date_range=all&q=%22bygone%22+bygone">`)
 	misspelled.checkHTML(t)

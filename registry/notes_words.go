@@ -171,11 +171,13 @@ func operatorNote(text string, total int) string {
 // replaceWord replaces a word in a query, ignoring case.
 func replaceWord(text, word, with string) string {
 	whole := regexp.MustCompile(`(?i)(^|[^\pL\pN])` + regexp.QuoteMeta(word) + `($|[^\pL\pN])`)
-	// A match consumes the separator after it, so adjacent occurrences need a second pass.
+	// A match consumes the separator after it, so adjacent occurrences need a second pass. It must not
+	// match the replacement, which may be the word with a star.
+	const replaced = "\x00"
 	for range 2 {
-		text = whole.ReplaceAllString(text, "${1}"+strings.ReplaceAll(with, "$", "$$")+"${2}")
+		text = whole.ReplaceAllString(text, "${1}"+replaced+"${2}")
 	}
-	return text
+	return strings.ReplaceAll(text, replaced, with)
 }
 
 // hasWord reports whether a string has a letter or digit.

@@ -225,6 +225,19 @@ func TestKeyInDocs(t *testing.T) {
 	b.checkErrors("a key in the documentation")
 }
 
+// TestSignInFromDocs checks that readers who sign in from the docs return to them signed in.
+func TestSignInFromDocs(t *testing.T) {
+	s := newSite(t)
+	s.holder = s.registry.Holder(t, ann, cola.TierFree)
+	b := newTab(t, s.browser, true)
+	b.open(registrytest.PublicURL + "/docs/reference/account")
+	b.click(`.top .button[data-session=visitor]`)
+	b.open(s.link(ann))
+	b.click("main form button")
+	b.do(until(`location.pathname === "/docs/reference/account"`), visible(`.top [data-session="account"]`), visible(".try button"))
+	b.checkErrors("signing in from the docs")
+}
+
 // TestGoSamplesWithKey checks that each Go sample imports the packages that it uses, and no others,
 // once it contains a key: the compiler rejects unused imports.
 func TestGoSamplesWithKey(t *testing.T) {

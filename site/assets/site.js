@@ -222,7 +222,7 @@ function forgetSession() {
 let signedIn = false; // calls of the reference can use the session
 
 // Leads signed-in readers back to the dashboard. Pages are the same for everyone and cached, so this
-// asks the server. The dashboard sets a flag in the browser's storage, so other visitors send no request.
+// asks the server. The dashboard and the sign-in pages set a flag in the browser's storage, so other visitors send no request.
 async function showSession() {
   const response = await fetch("/sign-in/status", { cache: "no-store" });
   if (!response.ok) return;
@@ -247,7 +247,10 @@ if (location.pathname.startsWith("/docs")) {
 
 if (stored("localStorage", "signed-in")) showSession().catch(() => {}); // the page works as it is
 
-if (location.pathname.startsWith("/sign-in")) forgetSession(); // after signing out
+if (location.pathname.startsWith("/sign-in")) {
+  forgetSession(); // after signing out
+  document.addEventListener("submit", () => store("localStorage", "signed-in", "1")); // the next page asks whether it succeeded
+}
 
 // Sample calls show the status, time and body.
 for (const button of document.querySelectorAll("[data-sample]")) {
