@@ -94,7 +94,7 @@ type Browsers struct {
 	onFault      func(http.ResponseWriter, *http.Request, error)
 	counts       *prometheus.CounterVec // sign-ins, by method and result
 	events       *security.Events
-	links        *linkQueue // nil without email
+	links        *linkQueue // nil if links can't be emailed
 }
 
 // NewBrowsers returns Browsers with these options, or an error if they are invalid. It does not

@@ -17,7 +17,7 @@ type Follower struct {
 	process
 }
 
-// NewFollower returns a Follower, which sets Options.Follow. registerer may be nil.
+// NewFollower returns a Follower. It sets Options.Follow; registerer may be nil.
 func NewFollower(st Store, o Options, registerer prometheus.Registerer) *Follower {
 	o.setDefaults()
 	o.Follow = true

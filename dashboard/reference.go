@@ -86,7 +86,7 @@ func timeVariants() []facetLink {
 	}
 }
 
-const timesIntro = "How long TTB takes to process applications, newest first. The queue date is when the applications being processed were received."
+const timesIntro = "TTB’s processing times for applications, newest first. The queue date is when the applications being processed were received."
 
 // timeList lists the processing times of label approvals.
 func timeList() list[cola.ProcessingTimeParams] {

@@ -11,7 +11,7 @@
 //   - JSON, for every kind, with API field names: one record per line, consecutive objects, an
 //     array, or an API response, which has an array in "data". A missing key leaves the field
 //     unchanged; null clears it. Text for a list is split on commas. Numbers may be in quotes.
-//   - CSV, for every kind, with the same names as columns, in any letter case and spacing. Fields are
+//   - CSV, for every kind, with the same names in its header; case and spacing are ignored. Fields are
 //     separated by commas, tabs, semicolons or vertical bars. An empty cell leaves the field
 //     unchanged; \N clears it. Lists are separated by vertical bars or commas, or are JSON arrays. A
 //     row that is not UTF-8 is read as Windows-1252, with a warning.

@@ -45,7 +45,7 @@ type permitteeReportArgs struct {
 func (e *edge) addPrompts(s *server.MCPServer) {
 	addPrompt(e, s, protocol.Prompt{
 		Name: "brand_clearance", Title: "Check a brand name",
-		Description: "Finds brands with a similar name, in any status, and reports conflicts. Uses up to 20 " +
+		Description: "Finds brands with similar names, whatever the status of their labels, and reports conflicts. Uses up to 20 " +
 			"list records, plus up to 20 for each similar brand, and up to 3 detail views.",
 	}, []string{"brand_name"}, brandClearancePrompt)
 	addPrompt(e, s, protocol.Prompt{

@@ -9,7 +9,7 @@ import (
 
 // imageFlags select the image file store.
 type imageFlags struct {
-	ImageStore string `group:"Database flags:" placeholder:"LOCATION" help:"Folder or s3://BUCKET URL of the label images that fetch stores (default: the folder \"images\" next to the index snapshot). All processes must use the same location."`
+	ImageStore string `group:"Database flags:" placeholder:"LOCATION" help:"Folder or s3://BUCKET URL where label images are stored (default: the folder \"images\" next to the index snapshot). All processes must use the same location."`
 }
 
 // checkImages validates the location without opening it.

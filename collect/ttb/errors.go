@@ -39,9 +39,9 @@ func (e *BlockedError) Error() string {
 
 // TemporaryError reports a failure of the site or the network. The request may be retried.
 type TemporaryError struct {
-	Status int           // the HTTP status, or 0 without a response
+	Status int           // the HTTP status, or 0 if there was no response
 	After  time.Duration // how long the site asks to wait (Retry-After), or 0
-	Err    error         // the reason, or nil if it is the status
+	Err    error         // the reason, or nil if the status is the reason
 }
 
 // Error returns the reason.
@@ -53,5 +53,5 @@ func (e *TemporaryError) Error() string {
 func (e *TemporaryError) Unwrap() error { return e.Err }
 
 // errNotFound reports status 404 or 410, wrapped in a TemporaryError. Only a page or image of a
-// label can be missing; for other requests, the status is a failure of the site.
+// label can be missing; for other requests, the status means that the site is failing.
 var errNotFound = errors.New("the site returned status 404 or 410: page not found")

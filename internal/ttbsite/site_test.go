@@ -193,7 +193,7 @@ func TestPages(t *testing.T) {
 		}
 		if l.Paper {
 			if p := b.parse(b.get(formOf(l.ID))); p.Kind != ttbpage.NoPage {
-				t.Errorf("form of %s, filed on paper = %s, want %s", l.ID, p.Kind, ttbpage.NoPage)
+				t.Errorf("form of paper filing %s = %s, want %s", l.ID, p.Kind, ttbpage.NoPage)
 			}
 			continue
 		}

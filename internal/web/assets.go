@@ -21,7 +21,7 @@ import (
 //go:embed base.css
 var BaseStyle string
 
-// serif is the font of headings, which BaseStyle loads from the style sheet's folder.
+// serif is the font for headings; BaseStyle loads it from the style sheet's folder.
 //
 //go:embed newsreader.woff2
 var serif []byte
@@ -86,7 +86,7 @@ func (a *Assets) File(name string) []byte { return a.files[name] }
 // URL returns the URL of an asset.
 func (a *Assets) URL(name string) string { return a.path + a.version + "/" + name }
 
-// Pattern returns the route of all assets.
+// Pattern returns the route pattern for all assets.
 func (a *Assets) Pattern() string { return a.path + "{version}/{name}" }
 
 // Handler serves the current file of an asset, whatever the version in the URL, so that pages

@@ -16,7 +16,7 @@ type expiring struct {
 	query    string        // deletes up to $2 of the oldest rows before the given time or day
 	age      time.Duration // age at which a row is deleted
 	daily    bool          // the age is measured from the end of the day
-	perWrite int           // at least the number of rows that one write adds
+	perWrite int           // upper bound on the number of rows that one write adds
 }
 
 var (
