@@ -4,8 +4,8 @@ import (
 	"fmt"
 )
 
-// TTBID identifies a COLA: 14 digits that start with the receipt date (YYDDD). The zero TTBID is
-// unknown.
+// TTBID identifies a COLA: 14 digits that start with the receipt date (YYDDD). The zero TTBID
+// means unknown.
 type TTBID uint64
 
 const (
