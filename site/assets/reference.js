@@ -187,6 +187,7 @@ async function send(form, key) {
   status.textContent = "Sending…";
   status.scrollIntoView({ block: "nearest" });
   const began = performance.now();
+  let problems;
   try {
     const response = await fetch(...request(form, key));
     const took = Math.round(performance.now() - began);
@@ -197,12 +198,12 @@ async function send(form, key) {
     showBody(body, text);
     body.closest(".code").hidden = !text;
     body.closest(".code").scrollIntoView({ block: "nearest" });
-    status.scrollIntoView({ block: "nearest" });
-    markInvalid(form, answer.error?.details);
+    problems = answer.error?.details;
   } catch (error) {
     status.textContent = "The request failed: " + error.message;
-    status.scrollIntoView({ block: "nearest" });
   }
+  status.scrollIntoView({ block: "nearest" });
+  markInvalid(form, problems);
   button.disabled = false;
   if (document.activeElement === document.body) button.focus({ preventScroll: true }); // a disabled button loses the focus
 }

@@ -222,7 +222,8 @@ function forgetSession() {
 let signedIn = false; // calls of the reference can use the session
 
 // Leads signed-in readers back to the dashboard. Pages are the same for everyone and cached, so this
-// asks the server. The dashboard and the sign-in pages set a flag in the browser's storage, so other visitors send no request.
+// asks the server. The dashboard and the sign-in pages set a flag in the browser's storage, so other
+// visitors send no request.
 async function showSession() {
   const response = await fetch("/sign-in/status", { cache: "no-store" });
   if (!response.ok) return;
