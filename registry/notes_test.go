@@ -54,7 +54,10 @@ func TestSearchNotes(t *testing.T) {
 		"misspelled, filtered": {cola.SearchParams{Q: "hapx", ABVMin: cola.Some(10.0)}, []string{"Did you mean hapax (1 label)?"}},
 		"misspelled, excluded": {cola.SearchParams{Q: "hapx", ABVMin: cola.Some(90.0)}, []string{"Did you mean hapax?"}},
 		"misspelled, too old":  {cola.SearchParams{Q: "bygune"}, []string{"Did you mean bygone?"}},
-		"two misspelled words": {cola.SearchParams{Q: "hapx bygune"}, []string{"Did you mean hapax?", "Did you mean bygone?"}},
+		"two misspelled words": {cola.SearchParams{Q: "hapx bygune"}, []string{`No label contains the word "hapx".`, `No label contains the word "bygune". Did you mean hapax bygone?`}},
+		"a word and a prefix":  {cola.SearchParams{Q: "hakw gingre*"}, []string{`No label contains the word "hakw".`, `No label has a word that begins with "gingre". Did you mean hawk ginger* (1 label)?`, "has a similar name"}},
+		"two misspelled names": {cola.SearchParams{BrandName: "gingr hakw"}, []string{`No brand name contains "gingr".`, `No brand name contains "hakw". Did you mean ginger hawk (1 label)?`, "has a similar name"}},
+		"a text and a brand":   {cola.SearchParams{Q: "gingre", BrandName: "hakw"}, []string{`No label contains the word "gingre".`, `No brand name contains "hakw". Did you mean ginger with brand name hawk (1 label)?`}},
 		"an unknown prefix":    {cola.SearchParams{Q: "hapx*"}, []string{`No label has a word that begins with "hapx". Did you mean hapax* (2 labels)?`}},
 		"no similar prefix":    {cola.SearchParams{Q: "hapax zyxwv*"}, []string{`No label has a word that begins with "zyxwv".`}},
 		"an excluded word":     {cola.SearchParams{Q: "hapax -hapax"}, []string{`"-hapax" was treated as the word "hapax".`}},
@@ -169,6 +172,12 @@ func TestSuggestedSearches(t *testing.T) {
 		if _, count, ok := strings.Cut(page.Advice[0].Action, "("); ok && !strings.HasPrefix(count, fmt.Sprint(found.Pagination.Total, " label")) {
 			t.Errorf("%s: %q, but the search finds %d labels", name, page.Advice[0].Action, found.Pagination.Total)
 		}
+	}
+	several, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{Q: `"bygune hapx" zyxwv`, DateRange: cola.AllDates})
+	if err != nil || len(several.Advice) != 3 || several.Advice[0].Search != nil || several.Advice[2].Search != nil {
+		t.Errorf("two corrections: advice = %+v, %v, want one search", several.Advice, err)
+	} else if search := several.Advice[1].Search; search == nil || search.Q != `"bygone hapax" zyxwv` {
+		t.Errorf("two corrections suggest %+v", search)
 	}
 	accents, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{Q: "HÁPX"})
 	if err != nil || len(accents.Advice) != 1 || accents.Advice[0].Search != nil {

@@ -94,17 +94,23 @@ const maxWordNotes = 5
 
 // wordNotes returns a note on each word or prefix of the query that no label has, and on each word
 // of the brand name that no brand has. Each suggests the most similar known word. If there is none, a
-// note on the query suggests the prefix instead: chardon* for chardon. A query or brand name without
-// any words gets a single note instead.
+// note on the query suggests the prefix instead: chardon* for chardon. If several words can be
+// corrected, the last of their notes suggests one search with all corrections. A query or brand name
+// without any words gets a single note instead.
 func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
+	var corrected []int // indexes of notes
+	var corrections []func(*cola.SearchParams)
 	add := func(finding, word, near, star string, query func(text string) cola.Query, field func(*cola.SearchParams) *string) {
 		n := newNote(fmt.Sprintf("%s %s.", finding, cola.Quoted(word)))
 		if near != "" && countMatches(view, query(near+star)) > 0 {
-			n.correct(view, near+star, p, q, func(changed *cola.SearchParams) {
+			correction := func(changed *cola.SearchParams) {
 				*field(changed) = replaceWord(*field(changed), word, near)
-			})
+			}
+			n.correct(view, near+star, p, q, correction)
 			if *field(n.Search) == *field(p) {
 				n.Action, n.Search = "", nil // spelled differently in the text, perhaps with accents
+			} else if len(notes) < maxWordNotes {
+				corrected, corrections = append(corrected, len(notes)), append(corrections, correction)
 			}
 		}
 		if len(notes) < maxWordNotes {
@@ -137,7 +143,33 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 				func(p *cola.SearchParams) *string { return &p.BrandName })
 		}
 	}
+	if len(corrections) > 1 {
+		for _, i := range corrected {
+			notes[i] = newNote(notes[i].Finding)
+		}
+		last := corrected[len(corrected)-1]
+		notes[last].correctAll(view, p, q, corrections)
+	}
 	return notes
+}
+
+// correctAll suggests p with several corrections of its text and brand name. q is the query of p.
+func (n *Note) correctAll(view *search.View, p *cola.SearchParams, q cola.Query, corrections []func(*cola.SearchParams)) {
+	change := func(changed *cola.SearchParams) {
+		for _, correct := range corrections {
+			correct(changed)
+		}
+	}
+	changed := *p
+	change(&changed)
+	near := changed.Q
+	switch {
+	case changed.Q == p.Q:
+		near = changed.BrandName
+	case changed.BrandName != p.BrandName:
+		near += " with brand name " + changed.BrandName
+	}
+	n.correct(view, near, p, q, change)
 }
 
 var (
