@@ -40,7 +40,7 @@ func newIssuer(url string, client *http.Client, now cola.Clock, log *slog.Logger
 
 // verify calls read with the payload of a token that the issuer has signed. It fails with read's
 // error, with CodeUnauthorized, with CodeUnavailable if the keys have to be fetched and can't be,
-// or with the context's error. Unknown keys cause at most one fetch in 30 seconds.
+// or with the context's error. Unknown keys cause at most one fetch every 30 seconds.
 func (i *issuer) verify(ctx context.Context, t accessToken, read func(payload []byte) error) error {
 	keys := &singleTokenKeySet{issuer: i, token: t, read: read}
 	_, err := oidc.NewVerifier(i.url, keys, &oidc.Config{

@@ -182,7 +182,7 @@ func TestCachedKeysDuringOutage(t *testing.T) {
 		b.mustAccept(t)
 		b.wantFetches(t, 2)
 		b.mustAccept(t)
-		b.wantFetches(t, 2) // at most one fetch in 30 seconds
+		b.wantFetches(t, 2) // at most one fetch every 30 seconds
 		_, err := b.send(t.Context(), b.token(header("kid", "k-new")))
 		if retryAfter := wantUnavailable(t, err); retryAfter > minFetchInterval {
 			t.Errorf("unknown key while the issuer is down: Retry-After = %v, want at most %v", retryAfter, minFetchInterval)

@@ -276,7 +276,7 @@ func (b *tokenFixture) send(ctx context.Context, token string) (cola.Caller, err
 	return b.Authenticate(ctx, http.Header{"Authorization": {"Bearer " + token}}, cola.ChannelMCP)
 }
 
-// token returns a valid token with changes.
+// token returns a valid token with the given changes.
 func (b *tokenFixture) token(changes ...change) string {
 	return b.key.sign(b.header(changes), b.claims(changes))
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestTokenCache checks that a token is cached for a minute and then checked again, which applies
-// changes to its app.
+// TestTokenCache checks that a token is cached for a minute and then checked again, so that
+// changes to its app take effect.
 func TestTokenCache(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		token := b.token()

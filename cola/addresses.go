@@ -36,7 +36,7 @@ func CheckEmail(text string) error {
 	case len(text) > maxMailbox:
 		return fmt.Errorf("%s is longer than %d characters", Quoted(text), maxMailbox)
 	case err != nil || parsed.Address != text || strings.LastIndexByte(text, '@') > maxLocalPart:
-		return fmt.Errorf("%s is not an email address such as alerts@example.com", Quoted(text))
+		return fmt.Errorf("%s is not a valid email address (example: alerts@example.com)", Quoted(text))
 	}
 	return nil
 }

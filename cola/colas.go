@@ -56,7 +56,7 @@ type Cola struct {
 	AddressState           Text      `json:"address_state" nullable:"true" doc:"State of the applicant's business address." example:"NJ"`
 	TradeName              Text      `json:"trade_name" nullable:"true" doc:"Applicant's trade name used on the label, if it differs." example:"NIEDERHOFF WINES"`
 	SerialNumber           Text      `json:"serial_number" nullable:"true" doc:"Serial number that the applicant assigned to the application." example:"11NI11"`
-	Formula                Text      `json:"formula" nullable:"true" doc:"Numbers of the approved formulas." example:"1007041"`
+	Formula                Text      `json:"formula" nullable:"true" doc:"Approved formula numbers." example:"1007041"`
 	Qualifications         Text      `json:"qualifications" nullable:"true" doc:"Conditions of the approval, one per line." example:"NO MORE USE-UPS WILL BE GRANTED."`
 
 	GrapeVarietals  []string `json:"grape_varietals" nullable:"false" doc:"Grape varietals, for wine." example:"[\"Zweigelt\"]"`

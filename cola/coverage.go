@@ -5,7 +5,7 @@ type Coverage struct {
 	DataAsOf Date `json:"data_as_of" nullable:"true" format:"date" doc:"Latest change in TTB's registry that the data includes; null if there are no labels." example:"2026-11-20"`
 	CoverageCounts
 	Undated       int            `json:"undated" doc:"Labels without a known or estimated approval date." example:"12"`
-	Years         []YearCoverage `json:"years" nullable:"false" doc:"The same counts by year of approval, known or estimated, newest first; without undated labels."`
+	Years         []YearCoverage `json:"years" nullable:"false" doc:"The same counts by year of approval, known or estimated, newest first. Undated labels are excluded."`
 	EstimateError *EstimateError `json:"estimate_error,omitempty" doc:"Error in the date estimates, measured against known approval dates. Omitted if no label has both."`
 	LastImports   []LastImport   `json:"last_imports" nullable:"false" doc:"The latest import of each kind of data."`
 }
@@ -52,7 +52,7 @@ type Import struct {
 	Read       int       `json:"read" doc:"Rows read, including unchanged and rejected rows." example:"427"`
 	Added      int       `json:"added" doc:"Rows that added a record." example:"425"`
 	Changed    int       `json:"changed" doc:"Rows that changed a record." example:"1"`
-	Unchanged  int       `json:"unchanged" doc:"Rows equal to the stored record." example:"0"`
+	Unchanged  int       `json:"unchanged" doc:"Rows identical to the stored record." example:"0"`
 	Rejected   int       `json:"rejected" doc:"Rows that were rejected." example:"1"`
 	Failed     bool      `json:"failed" doc:"Whether the import ended before it had read everything." example:"false"`
 }

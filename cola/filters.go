@@ -74,7 +74,7 @@ var filters = indexed([]Filter{
 	},
 	{
 		Section: "Product", Param: "class", Saved: []string{"class"}, Noun: "class/type", Phrase: "class/type %s",
-		Label: "Class/type", Hint: "Whole name, such as Table Red Wine.", Unknown: true, field: "Class", fold: vocabulary.FoldText,
+		Label: "Class/type", Hint: "Full name, such as Table Red Wine.", Unknown: true, field: "Class", fold: vocabulary.FoldText,
 	},
 	{
 		Section: "Product", Param: "category", Saved: []string{"derived_beer", "derived_wine", "derived_liquor"},

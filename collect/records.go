@@ -33,8 +33,8 @@ func (t target) RecordImport(_ context.Context, i cola.Import) error {
 }
 
 // recorder adds up imports, because the store keeps only store.KeptImports of them. It records one
-// import after the windows of a plan, then one a day and one at the end, so that operators see when
-// data was last updated.
+// import after the windows of a plan, then one per day and one at the end, so that operators can see
+// when data was last updated.
 type recorder struct {
 	st      store.Imports
 	sum     cola.Import

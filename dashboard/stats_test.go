@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// TestTrends checks the form, the charts of the examples and the cost of a chart.
+// TestTrends checks the form, the example charts and the cost of a chart.
 func TestTrends(t *testing.T) {
 	s := mustSite(t)
 	form := s.get("/trends?q=gin&product_type=wine")

@@ -14,7 +14,7 @@ func coverageOperations(svc Service) []operation {
 	}
 	return []operation{{
 		ID: "getCoverage", Path: "/coverage", Tag: tagReference, Summary: "Get data coverage",
-		Description: "How complete and current the registry's labels are: counts by year, the error of date estimates, " +
+		Description: "How complete and current the registry's labels are: counts by year, the error in date estimates, " +
 			"and the latest import of each kind of data.",
 		Response: reflect.TypeFor[dataOf[cola.Coverage]](),
 		Example:  dataOf[cola.Coverage]{exampleCoverage()},

@@ -87,7 +87,7 @@ func destinationOperations(svc Service) []operation {
 		{
 			ID: "deleteDestination", Method: http.MethodDelete, Path: oneDestinationPath, Tag: tagDestinations,
 			Summary: "Delete a destination",
-			Description: "Deletes a destination with its deliveries, sent and unsent. The account's own email " +
+			Description: "Deletes a destination along with its deliveries, sent and unsent. The account's own email " +
 				"address can't be deleted; pause it instead." + needsScope,
 			PathParam: destinationID(), Cost: free, Errors: []string{"InsufficientScope"},
 			call: bareCall(svc,
@@ -251,7 +251,7 @@ func confirmDestination(svc Service) operation {
 	return operation{
 		ID: "confirmDestination", Method: http.MethodPost, Path: oneDestinationPath + "/confirm", Tag: tagDestinations,
 		Summary: "Confirm an endpoint with a code",
-		Description: "Makes a `pending` endpoint active with the code from its latest challenge, for receivers that " +
+		Description: "Activates a `pending` endpoint with the code from its latest challenge, for receivers that " +
 			"can't answer with the token. Each challenge allows ten wrong codes; after that, the error is `not_active`: " +
 			"send another challenge. Confirming an active endpoint has no effect." + needsScope,
 		PathParam: destinationID(),

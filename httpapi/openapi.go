@@ -69,7 +69,7 @@ func describe(ops []operation, o Options) description {
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "One of the account's API keys."},
 				"bearer": {Type: "http", Scheme: "bearer",
-					Description: "An API key, or an OAuth access token of a connected app if the operator has " +
+					Description: "An API key, or an OAuth access token from a connected app if the operator has " +
 						"configured an issuer. A key or token needs the scope saved_searches:write to change saved searches " +
 						"and destinations."},
 			},

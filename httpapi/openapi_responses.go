@@ -52,7 +52,7 @@ func headers(s components) map[string]*huma.Param {
 			Description: "Identifies the request in our logs. To set your own, send up to 64 letters, digits, dots, " +
 				"hyphens and underscores."},
 		"Retry-After": {Schema: integer(), Example: 12,
-			Description: "Seconds to wait before a retry. Sent with 503, and with 429 unless a monthly quota is used " +
+			Description: "Seconds to wait before retrying. Sent with 503, and with 429 unless a monthly quota is used " +
 				"up."},
 		"Location": {Required: true, Schema: text(), Example: basePath + savedSearchesPath + "/" + exampleUUID,
 			Description: "Path of the created record."},

@@ -20,7 +20,7 @@ type permitteePage struct {
 // permitteeParams are the parameters of GET /permittees: the search and the members to return.
 type permitteeParams struct {
 	cola.PermitteeParams
-	Fields []string `json:"fields" enum:"permit_number,company_name,operating_name,company_state,company_zip_code,permittee_type,is_active,active_reason,colas,colas_approved,last_cola_application_date" doc:"Fields to return in each row, instead of all. All others are omitted, even those marked required." example:"permit_number,company_name,colas"`
+	Fields []string `json:"fields" enum:"permit_number,company_name,operating_name,company_state,company_zip_code,permittee_type,is_active,active_reason,colas,colas_approved,last_cola_application_date" doc:"Fields to return in each row, instead of all of them. All others are omitted, even those marked required." example:"permit_number,company_name,colas"`
 }
 
 func permitteeOperations(svc Service) []operation {

@@ -88,7 +88,7 @@ type Options struct {
 	// so a new record that occurs twice in the input may count as added twice.
 	DryRun bool
 	// History marks the labels as bulk-loaded history, which triggers no alerts. The first import
-	// of labels into an empty store is always history.
+	// of labels into an empty store is always treated as history.
 	History bool
 	// AllowEmpty lets Import succeed even if a source is empty. Otherwise that is a SourceError,
 	// because an empty file is often a failed download.

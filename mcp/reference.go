@@ -163,7 +163,7 @@ func productionReportTools() []tool {
 	return []tool{newTool(tool{
 		name: "list_production_reports", title: "List production reports",
 		description: "List TTB's statistical reports on beer, wine and spirits, newest first: one row per " +
-			"figure, such as a quantity produced, removed or in stock. Rows of one report share " +
+			"figure, such as a quantity produced, removed or in stock. Rows from the same report share a " +
 			"commodity, year and month. A withheld figure has is_redacted true and no value.\n\n" +
 			"A year's national production is the sum of its monthly rows: for beer, those with statistical_group Barrels " +
 			"Produced and statistical_detail Production. Yearly reports are mostly by state.",

@@ -75,7 +75,7 @@ func counters[V ~string](
 // registerGauges registers the gauges, which read the ledger on each scrape.
 func registerGauges(factory promauto.Factory, l *Ledger) {
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "colaregistry_requests_in_progress", Help: "REST reads in progress. Their number is limited.",
+		Name: "colaregistry_requests_in_progress", Help: "REST reads in progress, which are limited in number.",
 	}, func() float64 { return float64(len(l.working)) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_requests_waiting", Help: "REST reads waiting their turn.",

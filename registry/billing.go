@@ -86,7 +86,7 @@ func (s *Service) newPaidPlan(state store.SubscriptionState) *PaidPlan {
 	return sub
 }
 
-// ChangePlan returns the URL of the Stripe page where the caller changes to a tier. After
+// ChangePlan returns the URL of the Stripe page where the caller switches to a tier. After
 // CodeUnavailable, nothing was changed.
 func (s *Service) ChangePlan(ctx context.Context, c cola.Caller, t cola.Tier) (address string, _ cola.QuotaState, _ error) {
 	if t.Limits() == (cola.Limits{}) {

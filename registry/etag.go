@@ -20,7 +20,7 @@ type Tagged[T any] struct {
 }
 
 // lookup serves a single-record operation: it finds the record, compares the caller's entity tag,
-// and charges one unit of the meter. A missing or unmodified record is free. If-None-Match: * does
+// and charges one unit to the meter. A missing or unmodified record is free. If-None-Match: * does
 // not prove that the caller has the record, so it is ignored for metered records.
 func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter, ifNoneMatch string, find func() (T,
 	error)) (Tagged[T], cola.QuotaState, error) {

@@ -17,7 +17,7 @@ import (
 // found is the result of a search.
 type found struct {
 	Query   string
-	Partial bool     // whether no entry contains all words
+	Partial bool     // no entry contains all words
 	Results []result // best first
 }
 
@@ -48,8 +48,8 @@ func suggestedSearches() []string {
 	return []string{"rate limit", "pagination", "api key", "webhook signature", "429", "export CSV"}
 }
 
-// searchKeywords are additional words that find pages and sections, by path. Commas separate names
-// of the subject: a search for one of them finds the page or section first.
+// searchKeywords are additional words that match pages and sections, keyed by path. Commas separate
+// names for the subject: a search for one of them finds the page or section first.
 var searchKeywords = map[string]string{
 	privacyPath: "contact, support, help, GDPR",
 	plansPath:   "free, free tier, free plan, trial",
@@ -120,7 +120,8 @@ func newTypingLimit(now cola.Clock) *ratelimit.Limiter[netip.Prefix] {
 	return ratelimit.New[netip.Prefix](typingBurst, typingInterval, maxLimitedClients, now)
 }
 
-// overTypingLimit counts a request. Over the limit, it sets Retry-After and returns true.
+// overTypingLimit counts a request. If the limit is exceeded, it sets Retry-After
+// and returns true.
 func (s *server) overTypingLimit(w http.ResponseWriter, r *http.Request) bool {
 	wait := s.typingLimit.Take(security.Network(cola.ClientFrom(r.Context())), 1)
 	if wait > 0 {

@@ -20,7 +20,7 @@ type entry struct {
 	Page, Title, Path string
 	text              string   // paragraphs, list items and table rows, one per line
 	code              string   // samples, one per line
-	keywords          string   // additional words that find it; names of its subject, separated by commas
+	keywords          string   // additional words that match it; names for its subject, separated by commas
 	subjects          []string // the keywords and, for a page, the title, spaced; set by add
 	method, endpoint  string   // of an operation: GET, /api/v1/colas
 	names             []string // of a parameter, header or tool; codes of an error
@@ -58,7 +58,7 @@ func (e *entry) weight() float64 {
 	return 1
 }
 
-// index is a full-text index of the documentation: an FTS5 table of SQLite, in memory. build fills
+// index is a full-text index of the documentation: an in-memory SQLite FTS5 table. build fills
 // it with the added entries. Its methods panic if SQLite reports an error, which only a bug can
 // cause.
 type index struct {
@@ -82,9 +82,9 @@ func (x *index) add(e entry) {
 	x.entries = append(x.entries, e)
 }
 
-// createTables creates the index. The column page includes the area. The keywords include the parts
+// createTables creates the index. The page column includes the area. The keywords include the parts
 // of names such as RateLimit, and pairs of title words written as one: lookup for "look up". The
-// table words lists the words of the prose, which docs contains only as stems.
+// words table lists the words of the prose as written; docs contains only their stems.
 const createTables = `CREATE VIRTUAL TABLE docs USING fts5(title, page, keywords, body, code,
 	tokenize = 'porter unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE plain USING fts5(text, content = '', tokenize = 'unicode61 remove_diacritics 2');
@@ -135,7 +135,7 @@ func joinedPairs(text string) (pairs string) {
 // quote returns an FTS5 string, which matches consecutive words.
 func quote(words string) string { return `"` + words + `"` }
 
-// beginning returns an FTS5 query for consecutive words, of which the last may be longer.
+// beginning returns an FTS5 query for consecutive words, the last of which may be a prefix.
 func beginning(words string) string { return quote(words) + "*" }
 
 // anyOf returns an FTS5 query that matches any of the given strings.
@@ -192,7 +192,7 @@ const (
 	equalsSubject            // a subject is the query, with or without its stop words
 )
 
-// likeness returns the likeness of a query and each entry, if any.
+// likeness returns how closely each entry matches the query as a name, if at all.
 func (x *index) likeness(query string) map[int]int {
 	query = spaced(query)
 	topic := strings.Join(slices.DeleteFunc(strings.Fields(query), isStopWord), " ") // api key for "get an API key"
@@ -223,7 +223,7 @@ func equalWords(a, b string) bool { return strings.TrimSuffix(a, "s") == strings
 const excerptQuery = `SELECT rowid, highlight(docs, 0, ?3, ?4), snippet(docs, 3, ?3, ?4, '…', ?5),
 	snippet(docs, 4, ?3, ?4, '…', ?5) FROM docs WHERE docs MATCH ?1 AND +rowid IN (SELECT value FROM json_each(?2))`
 
-// results returns the entries in some rows with the parts of their texts that match. A sample is
+// results returns the entries in the given rows with the matching parts of their text. A sample is
 // shown only if the text doesn't match.
 func (x *index) results(ranked []int, terms []term, match string) []result {
 	all := make([]result, len(ranked))

@@ -95,7 +95,7 @@ type AccountState struct {
 	Grants []Grant
 	// Valid contains the batch's credentials that belong to the account and are valid.
 	Valid map[cola.Credential]bool
-	// Keys contains the access of the valid credentials that are API keys.
+	// Keys contains the access rights of the valid credentials that are API keys.
 	Keys map[cola.Credential]KeyAccess
 	// Paid contains the rows charged for the batch's pages within PageRetention, if any.
 	Paid map[PageKey]int
@@ -210,7 +210,7 @@ func AddGrant(grants []Grant, g Grant) []Grant {
 	return append(grants, g)
 }
 
-// Allowance is a free operation with a limit per account and UTC day.
+// Allowance is a free operation with a daily limit (UTC) per account.
 //
 // Counts are exact, even across processes. Deleting a search or a run does not reduce them. Counts
 // for days before yesterday are deleted.
@@ -225,8 +225,8 @@ const (
 
 // Allowances counts the labels that previews of saved searches show.
 type Allowances interface {
-	// NamePreviewLabels returns the given labels that a preview may show to an account on a day, in
-	// the given order: those already shown to the account that day, and new ones, up to limit
+	// NamePreviewLabels returns the given labels that a preview may show to an account on a given
+	// day, in the order given: those already shown to the account that day, and new ones, up to limit
 	// distinct labels in total. It records the new ones and does not write if there are none.
 	NamePreviewLabels(ctx context.Context, account cola.AccountID,
 		day cola.Date, labels []cola.TTBID, limit int) ([]cola.TTBID, error)

@@ -65,7 +65,7 @@ func (s *Sender) accountPage(e store.AccountEmail) (page, error) {
 			"rejected, alerts don’t run, and you can sign in to keep the account or download your data.",
 			clockTime(deletes), day(cola.DateOf(deletes.UTC())))}
 		body.Button = "Keep my account"
-		body.After = "If you didn’t request this, sign in, keep the account, and sign out of all other sessions."
+		body.After = "If you didn’t request this, sign in, choose to keep the account, and sign out of all other sessions."
 	case store.EventDeletionCanceled:
 		p.Subject = "Your account won’t be deleted"
 		body.Paragraphs = []string{fmt.Sprintf("The deletion of your account was canceled at %s.", at)}

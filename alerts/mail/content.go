@@ -82,9 +82,9 @@ func window(r cola.SavedSearchRun) string {
 // late describes the late labels of a run.
 func late(n int) string {
 	if n == 1 {
-		return "1 label is late: it was approved earlier but added only after the previous run."
+		return "1 label is late: it was approved earlier but not added until after the previous run."
 	}
-	return withCommas(n) + " labels are late: they were approved earlier but added only after the previous run."
+	return withCommas(n) + " labels are late: they were approved earlier but not added until after the previous run."
 }
 
 // labelOf formats a label for the templates.
@@ -166,7 +166,7 @@ func (s *Sender) paused(m alerts.Message, p *page) {
 		fix = "To restart alerts, resend the confirmation email from the destination’s page. The recipient must confirm again."
 	}
 	if d.FailingSince.OK {
-		why += fmt.Sprintf(" Deliveries have been failing since %s.", timestamp(d.FailingSince.V.Time()))
+		why += fmt.Sprintf(" Deliveries had been failing since %s.", timestamp(d.FailingSince.V.Time()))
 	}
 	p.Preview = why
 	p.Body = notice{

@@ -30,7 +30,7 @@ type fetchTTB struct {
 	From    cola.Date `env:"COLAREGISTRY_FETCH_FROM" placeholder:"DATE" help:"First completion date to fetch, such as 2026-11-01. Required without --follow."`
 	To      cola.Date `env:"COLAREGISTRY_FETCH_TO" placeholder:"DATE" xor:"end" help:"Last completion date to fetch (default: today)."`
 	Follow  bool      `env:"COLAREGISTRY_FETCH_FOLLOW" xor:"end" help:"Fetch the most recent days once a day until stopped. In between, fetch the labels chosen by --details."`
-	History bool      `env:"COLAREGISTRY_FETCH_HISTORY" help:"Import the labels as history, so that they don't trigger alerts. Labels fetched into an empty registry, or with a completion date more than 120 days ago, are always history."`
+	History bool      `env:"COLAREGISTRY_FETCH_HISTORY" help:"Import the labels as history, so that they don't trigger alerts. Labels fetched into an empty registry, or with a completion date more than 120 days ago, are always imported as history."`
 	DryRun  bool      `env:"COLAREGISTRY_FETCH_DRY_RUN" help:"Print the plan without sending a request."`
 }
 

@@ -5,7 +5,7 @@ package main
 
 // Help describes the command.
 func (*serveCommand) Help() string {
-	return `The first start creates an SQLite database with demo data and a demo account.
+	return `On first start, the server creates an SQLite database with demo data and a demo account.
 On SIGTERM or Ctrl-C, the server finishes in-flight requests and exits; a second signal exits immediately.
 
 Examples:
@@ -369,7 +369,7 @@ func (*appRestoreLink) Help() string {
 
 // Help describes the command.
 func (*secretCreate) Help() string {
-	return `Create it once, before the first start with PostgreSQL, and pass the same file to every process with
+	return `Create it once, before you first start the server with PostgreSQL, and pass the same file to every process with
 --secret-key-file. Back it up separately from the database.
 
 Examples:
@@ -403,7 +403,7 @@ Examples:
 
 // Help describes the command.
 func (*secretStatus) Help() string {
-	return `The exit code is 1 if the key file lacks a key in use.
+	return `The exit code is 1 if the key file lacks a key that is in use.
 
 Example:
 

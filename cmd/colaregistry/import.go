@@ -19,7 +19,7 @@ import (
 type importCommand struct {
 	storeFlags
 	DryRun      bool     `help:"Validate and report without writing."`
-	History     bool     `help:"Import labels as history, so that they don't trigger alerts. The first import into an empty registry is always history."`
+	History     bool     `help:"Import labels as history, so that they don't trigger alerts. The first import into an empty registry is always treated as history."`
 	AllowEmpty  bool     `help:"Accept empty files. By default, an empty file is an error, because it is often a failed download."`
 	Rejects     string   `placeholder:"FILE" help:"Write every rejected row to a new file, as JSON lines with source, line, reason, header and row."`
 	SkipInvalid bool     `help:"Exit with code 0 even if rows are rejected."`

@@ -15,8 +15,8 @@ import (
 )
 
 // Enricher asks a model about a label. It returns the answer, a JSON object that conforms to the
-// schema, and the number of tokens used, even with an error. Its errors are a StopError, BusyError
-// or RejectedError, or the context's.
+// schema, and the number of tokens used, even with an error. An error is a StopError, BusyError,
+// RejectedError or the context's error.
 type Enricher interface {
 	Enrich(ctx context.Context, in Input) (answer []byte, used Usage, err error)
 }

@@ -194,7 +194,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// judge returns the answer in a response, or the corresponding error. Block pages come with any
+// judge returns the answer in a response, or the corresponding error. Block pages can have any
 // status.
 func judge(r request, response *http.Response, body []byte, err error) (answer, error) {
 	if err != nil {

@@ -48,7 +48,7 @@ func (in *inspection) read(ctx context.Context, uri string) error {
 	}
 	in.expect(in.era+": content of "+uri,
 		len(got.Contents) == 1 && got.Contents[0].URI == uri && json.Valid([]byte(got.Contents[0].Text)),
-		"not a single JSON document with that URI")
+		"not exactly one JSON document with that URI")
 	return nil
 }
 

@@ -37,7 +37,7 @@ func (s *server) runModel(ctx context.Context, c *chat, r request) (o outcome, e
 	}
 	if fault == nil {
 		if o.Missing = r.missing(o.Answer); len(o.Missing) > 0 {
-			fault = fmt.Errorf("the answer lacks %d facts", len(o.Missing))
+			fault = fmt.Errorf("the answer is missing %d facts", len(o.Missing))
 		}
 		fault = errors.Join(fault, s.checkEffect(ctx, a, r))
 	}

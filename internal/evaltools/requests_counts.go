@@ -62,7 +62,7 @@ func countRequests(w *world) []request {
 		},
 		{
 			id:  "new-brands",
-			ask: "Which brands are entirely new in the last 7 days, since 2026-11-13?",
+			ask: "Which entirely new brands have appeared in the last 7 days, since 2026-11-13?",
 			plan: []call{{"count_labels", args{
 				"group_by": "brand", "brand_first_seen_from": "2026-11-13", "top": 100,
 			}}},

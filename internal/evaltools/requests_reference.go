@@ -58,7 +58,7 @@ func referenceRequests(w *world) []request {
 		},
 		{
 			id:  "alexander-valley",
-			ask: "When was the Alexander Valley AVA established, in which county is it, and which areas contain it?",
+			ask: "When was the Alexander Valley AVA established, what county is it in, and which areas contain it?",
 			plan: []call{
 				{"search_avas", args{"q": "Alexander Valley"}},
 				{"get_ava", args{"ava_id": "$1/data/0/ava_id"}},

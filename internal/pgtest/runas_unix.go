@@ -36,7 +36,7 @@ func ordinaryUser(euid int) (*identity, error) {
 		}
 		return &identity{name: name, uid: uint32(uid), gid: uint32(gid)}, nil
 	}
-	return nil, errors.New("PostgreSQL can't run as root, and there is no user postgres or nobody to run it as")
+	return nil, errors.New("PostgreSQL can't run as root, and there is no postgres or nobody user to run it as")
 }
 
 // attributes returns the attributes that start a program as the user.

@@ -34,7 +34,7 @@ func (b *Billing) returnURL(t cola.Tier) string {
 	return b.opts.PublicURL + returnPath + "?plan=" + string(t)
 }
 
-// ChangePlan returns the URL of the Stripe page where an account changes to a tier: the customer
+// ChangePlan returns the URL of the Stripe page where an account switches to a tier: the customer
 // portal if the account has a subscription, Checkout otherwise. If an account without a
 // subscription changes to the free tier, ChangePlan returns the URL of the plans page.
 func (b *Billing) ChangePlan(ctx context.Context, account cola.AccountID, t cola.Tier) (address string, err error) {

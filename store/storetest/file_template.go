@@ -58,7 +58,7 @@ func (f *FileTemplate) create() (err error) {
 	}
 	f.file, err = os.ReadFile(path)
 	if err == nil && (len(f.id) != 32 || bytes.Count(f.file, []byte(f.id)) != 1) {
-		err = errors.New("the template doesn't contain its store ID, 32 hex digits, exactly once")
+		err = errors.New("the template must contain its store ID (32 hex digits) exactly once")
 	}
 	return err
 }

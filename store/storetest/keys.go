@@ -30,7 +30,7 @@ func testKeyAccess(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"change", changeKey},
 		{"only valid keys are changed", changeInvalidKey},
-		{"replacement keeps the access", replaceRestrictedKey},
+		{"replacement keeps its access", replaceRestrictedKey},
 		{"use of a refused key is not recorded", refusedKeyUse},
 	})
 }

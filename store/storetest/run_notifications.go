@@ -140,7 +140,7 @@ func searchDestinationReplaces(t *testing.T, st store.Store, _ *clock) {
 	hooked := mustDestination(t, st, forSearch(newHook(a.ID, hook), search))
 	names := map[string]string{
 		mustOwn(t, st, a.ID).UUID: "own",
-		mine.UUID:                 "own of the search",
+		mine.UUID:                 "the search's own",
 		hooked.UUID:               "hook of the search",
 		mustDestination(t, st, newHook(a.ID, hook)).UUID:                               "hook",
 		mustDestination(t, st, newHook(a.ID, "https://HOOKS.example.com/labels")).UUID: "hook in different case",
@@ -148,13 +148,13 @@ func searchDestinationReplaces(t *testing.T, st store.Store, _ *clock) {
 	run := func(s cola.SavedSearch, label int) []string {
 		return deliveredTo(t, st, a.ID, mustRun(t, st, s, label).Run, names)
 	}
-	checkEqual(t, "destinations of a run", []string{"hook in different case", "hook of the search", "own of the search"},
+	checkEqual(t, "destinations of a run", []string{"hook in different case", "hook of the search", "the search's own"},
 		run(search, 1))
 	checkEqual(t, "destinations of a run of another search", []string{"hook", "hook in different case", "own"},
 		run(other, 1))
 	mustSetActive(t, st, mine, false)
 	checkEqual(t, "destinations with the search's own paused",
-		[]string{"-own of the search", "hook in different case", "hook of the search"}, run(search, 2))
+		[]string{"-the search's own", "hook in different case", "hook of the search"}, run(search, 2))
 	changeDestination(t, st, mine, inState(cola.DestinationUnconfirmed, ""))
 	checkEqual(t, "destinations with the search's own unconfirmed",
 		[]string{"hook in different case", "hook of the search", "own"}, run(search, 3))

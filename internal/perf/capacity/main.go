@@ -31,7 +31,7 @@ func main() {
 	flag.IntVar(&d.processCores, "process-cores", 4, "cores of each process")
 	flag.IntVar(&d.databases, "databases", 1, "number of databases that the accounts are spread over")
 	flag.IntVar(&d.databaseCores, "database-cores", 8, "cores of each database")
-	flag.BoolVar(&d.oneMachine, "one-machine", false, "clients, processes and databases share the cores of one process")
+	flag.BoolVar(&d.oneMachine, "one-machine", false, "clients, processes and databases all share the cores that a single process would have")
 	flag.IntVar(&d.clients, "clients", 256, "number of concurrent clients")
 	flag.DurationVar(&c.request, "request", c.request, "CPU time of a process per request, without the ledger")
 	flag.DurationVar(&c.roundTrip, "round-trip", c.roundTrip, "round-trip time between process and database")

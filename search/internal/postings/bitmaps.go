@@ -128,7 +128,7 @@ func AppendBitsBackward(out []uint32, w []uint64, lo, hi uint32, limit int) []ui
 	return out
 }
 
-// EachBit calls yield with base plus the number of each set bit. If yield returns false, EachBit
+// EachBit calls yield with base plus the index of each set bit. If yield returns false, EachBit
 // stops and returns false.
 func EachBit(w []uint64, base uint32, yield func(uint32) bool) bool {
 	for i, x := range w {
