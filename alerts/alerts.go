@@ -126,6 +126,6 @@ type Result struct {
 
 // Sender sends messages to the destinations of one kind. It is safe for concurrent use.
 type Sender interface {
-	// Send sends a message once, without retries. It returns when the context ends.
+	// Send sends a message once, without retries. It returns early if the context ends.
 	Send(ctx context.Context, m Message) Result
 }

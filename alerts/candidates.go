@@ -127,7 +127,7 @@ func (c *candidates) markMatched(f cola.SavedSearchFilters, found []store.RunMat
 		if subset == nil {
 			subset = c.view.Subset(idsOf(found))
 		}
-		next := 0 // both lists have the same order
+		next := 0 // both lists are in the same order
 		for _, position := range c.view.Matches(p.Alone.AsQuery(), subset) {
 			for found[next].TTBID != position.TTBID {
 				next++

@@ -52,14 +52,14 @@ func (d *Dispatcher) due(ctx context.Context, now time.Time) (bool, error) {
 // round is one call to Deliver.
 type round struct {
 	*Dispatcher
-	now, started time.Time // argument of Deliver; start of the round by the dispatcher's clock
+	now, started time.Time // argument to Deliver; the dispatcher's time at the start of the round
 
 	mu        sync.Mutex
 	report    DeliveryReport
 	abandoned []store.DueDelivery // claimed, to be released without a recorded attempt
 }
 
-// currentTime returns the argument of Deliver plus the time since the start of the round.
+// currentTime returns the time passed to Deliver plus the time since the start of the round.
 func (r *round) currentTime() time.Time { return r.now.Add(r.Dispatcher.now().Sub(r.started)) }
 
 // count updates the report. It is safe for concurrent use.

@@ -60,7 +60,7 @@ func TestDeliveryGuarantee(t *testing.T) {
 			simulateDeliveries(r)
 		})
 		if stopped != nil {
-			panic(stopped) // on the goroutine where rapid recovers
+			panic(stopped) // on the goroutine where rapid calls recover
 		}
 	})
 }

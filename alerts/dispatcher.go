@@ -43,7 +43,7 @@ const (
 	// gracePeriod is how long a stopping dispatcher waits for a message in flight, and again for its
 	// result to be recorded.
 	gracePeriod = 3 * time.Second
-	// recordInterval is the pause before retrying to record an attempt.
+	// recordInterval is the pause between tries to record an attempt.
 	recordInterval = 500 * time.Millisecond
 )
 

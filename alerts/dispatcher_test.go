@@ -195,7 +195,7 @@ func TestRecordedAfterShutdown(t *testing.T) {
 	})
 }
 
-// mustCreateDestination creates a webhook destination for all searches of an account.
+// mustCreateDestination creates a webhook destination for all of an account's searches.
 func mustCreateDestination(t *testing.T, st store.Store, account cola.AccountID, address string) store.Destination {
 	t.Helper()
 	d, err := st.CreateDestination(t.Context(), store.NewDestination{

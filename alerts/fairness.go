@@ -92,7 +92,7 @@ func (u *hostUsage) share(limit int) int {
 	return max(1, limit/(max(len(u.byAccount), u.previous, 1)+1))
 }
 
-// requestCount counts the requests of one account or of all accounts.
+// requestCount counts the requests for one account or for all accounts.
 type requestCount struct {
 	inFlight int
 	started  int // requests started in the current minute

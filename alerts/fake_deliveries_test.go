@@ -28,8 +28,8 @@ type fakeDeliveries struct {
 	old        int             // number of old deliveries still to delete
 	claims     int
 
-	// before, if set, runs at the start of every call, one at a time. If it returns an error, the
-	// call fails with that error.
+	// before, if set, runs at the start of every call, for one call at a time. If it returns an
+	// error, the call fails with that error.
 	before func(call string) error
 	hooks  sync.Mutex // serializes before
 }

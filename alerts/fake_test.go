@@ -30,7 +30,7 @@ type fakeStore struct {
 	// fails with that error. A call that fails in before has no effect; one that fails in after has
 	// already taken effect.
 	before, after func(call string) error
-	recording     map[string]bool // searches of the current RecordRuns call
+	recording     map[string]bool // searches in the current RecordRuns call
 }
 
 var _ Store = (*fakeStore)(nil)
@@ -54,7 +54,7 @@ type fakeSearch struct {
 	since        cola.Revision // revision at creation
 	search       cola.SavedSearch
 	mark         store.Mark
-	claim        int64 // number of the latest claim
+	claim        int64 // ID of the latest claim
 	claimedUntil time.Time
 	seen         map[cola.TTBID]bool
 	fault        error
@@ -88,7 +88,7 @@ func (s *fakeSearch) withDueTime() cola.SavedSearch {
 // fakeRun is a recorded run.
 type fakeRun struct {
 	store.RunRecord
-	before store.Mark // mark of the search before the run
+	before store.Mark // the search's mark before the run
 	new    []store.RunMatch
 }
 

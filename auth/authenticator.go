@@ -148,7 +148,8 @@ func (a *Authenticator) identify(ctx context.Context, secret Secret) (identity, 
 	return id, nil
 }
 
-// credential returns the secret in the headers; bearer is true if only Authorization has it.
+// credential returns the secret in the headers; bearer is true if only the Authorization header
+// contains it.
 func (a *Authenticator) credential(h http.Header) (secret string, bearer bool, err error) {
 	var found []string
 	for _, v := range h.Values("X-Api-Key") {

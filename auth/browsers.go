@@ -38,7 +38,7 @@ const (
 const (
 	SignInPath         = "/sign-in"
 	SignInCallbackPath = SignInPath + "/callback" // redirect URL to register with issuers
-	SignInLinkPath     = SignInPath + "/link/"    // followed by the token of a link
+	SignInLinkPath     = SignInPath + "/link/"    // followed by a link's token
 	homePath           = "/"
 )
 
@@ -165,8 +165,8 @@ func (b *Browsers) Pop(ctx context.Context, key string) string {
 	return value
 }
 
-// SignOut ends the sign-in and the session of a browser. redirect is the URL at which the issuer
-// ends its own session, or "". If the store is unavailable, the browser stays signed in.
+// SignOut ends a browser's sign-in and session. redirect is the URL at which the issuer ends its
+// own session, or "". If the store is unavailable, the browser stays signed in.
 func (b *Browsers) SignOut(ctx context.Context) (redirect string, err error) {
 	s := sessionOf(ctx)
 	prev := s.data.SignIn

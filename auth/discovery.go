@@ -22,7 +22,7 @@ const (
 	requestTimeout = 5 * time.Second // for discovery and keys together
 	maxBody        = 1 << 20         // bytes of a response
 	maxRedirects   = 3
-	maxErrorLen    = 300 // bytes of an error that may quote a response
+	maxErrorLen    = 300 // in bytes, for errors that may quote a response
 )
 
 // discover reads the discovery document of an issuer into a struct.
@@ -98,7 +98,7 @@ func isTrustedURL(u *url.URL) bool {
 func issuerClient(base *http.Client) *http.Client {
 	client := http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: requestTimeout,
-		DisableKeepAlives: true, // a few requests an hour
+		DisableKeepAlives: true, // there are only a few requests an hour
 	}}
 	if base != nil {
 		client = *base

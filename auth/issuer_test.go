@@ -40,7 +40,7 @@ func (b *tokenFixture) wantFetches(t *testing.T, want int) {
 
 var errDown = errors.New("connection refused")
 
-// TestUnknownKeyFlood checks that tokens with unknown key IDs cause at most one key fetch in 30
+// TestUnknownKeyFlood checks that tokens with unknown key IDs cause at most one key fetch every 30
 // seconds.
 func TestUnknownKeyFlood(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {

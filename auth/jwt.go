@@ -143,7 +143,7 @@ var (
 	errSignature = errors.New("the signature is wrong")
 )
 
-// keySet holds the public keys of an issuer.
+// keySet holds an issuer's public keys.
 type keySet []signingKey
 
 // signingKey is a public key that verifies signatures.

@@ -30,7 +30,7 @@ const (
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Secret is a whole API key. It is displayed once, when it is created; only its hash is stored.
+// Secret is a complete API key. It is displayed once, when it is created; only its hash is stored.
 type Secret string
 
 // NewSecret returns a new random API key.
@@ -76,7 +76,7 @@ func ParseSecret(s string) (Secret, error) {
 // Hash returns the hash under which the key is stored.
 func (s Secret) Hash() store.KeyHash { return sha256.Sum256([]byte(s)) }
 
-// Key returns the record of an unrestricted key, without the fields that the store sets.
+// Key returns the record for an unrestricted key, without the fields that the store sets.
 func (s Secret) Key() store.Key {
 	return store.Key{
 		Prefix: string(s[:displayPrefix]), LastFour: string(s[len(s)-displayLastChars:]),
@@ -87,5 +87,5 @@ func (s Secret) Key() store.Key {
 // String hides the secret, so that it cannot be logged by accident.
 func (s Secret) String() string { return string(s[:displayPrefix]) + "…" }
 
-// Reveal returns the whole key, to display once.
+// Reveal returns the complete key, to display once.
 func (s Secret) Reveal() string { return string(s) }

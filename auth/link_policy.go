@@ -95,7 +95,7 @@ func ParseLinkPolicies(list, issuers []string) (LinkPolicies, error) {
 	return all, nil
 }
 
-// of returns the policy of an issuer.
+// of returns an issuer's policy.
 func (all LinkPolicies) of(issuer string) LinkPolicy {
 	if p, ok := all.byIssuer[issuer]; ok {
 		return p

@@ -32,7 +32,7 @@ type provider struct {
 	status    map[string]int           // response status by path
 	answer    map[string]string        // response body by path
 	err       error                    // returned for every request
-	delay     map[string]time.Duration // delay of the response by path
+	delay     map[string]time.Duration // response delay by path
 	requests  map[string]int
 	basic     bool   // the last client secret was in the Authorization header
 	presented string // the last client secret

@@ -25,13 +25,13 @@ import (
 // handles the request.
 type session struct {
 	token   string      // from the browser's cookie, or new; empty without a stored session
-	data    sessionData // current data of this request
+	data    sessionData // current data, including this request's changes
 	stored  sessionData // data as last read or written by this request
 	changed bool        // data must be stored
 	dropped bool        // the session that the browser's cookie names was deleted
 
 	sent    []*http.Cookie // from the request
-	cookies []*http.Cookie // to set with the response, besides the session's own
+	cookies []*http.Cookie // to set with the response, in addition to the session's own
 }
 
 type sessionKey struct{}
@@ -138,8 +138,8 @@ func (b *Browsers) dropSession(ctx context.Context, s *session) error {
 	return err
 }
 
-// readSession returns the data of a stored session. Data that can't be decrypted counts as not
-// found, and data that can't be decoded as empty: an error would lock the browser out.
+// readSession returns a stored session's data. Data that can't be decrypted counts as not found,
+// and data that can't be decoded as empty: an error would lock the browser out.
 func (b *Browsers) readSession(ctx context.Context, token string) (data sessionData, found bool, err error) {
 	var sealed []byte
 	err = withStoreTimeout(ctx, "read session", func(ctx context.Context) (err error) {
@@ -249,7 +249,7 @@ const (
 	lastSeenEvery = time.Minute
 
 	maxNotices = 4
-	maxNotice  = 2_000 // bytes of a key or a value
+	maxNotice  = 2_000 // in bytes, for a key or a value
 	// maxIDToken limits the ID tokens that a session stores for signing out, in bytes, because they
 	// go into a URL. Without an ID token, the issuer asks for confirmation.
 	maxIDToken = 4 << 10

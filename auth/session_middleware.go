@@ -67,8 +67,8 @@ func (w *sessionWriter) begin() {
 	}
 }
 
-// end stores the session of a response without a body. If the browser has a session cookie, it also
-// stores changes made after the response started.
+// end stores the session if the response has not started. Otherwise, if the browser has a session
+// cookie, it stores changes made after the response started.
 func (w *sessionWriter) end() {
 	switch {
 	case !w.started:

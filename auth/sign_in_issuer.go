@@ -26,7 +26,7 @@ type SignInIssuer struct {
 	Name         string // display name; default: the URL's host
 }
 
-// IssuerChoice is an issuer on the sign-in page. Key is the argument of Begin.
+// IssuerChoice is an issuer on the sign-in page. Key is the argument to Begin.
 type IssuerChoice struct{ Key, Name string }
 
 // signInIssuer is a sign-in issuer together with its cached keys and endpoints.
@@ -50,7 +50,7 @@ type endpoints struct {
 	oauth       oauth2.Config
 	userInfo    string // may be empty
 	signOut     string // its end_session_endpoint; may be empty
-	sendsIssuer bool   // its redirects have iss (RFC 9207)
+	sendsIssuer bool   // its redirects include iss (RFC 9207)
 }
 
 func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, err error) {

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	cachedTokens = 20_000      // entries of the cache, under 300 bytes each
+	cachedTokens = 20_000      // entries in the cache, under 300 bytes each
 	cachedFor    = time.Minute // how long changes to an app's scopes or an identity's account take to apply
 
 	// A valid token from a rejected app or revoked connection is looked up at most refusedAtOnce
@@ -53,7 +53,7 @@ type TokenOptions struct {
 	Client      *http.Client          // for requests to issuers; optional, as are its fields
 	Now         cola.Clock            // default time.Now
 	Logger      *slog.Logger          // optional
-	Metrics     prometheus.Registerer // for one Tokens only; optional
+	Metrics     prometheus.Registerer // must not be shared by several Tokens; optional
 	Events      *security.Events      // records new identities and connections; optional
 }
 
@@ -65,7 +65,7 @@ type TokenOptions struct {
 // unregistered or disabled, or whose connection is revoked, is cached for up to a second if the
 // token is sent repeatedly, which limits database reads. Other rejections are not cached: a forged
 // token costs at most five signature checks per key set, and all forged tokens together cause at
-// most one extra key fetch per issuer in 30 seconds.
+// most one extra key fetch per issuer every 30 seconds.
 type Tokens struct {
 	store        TokenStore
 	issuers      map[string]*issuer // by URL
@@ -97,8 +97,8 @@ type grant struct {
 	until     time.Time // when the token must be checked again
 }
 
-// NewTokens returns Tokens with these options, or an error if they are invalid. The keys of an
-// issuer are fetched with its first token.
+// NewTokens returns Tokens with these options, or an error if they are invalid. An issuer's keys
+// are fetched when its first token arrives.
 func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -173,9 +173,9 @@ func (t *Tokens) Check(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// caller returns the caller of a token. It fails with CodeUnauthorized, naming the failed check;
-// with CodeUnavailable if the issuer or the store does not respond; or with the context's error.
-// Errors contain no unverified part of the token.
+// caller returns the caller that a token identifies. It fails with CodeUnauthorized, naming the
+// failed check; with CodeUnavailable if the issuer or the store does not respond; or with the
+// context's error. Errors contain no unverified part of the token.
 func (t *Tokens) caller(ctx context.Context, raw string, ch cola.Channel) (cola.Caller, error) {
 	g, result, err := t.grant(ctx, raw)
 	if ctx.Err() == nil || err == nil {

@@ -102,7 +102,7 @@ func TestAppAccess(t *testing.T) {
 		name   string
 		app    store.App
 		any    bool
-		reason string // of the rejection, if any
+		reason string // for the rejection, if any
 		scopes []cola.Scope
 	}{
 		{"registered", ourApp(), false, "", cola.Scopes()},

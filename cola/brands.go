@@ -86,7 +86,7 @@ type BrandMatch struct {
 	ExampleTTBID  TTBID         `json:"example_ttb_id" doc:"TTB ID of the newest label." example:"25324001000049"`
 }
 
-// BrandStatuses counts the labels of a brand by status.
+// BrandStatuses counts a brand's labels by status.
 type BrandStatuses struct {
 	Approved    int `json:"approved" doc:"Approved." example:"5"`
 	Expired     int `json:"expired" doc:"Expired." example:"2"`
@@ -95,17 +95,17 @@ type BrandStatuses struct {
 	Unknown     int `json:"unknown" doc:"Status unknown." example:"0"`
 }
 
-// BrandHolder is a permit with labels of a brand.
+// BrandHolder is a permit with labels for a brand.
 type BrandHolder struct {
 	PermitNumber string `json:"permit_number" doc:"Permit number." example:"NJ-I-721"`
 	CompanyName  Text   `json:"company_name" nullable:"true" doc:"Company that holds the permit." example:"NIEDERHOFF IMPORTS INC"`
 	Colas        int    `json:"colas" doc:"Number of labels for the brand." example:"7"`
 }
 
-// DefaultMinScore is the default of min_score.
+// DefaultMinScore is the default value of min_score.
 const DefaultMinScore = 50
 
-// BrandParams are the parameters of GET /brands and of the tool check_brand, as sent.
+// BrandParams are the parameters of GET /brands and of the check_brand tool, as sent.
 type BrandParams struct {
 	Decoded
 	Q           string   `json:"q" required:"true" doc:"Brand name to check." maxLength:"100" example:"Ravin and Oak"`

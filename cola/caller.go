@@ -35,7 +35,7 @@ const (
 // Credential identifies a caller's credential. It contains no secret.
 type Credential struct {
 	Kind CredentialKind
-	ID   int64 // ID within the kind, such as the key's
+	ID   int64 // unique within the kind; for example, a key's ID
 }
 
 // Scope is a permission of a caller.
@@ -57,7 +57,7 @@ type Caller struct {
 	Account    AccountID
 	Credential Credential
 	Channel    Channel
-	// Scopes are the caller's scopes. For an API key, they are all scopes; the ledger checks the
+	// Scopes are the caller's scopes. For an API key, these are all scopes; the ledger checks the
 	// scopes of the key itself, which may change at any time.
 	Scopes   []Scope
 	Withheld []Scope // the credential's scopes that the operator has not granted the app

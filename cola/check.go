@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// CheckCola returns an error that lists each invalid field with its value. It accepts whole labels
-// and patches: fields without a value are valid. See CheckNew for required fields.
+// CheckCola returns an error that lists each invalid field with its value. It accepts complete
+// labels and patches: fields without a value are valid. See CheckNew for required fields.
 func CheckCola(c *Cola) error {
 	var f recordErrors
 	c.checkIdentity(&f)

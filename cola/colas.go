@@ -14,7 +14,7 @@ func ContainerTypes() []string {
 // ContainerPositions lists the positions on a container that a label image can have.
 func ContainerPositions() []string { return []string{"front", "back", "neck", "strip", "other"} }
 
-// ColaSummary is the list record of a label.
+// ColaSummary is the list record for a label.
 type ColaSummary struct {
 	TTBID                TTBID                  `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"TTB ID of the label, 14 digits." example:"11054001000049"`
 	BrandName            string                 `json:"brand_name" doc:"Brand name on the label." example:"LENZ MOSER"`

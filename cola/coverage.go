@@ -30,7 +30,7 @@ func (n *CoverageCounts) Add(o CoverageCounts) {
 	n.EstimatedDates += o.EstimatedDates
 }
 
-// YearCoverage counts the labels of one year.
+// YearCoverage counts the labels from one year.
 type YearCoverage struct {
 	Year int `json:"year" doc:"Year of approval, known or estimated." example:"2026"`
 	CoverageCounts

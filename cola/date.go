@@ -14,7 +14,7 @@ const (
 	maxDate   Date = 3652059 // 9999-12-31
 )
 
-// NewDate returns the date of a year, month and day; values out of range carry over as in
+// NewDate returns the date for a year, month and day; values out of range carry over as in
 // time.Date.
 func NewDate(year int, month time.Month, day int) Date {
 	return DateOf(time.Date(year, month, day, 0, 0, 0, 0, time.UTC))
@@ -69,7 +69,7 @@ func (d Date) AppendTo(b []byte) []byte {
 
 // civil returns the year, month and day of a positive Date. It avoids time.Time, whose clock and
 // zone arithmetic accounted for most of the time spent writing a page of results. Years start in
-// March here, so the leap day is the last of its year.
+// March here, so the leap day is the last day of the year.
 func (d Date) civil() (year, month, day int) {
 	const daysIn400Years, daysIn100Years, daysIn4Years = 146097, 36524, 1461
 	n := int(d) + 305 // days since 0000-03-01

@@ -215,8 +215,8 @@ func (d Destination) CheckActive(own bool) error {
 		" with {\"active\": true}.")
 }
 
-// Confirmed returns the destination after its recipient agreed: active, unless it is paused for
-// another reason.
+// Confirmed returns the destination as it is after its recipient agrees: active, unless it is
+// paused for another reason.
 func (d Destination) Confirmed() Destination {
 	if d.NeedsConsent() {
 		d.State, d.Reason = DestinationActive, Opt[string]{}
@@ -224,13 +224,13 @@ func (d Destination) Confirmed() Destination {
 	return d
 }
 
-// Unsubscribed returns the email destination after its recipient unsubscribed.
+// Unsubscribed returns the email destination as it is after its recipient unsubscribes.
 func (d Destination) Unsubscribed() Destination {
 	d.State, d.Reason = DestinationPaused, Some(ReasonUnsubscribed)
 	return d
 }
 
-// Asked returns the destination after a request for consent.
+// Asked returns the destination as it is after a request for consent.
 func (d Destination) Asked() Destination {
 	d.State, d.Reason = DestinationUnconfirmed, Opt[string]{}
 	if d.Kind == KindWebhook {
@@ -258,8 +258,8 @@ func (d Destination) Redacted() Destination {
 	return d
 }
 
-// MaskEmail shortens the local part of an email address to its first letter, so that the owner
-// recognizes the address and others learn little.
+// MaskEmail shortens the local part of an email address to its first letter, so that the owner can
+// recognize the address but others learn little.
 func MaskEmail(address string) string {
 	at := strings.LastIndexByte(address, '@')
 	if at < 1 {

@@ -161,7 +161,7 @@ type Challenge string
 // NewChallenge returns a new challenge: at least 128 random bits in base32.
 func NewChallenge() Challenge { return Challenge(rand.Text()) }
 
-// Code returns the code of the challenge, such as KX7Q-2MFA.
+// Code returns the challenge's code, such as KX7Q-2MFA.
 func (c Challenge) Code() string {
 	code := c.code()
 	return code[:codeLength/2] + "-" + code[codeLength/2:]
@@ -172,14 +172,14 @@ func (c Challenge) code() string { return string(c[:codeLength]) }
 // lookalikes maps digits outside base32 to the letters they resemble, and drops separators.
 var lookalikes = strings.NewReplacer("0", "O", "1", "I", "8", "B", "-", "", " ", "")
 
-// Matches reports whether a typed code is the code of the challenge.
+// Matches reports whether a typed code is the challenge's code.
 func (c Challenge) Matches(typed string) bool {
 	typed = lookalikes.Replace(strings.ToUpper(strings.TrimSpace(typed)))
 	return len(c) >= codeLength && subtle.ConstantTimeCompare([]byte(typed), []byte(c.code())) == 1
 }
 
-// AnsweredBy reports whether a response body is the token of the challenge, as text or as
-// {"challenge": token}.
+// AnsweredBy reports whether a response body is the challenge's token, as text or as {"challenge":
+// token}.
 func (c Challenge) AnsweredBy(body []byte) bool {
 	var echo struct {
 		Challenge string `json:"challenge"`

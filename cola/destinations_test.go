@@ -246,7 +246,7 @@ func TestStandings(t *testing.T) {
 	for _, tt := range []struct {
 		from                             standing
 		resumed, resumedOwn, paused      standing // standing after an action by the account holder
-		confirmed, unsubscribed, checked standing // standing after an action by the recipient; checked is for CheckActive
+		confirmed, unsubscribed, checked standing // standing after an action by the recipient; checked is the outcome of CheckActive
 	}{
 		{active, active, active, pausedByHolder, active, unsubscribed, active},
 		{unconfirmed, refused, active, unconfirmed, active, unsubscribed, refused},

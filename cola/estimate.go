@@ -8,9 +8,10 @@ import (
 )
 
 // TTB's registry export has neither the approval date nor the status of a label. It has the
-// completion date, which is the date of the latest status change: usually the approval, but years
-// later for a label that was surrendered or has expired. So labels without an approval date get an
-// estimate, and the effective date of a label is the approval date or, without one, the estimate.
+// completion date, which is the date of the latest status change: usually the approval date, but a
+// date years later if the label was surrendered or has expired. So labels without an approval date
+// get an estimate, and the effective date of a label is the approval date or, if there is none, the
+// estimate.
 
 // DefaultProcessingDays is the assumed time from receipt to approval if no processing times are
 // known.

@@ -94,8 +94,8 @@ func (p SearchParams) Toggle(facet, value string) SearchParams {
 	return p.Choose(facet, value)
 }
 
-// Chosen reports whether the search has a value of a facet. Origins are equal if they mean the same
-// places. Categories are compared without resolving aliases.
+// Chosen reports whether the search has the given value of a facet. Origins are equal if they mean
+// the same places. Categories are compared without resolving aliases.
 func (p SearchParams) Chosen(facet, value string) bool {
 	if facet == FacetYear {
 		first, last, ok := daysOfPeriod(value)
@@ -196,7 +196,7 @@ func LastYear(now time.Time) (from, to Date) {
 	return to.AddDays(-DefaultWindowDays), to
 }
 
-// sameWord compares two values of a fixed list as Normalize does.
+// sameWord compares two values from a fixed list as Normalize does.
 func sameWord(a, b string) bool {
 	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
 }

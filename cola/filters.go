@@ -56,7 +56,7 @@ const (
 	MinFilter                      // inclusive lower bound, a number
 	MaxFilter                      // inclusive upper bound, a number
 	UnitFilter                     // unit of other bounds
-	WindowFilter                   // date window, one of Words, instead of the default one
+	WindowFilter                   // date window that replaces the default one; one of Words
 )
 
 // filters lists the filters in the order in which fingerprints hash them. us_state must follow

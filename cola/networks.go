@@ -40,7 +40,7 @@ func ParseNetwork(text string) (netip.Prefix, error) {
 }
 
 // Allow reports whether a client may use the key. An unknown address, the zero Addr, is allowed
-// only if any address is.
+// only if the list is empty.
 func (n Networks) Allow(client netip.Addr) bool {
 	client = client.Unmap().WithZone("")
 	return len(n) == 0 || slices.ContainsFunc(n, func(block netip.Prefix) bool { return block.Contains(client) })

@@ -6,7 +6,7 @@ import (
 )
 
 // Opt is an optional value. The zero Opt is unknown and null in JSON. Unlike a pointer, it compares
-// with == and doesn't allocate.
+// by value with == and doesn't allocate.
 type Opt[T comparable] struct {
 	V  T    // zero if OK is false
 	OK bool // the value is known

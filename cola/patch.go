@@ -15,8 +15,8 @@ func (f Fields) Has(i int) bool { return f&(1<<i) != 0 }
 // With returns f with the i-th field added.
 func (f Fields) With(i int) Fields { return f | 1<<i }
 
-// Patch is a record from a source and the Fields that it sets; other fields stay unchanged. A field
-// in Fields with the zero value is cleared. See CompletePatch for implied fields.
+// Patch is a record from a source and the Fields that it sets; other fields are left unchanged. A
+// field in Fields with the zero value is cleared. See CompletePatch for implied fields.
 type Patch[T any] struct {
 	Record T
 	Fields Fields
@@ -81,7 +81,7 @@ func FieldIndex[T any](name string) int {
 //   - an empty barcode_value clears barcode_type;
 //   - any llm_category_path clears llm_category, which Derive sets from the path.
 //
-// Fields in the patch stay as they are. CompletePatch is idempotent.
+// Fields already in the patch are left unchanged. CompletePatch is idempotent.
 func CompletePatch(p *Patch[Cola]) {
 	if p.Fields.Has(imagesField) && len(p.Record.Images) == 0 {
 		clearAbsent(p, fieldsFromImages)

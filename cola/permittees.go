@@ -38,7 +38,7 @@ type PermitteeDetail struct {
 	RecentColas []ColaSummary `json:"recent_colas" nullable:"false" maxItems:"10" doc:"The permittee's most recent labels, newest approval first; at most 10."`
 }
 
-// PermitteeParams are the parameters of GET /permittees and of the tool search_permittees, as sent.
+// PermitteeParams are the parameters of GET /permittees and of the search_permittees tool, as sent.
 type PermitteeParams struct {
 	Decoded
 	Q             string    `json:"q" doc:"Part of the company or trade name." maxLength:"200" example:"vineyards"`

@@ -32,7 +32,7 @@ func (p *Problems) Add(parameter, format string, args ...any) {
 	(*p)[parameter] = append((*p)[parameter], fmt.Sprintf(format, args...))
 }
 
-// Merge adds all problems of o.
+// Merge adds all of o's problems.
 func (p *Problems) Merge(o Problems) {
 	for name, messages := range o {
 		for _, m := range messages {

@@ -153,14 +153,14 @@ func (f *recordErrors) amount(field string, v Opt[float64], maximum float64) {
 	}
 }
 
-// year checks a year from first to maxYear.
+// year checks that a year is between first and maxYear.
 func (f *recordErrors) year(field string, v Opt[int], first int) {
 	if v.OK && (v.V < first || v.V > maxYear) {
 		f.add(field, "%d is not a year between %d and %d", v.V, first, maxYear)
 	}
 }
 
-// date checks a day from minYear to maxYear.
+// date checks that a day is in a year from minYear to maxYear.
 func (f *recordErrors) date(field string, d Date) {
 	if d != 0 && (d < minDay || d > maxDay) {
 		f.add(field, "%s is not between %d and %d", d, minYear, maxYear)

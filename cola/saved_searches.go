@@ -163,8 +163,8 @@ type SavedSearch struct {
 	RunRequested bool `json:"-"` // a manual run of a search without a schedule is due
 }
 
-// Timestamp is a time in microseconds since 1970 UTC, ISO 8601 in JSON. The zero Timestamp is
-// unknown.
+// Timestamp is a time in microseconds since 1970 UTC, encoded as ISO 8601 in JSON. The zero
+// Timestamp is unknown.
 type Timestamp int64
 
 // TimestampOf returns t, truncated to microseconds.
@@ -207,7 +207,7 @@ type SavedSearchMatch struct {
 	Met FilterSet `json:"met" nullable:"false" doc:"Filters that the label matched when it was found. Within a group of alternatives, only the filters that matched. Omits volume_unit, and omits the origin filters if both are set. Empty for matches found by an older server version." example:"brand_name,type_wine"`
 }
 
-// SavedSearchListParams are the parameters of lists of saved searches, runs and matches, as sent.
+// SavedSearchListParams are the parameters for listing saved searches, runs and matches, as sent.
 type SavedSearchListParams struct {
 	Decoded
 	Page    Opt[int] `json:"page" minimum:"1" default:"1" doc:"Page number." example:"1"`
@@ -266,7 +266,7 @@ type SavedSearchPreview struct {
 	TooBroad bool         `json:"too_broad" doc:"Whether the filters are too broad for a schedule." example:"false"`
 }
 
-// PreviewDay counts the labels of one day.
+// PreviewDay counts the matching labels for one day.
 type PreviewDay struct {
 	Date  Date `json:"date" doc:"Approval date." example:"2026-11-20"`
 	Count int  `json:"count" doc:"Exact number of matching labels approved that day. Approvals may be published a few days later." example:"3"`

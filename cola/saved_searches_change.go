@@ -16,7 +16,7 @@ type SavedSearchChangeParams struct {
 	Schedule *ScheduleChangeParams `json:"schedule,omitempty" ornull:"true" doc:"Changes to the schedule; null removes it. A search without a schedule needs a complete one."`
 }
 
-// ScheduleChangeParams change a schedule. Absent fields stay as they are, except that a new cadence
+// ScheduleChangeParams change a schedule. Absent fields are unchanged, except that a new cadence
 // resets the day.
 type ScheduleChangeParams struct {
 	Cadence string    `json:"cadence,omitzero" enum:"daily,weekly,monthly" doc:"How often the search runs. A new cadence uses its default day unless day is given." example:"weekly"`
@@ -28,10 +28,10 @@ type ScheduleChangeParams struct {
 const changeHint = "Send at least one of name, filters and schedule, such as {\"schedule\": {\"active\": false}}."
 
 // Apply returns the changed search, or a validation Error that lists all problems under dotted
-// names. The same rules apply as for creation. Apply returns CodeSearchTooBroad if a scheduled
-// search would get broad filters, or if a broad search's schedule would be added, resumed, or
-// changed while active. A changed or resumed schedule next runs at its first run time after now.
-// LastRunAt is kept for as long as there is a schedule. Apply doesn't modify s.
+// names. The same rules apply as for creation. Apply returns CodeSearchTooBroad if the change would
+// give a scheduled search broad filters, or if it would add, resume, or (while active) change the
+// schedule of a broad search. A changed or resumed schedule next runs at its first run time after
+// now. LastRunAt is kept for as long as there is a schedule. Apply doesn't modify s.
 func (p SavedSearchChangeParams) Apply(s SavedSearch, now time.Time) (SavedSearch, error) {
 	problems := p.Decoded.problems()
 	p.checkNulls(problems)

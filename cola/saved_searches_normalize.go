@@ -172,8 +172,8 @@ func (p ScheduleParams) normalize(problems *Problems, now time.Time) *Schedule {
 
 // AsQuery converts normalized filters to a query without dates. Booleans in a group are
 // alternatives; groups must all match. Both origins together don't filter: they also match labels
-// of unknown origin. A country and a US state must both match, so France and California match no
-// label.
+// of unknown origin. A country and a US state must both match, so the combination of France and
+// California matches no label.
 func (f SavedSearchFilters) AsQuery() (q Query) {
 	for i := range filters {
 		c := &filters[i]
@@ -212,7 +212,8 @@ func inMilliliters(v Opt[float64], unit string) Opt[float64] {
 }
 
 // Narrow reports whether normalized filters are narrow enough for a schedule. A status,
-// estimated_dates, bounds that exclude no value, and all booleans in a group are not.
+// estimated_dates, bounds that exclude no value, and all booleans in a group are not narrow enough
+// on their own.
 func (f SavedSearchFilters) Narrow() bool {
 	for i := range filters {
 		if c := &filters[i]; c.Saved != nil && c.narrows(c.saved(&f)) {
@@ -279,8 +280,8 @@ func (SavedSearchFilters) WhyNot(name string) string { return whyNoFilter(name) 
 
 func whyNoFilter(name string) string { return cmp.Or(whyNoDate(name), namedDifferently(name)) }
 
-// namedDifferently names the filters of saved searches that correspond to a search parameter with
-// a different name.
+// namedDifferently names the saved-search filters that correspond to a search parameter but have a
+// different name.
 func namedDifferently(name string) string {
 	var names []string
 	if f, ok := FilterOf(name); ok && !slices.Contains(f.Saved, name) {

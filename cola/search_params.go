@@ -118,13 +118,13 @@ type Sort string
 const (
 	SortNewest Sort = ""              // latest effective date first, then by descending TTB ID
 	SortOldest Sort = "approval_date" // earliest effective date first, then by ascending TTB ID
-	SortBrand  Sort = "brand"         // by brand from A to Z, then as SortNewest
+	SortBrand  Sort = "brand"         // by brand from A to Z, then as in SortNewest
 )
 
 // sortNewest is the value of sort for SortNewest.
 const sortNewest = "-approval_date"
 
-// sorts returns the values of sort.
+// sorts returns the allowed values of sort.
 func sorts() []string { return []string{sortNewest, string(SortOldest), string(SortBrand)} }
 
 // SameSort reports whether two values of sort, which may be empty, mean the same order.

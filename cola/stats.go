@@ -247,7 +247,8 @@ func bands(bounds ...float64) (all []band) {
 	return append(all, band{name: Text(plain(low) + "+")})
 }
 
-// Band returns the band of a number in a dimension, and its position, counted from the lowest.
+// Band returns the name of the dimension's band that contains a number, and the band's position,
+// counted from the lowest.
 func Band(dimension string, v float64) (name Text, position int) {
 	all := abvBands
 	if dimension == ByVolume {

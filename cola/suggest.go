@@ -39,7 +39,7 @@ type Suggestion struct {
 	PermitNumber string `json:"permit_number,omitempty" doc:"For company: permit number on the counted labels." example:"NJ-I-721"`
 }
 
-// SuggestParams are the parameters of GET /suggest and of the tool suggest_values, as sent.
+// SuggestParams are the parameters of GET /suggest and of the suggest_values tool, as sent.
 type SuggestParams struct {
 	Decoded
 	Field string   `json:"field" enum:"brand,company,category,appellation,origin,class,commodity,report_type,statistical_group" required:"true" doc:"Field to complete. To use a suggestion in a search, pass a brand as brand_name in quotes, a category as derived_subcategory, a class as class, a company's permit_number as permit_number. commodity, report_type and statistical_group are filters of production reports." example:"category"`

@@ -134,7 +134,7 @@ func (c *collector) keepClaim(cl claim) (ctx context.Context, end func()) {
 	return ctx, func() { cancel(nil); <-done }
 }
 
-// block stops the requests of all collectors.
+// block stops requests from all collectors.
 func (c *collector) block(ctx context.Context, page *ttb.BlockedError) error {
 	c.blocked = page.Error()
 	c.metrics.blocked()
@@ -143,7 +143,7 @@ func (c *collector) block(ctx context.Context, page *ttb.BlockedError) error {
 }
 
 // recordBlock stores the block and returns it as a SiteBlockedError. If the store fails, it returns
-// that error, and the next request tries again.
+// the store's error, and the next request tries again.
 func (c *collector) recordBlock(ctx context.Context) error {
 	if err := c.st.BlockSite(ctx, c.blocked); err != nil {
 		return err
@@ -195,8 +195,8 @@ func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure s
 	return failure, nil
 }
 
-// isSiteFailure reports whether an outage of the site may have caused a failure. Wrong content,
-// such as a page that can't be read, shows that the site works.
+// isSiteFailure reports whether a site outage may have caused a failure. Wrong content, such as a
+// page that can't be read, shows that the site works.
 func isSiteFailure(err error) bool {
 	temporary := (*ttb.TemporaryError)(nil)
 	return errors.As(err, &temporary) || errors.Is(err, ttb.ErrSessionExpired) || errors.Is(err, ttb.ErrNoLabel)

@@ -290,7 +290,7 @@ func TestSiteDown(t *testing.T) {
 	}
 	st := mustStore(t)
 	o := s.options()
-	o.Backoff, o.MaxBackoff = 50*time.Millisecond, 100*time.Millisecond // longer than a claim takes
+	o.Backoff, o.MaxBackoff = 50*time.Millisecond, 100*time.Millisecond // longer than it takes to make a claim
 	report := mustRun(t, st, o)
 	s.checkLabels(t, st, true)
 	checkEnded(t, st)
@@ -847,7 +847,7 @@ func TestFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.checkLabels(t, st, true)
-	want := map[string]int{store.FetchComplete: 11} // 9 trailing days, one later, and the old one
+	want := map[string]int{store.FetchComplete: 11} // 9 trailing days, one later day, and the old day
 	if diff := cmp.Diff(want, mustStatus(t, st).Windows); diff != "" {
 		t.Errorf("windows (-want +got):\n%s", diff)
 	}

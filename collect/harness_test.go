@@ -44,7 +44,7 @@ func mustSite(t *testing.T, o ttbsite.Options) *site {
 	return &site{s, o.First, o.Last, server.URL + ttbsite.Path}
 }
 
-// options returns options to collect all labels of the site quickly.
+// options returns options for quickly collecting all of the site's labels.
 func (s *site) options() collect.Options {
 	return collect.Options{
 		Site:  ttb.Options{BaseURL: s.url, UserAgent: "test (+ops@example.com)"},

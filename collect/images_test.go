@@ -86,7 +86,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// imageOptions returns options to fetch images into an empty folder.
+// imageOptions returns options for fetching images into an empty folder.
 func (s *site) imageOptions(t *testing.T, st store.Store) collect.Options {
 	t.Helper()
 	files, err := images.Open(t.Context(), t.TempDir(), images.Options{})

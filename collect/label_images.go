@@ -240,9 +240,9 @@ func setCodes(label *cola.Cola, at int, codes []barcode.Code) {
 	}
 }
 
-// qrcodeURL returns a label's qrcode_url after the image at an index was read again. address is the
-// first URL in that image's QR codes. The first image with QR codes counts as the source of the
-// label's current URL.
+// qrcodeURL returns a label's qrcode_url after the image at an index has been read again. address
+// is the first URL in that image's QR codes. The first image with QR codes counts as the source of
+// the label's current URL.
 func qrcodeURL(label *cola.Cola, at int, address cola.Text) cola.Text {
 	hasCodes := func(m cola.Image) bool { return m.QRCodeCount.V > 0 }
 	source := slices.IndexFunc(label.Images, hasCodes)

@@ -197,8 +197,8 @@ func newBarcodePNG(t *testing.T, value string) []byte {
 	return b.Bytes()
 }
 
-// TestSaveBarcodes saves images one by one, as a collector does, and then replaces one. Codes of
-// other images stay, and so does a main barcode that was not read from an image.
+// TestSaveBarcodes saves images one by one, as a collector does, and then replaces one. Codes from
+// other images are kept, and so is a main barcode that was not read from an image.
 func TestSaveBarcodes(t *testing.T) {
 	const first, second, replaced = "4006381333931", "5901234123457", "9780306406157"
 	l, st := newLabelImages(t)

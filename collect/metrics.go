@@ -2,7 +2,7 @@ package collect
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// metrics counts the failures and images of a follower. Methods on nil are no-ops.
+// metrics counts a follower's failures and images. Methods on nil are no-ops.
 type metrics struct {
 	siteFailures, contentFailures, blocks prometheus.Counter
 	imagesStored, imagesMissing           prometheus.Counter
@@ -46,7 +46,7 @@ func (m *metrics) blocked() {
 	}
 }
 
-// images counts the images of a label.
+// images counts a label's images.
 func (m *metrics) images(stored, missing int) {
 	if m != nil {
 		m.imagesStored.Add(float64(stored))

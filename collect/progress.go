@@ -14,7 +14,7 @@ type Progress struct {
 	LabelsQueued int
 	Images       int
 	Requests     int64         // sent by this process
-	Rate         float64       // requests of this process per second
+	Rate         float64       // requests per second sent by this process
 	Left         time.Duration // estimated time until the plan and the queue are done
 	QuietUntil   time.Time     // end of the quiet hours, or zero
 }

@@ -99,7 +99,8 @@ func (c *collector) export(ctx context.Context, w store.FetchWindow) (
 }
 
 // exportRows counts the rows of an export. Names may contain line breaks, and the export doesn't
-// quote them, so the rest of a row may look like another row. Rows with an ID are certain.
+// quote them, so the rest of a row may look like another row. Rows with an ID are certain to be
+// real rows.
 type exportRows struct{ read, certain int }
 
 // importExport imports an export. New or changed rows are queued before they are stored. Rejected

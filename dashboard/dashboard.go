@@ -74,7 +74,7 @@ type Browsers interface {
 type Options struct {
 	PublicURL  string   // scheme and host of the service, without a trailing slash
 	Hosts      []string // additional host names of the service, without ports
-	BillingURL string   // page to change the plan, unless SellsPlans; may be empty
+	BillingURL string   // page for changing the plan, unless SellsPlans; may be empty
 	SellsPlans bool     // account holders change their plan in Stripe
 	// SignInForApps is true if apps can sign in with an issuer as an alternative to keys.
 	SignInForApps bool
@@ -94,7 +94,7 @@ type Options struct {
 	InviteOnly    bool                  // the sign-in page says that accounts are by invitation only
 	Closed        bool                  // only the operator creates accounts
 	Demo          bool                  // the registry holds demo labels
-	Logger        *slog.Logger          // gets one event per request
+	Logger        *slog.Logger          // receives one event per request
 	Metrics       prometheus.Registerer // registers the metrics, once per registerer; optional
 	LogRequest    web.LogRequest        // records charged pages; optional
 	Now           cola.Clock            // default time.Now

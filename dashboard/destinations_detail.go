@@ -96,7 +96,7 @@ func (req *request) resumeDestination() error {
 		"Destination resumed. To catch up, choose “Resend missed messages”.")
 }
 
-// setSendEmpty turns on or off the messages about runs without matches.
+// setSendEmpty turns messages about runs without matches on or off.
 func (req *request) setSendEmpty() error {
 	form, err := req.form()
 	if err != nil {

@@ -88,7 +88,7 @@ type listField struct {
 type listColumn struct {
 	Title  string
 	Number bool
-	Status bool // its cells are statuses of approvals
+	Status bool // its cells are approval statuses
 }
 
 // listCell is a cell of a list's table.

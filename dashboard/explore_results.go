@@ -27,7 +27,7 @@ type exploreResults struct {
 	Cut       bool   // shortened because the month's list records are used up
 	SaveURL   string // form to save this search
 	TrendsURL string // chart of this search
-	CheckURL  string // brand name check; empty if the search has no brand name
+	CheckURL  string // page that checks the brand name; empty if the search has none
 	Export    *exportLink
 	Cost      pageCost
 }

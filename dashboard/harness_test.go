@@ -121,8 +121,8 @@ func (f *fakeBrowsers) TakeForm(ctx context.Context, token string) (bool, error)
 	return f.Pop(ctx, "form "+token) == "open", nil
 }
 
-// site is a dashboard over a real registry. The default visitor is ann, who has an account on the
-// pro tier.
+// site is a dashboard backed by a real registry. The default visitor is ann, who has an account on
+// the pro tier.
 type site struct {
 	t        *testing.T
 	registry *registrytest.Registry

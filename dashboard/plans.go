@@ -151,7 +151,7 @@ func (req *request) openBilling() error {
 const (
 	// maxPlanChecks is the maximum number of times that the return page reloads itself.
 	maxPlanChecks = 10
-	// planCheckSeconds is the time between reloads; the subscription is read at most every two
+	// planCheckSeconds is the time between reloads; the subscription is read at most once every two
 	// seconds.
 	planCheckSeconds = 3
 )
@@ -187,8 +187,8 @@ type planReturnPage struct {
 	Plan    cola.Tier
 }
 
-// planReached reports whether an account has the plan that it is changing to. A canceled plan stays
-// until the end of the paid period.
+// planReached reports whether an account has the plan that it is changing to. A canceled plan
+// remains active until the end of the paid period.
 func planReached(paid *registry.PaidPlan, wanted cola.Tier) bool {
 	if wanted == cola.TierFree {
 		return !paid.Open() || paid.State == registry.PlanEnding

@@ -69,9 +69,9 @@ func (l recordLinks) picture(address string, width int) picture {
 // maxURLLength is the maximum length of a linked URL, in bytes.
 const maxURLLength = 2048
 
-// href returns a URL that may be linked: relative for a label image of this server, so that it
-// works under any of the server's host names; otherwise absolute, with http or https. It returns ""
-// for any other URL.
+// href returns the link for a URL: relative for a label image on this server, so that it works
+// under any of the server's host names; otherwise absolute, with http or https. It returns "" for a
+// URL that must not be linked.
 func (l recordLinks) href(address string) string {
 	if id, ok := strings.CutPrefix(address, l.publicURL+"/images/"); ok && l.publicURL != "" && isImageID(id) {
 		return "/images/" + url.PathEscape(id)

@@ -87,7 +87,7 @@ func TestRequests(t *testing.T) {
 	a.shows(t, http.StatusOK, `href="`+paths[0]+`"`, "/api/v1/colas", "?q=blue+moon", "12 ms", "20 list records", "nightly <b>", "REST API",
 		`<span class="state bad">429</span>`, "quota_exceeded", "get_cola", "1 detail view", "Claude", "Assistants",
 		"Nov 20, 12:00:01", `datetime="2026-11-20T12:00:01Z"`, "Browser")
-	a.lacks(t, "not listed", `rel="next"`, `class="cost"`) // .cost is a pill that isn't printed
+	a.lacks(t, "not listed", `rel="next"`, `class="cost"`) // the .cost pill is hidden in print
 	for query, want := range map[string][]string{
 		"q=blue+moon": {paths[0]}, "q=first": {paths[0]}, "q=get_cola": {paths[2]}, "status=error": {paths[1]}, "status=4xx": {paths[1]},
 		"status=5xx": nil, "channel=mcp": {paths[2]}, "key=" + registry.RequestSource{Credential: app.Credential}.Value(): {paths[2]},

@@ -73,7 +73,7 @@ func (req *request) runLabels() error {
 		Cut:   list.Meta.TruncatedByQuota,
 	}
 	if p.Cut {
-		p.Pager.Next = "" // it would skip the omitted labels
+		p.Pager.Next = "" // the next page would skip the omitted labels
 	}
 	for _, l := range list.Rows {
 		row := runRow{RunLabel: l, Met: filterWords(l.Met)}

@@ -50,8 +50,8 @@ func TestSetupBySigningIn(t *testing.T) {
 	}
 }
 
-// TestPrompt pastes into a shell the command that prompts for a key, as a terminal without bracketed
-// paste does: the shell reads the lines one by one.
+// TestPrompt pastes the command that prompts for a key into a shell, as a terminal without
+// bracketed paste would: the shell reads the lines one by one.
 func TestPrompt(t *testing.T) {
 	m := regexp.MustCompile(`printf &#39;.*export API_KEY`).FindString(mustSite(t).get("/setup").body)
 	bash := exec.CommandContext(t.Context(), "bash")

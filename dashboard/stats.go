@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// countService contains the operations of the Trends page.
+// countService contains the operations that the Trends page uses.
 type countService interface {
 	CountColas(context.Context, cola.Caller, cola.CountParams) (registry.ColaCounts, cola.QuotaState, error)
 }
@@ -164,8 +164,8 @@ func (req *request) trendResult(
 }
 
 // linkRows links each row to the search for its labels, unless there is no such search. The search
-// states the dates of p, because a status filter can change the default dates. Long tables have no
-// links, to keep the page small.
+// specifies p's dates explicitly, because a status filter can change the default dates. Long tables
+// have no links, to keep the page small.
 func (r *trendResult) linkRows(p cola.SearchParams) {
 	if len(r.Rows) > maxRanking {
 		return

@@ -208,7 +208,7 @@ func (c *labelCounts) sortAxis() {
 // isRange reports whether a dimension's values are ranges of numbers.
 func isRange(dimension string) bool { return dimension == cola.ByABV || dimension == cola.ByVolume }
 
-// lowerBound returns the lower bound of a range, such as 12 of "12-14" and 50 of "50+".
+// lowerBound returns the lower bound of a range, such as 12 for "12-14" and 50 for "50+".
 func lowerBound(text string) float64 {
 	low, _, _ := strings.Cut(strings.TrimSuffix(text, "+"), "-")
 	n, _ := strconv.ParseFloat(low, 64) // ranges come from the index

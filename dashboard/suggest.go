@@ -19,7 +19,7 @@ var suggestFields = map[string]string{
 	"class": cola.SuggestClass, "origin": cola.SuggestOrigin, "appellation": cola.SuggestAppellation,
 }
 
-// suggestionList is the response of suggestionsPath, as in the API.
+// suggestionList is the response from suggestionsPath, as in the API.
 type suggestionList struct {
 	Data []cola.Suggestion `json:"data"`
 }

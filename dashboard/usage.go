@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// usageService contains the operations of the usage page.
+// usageService contains the operations that the usage page uses.
 type usageService interface {
 	UsageReport(context.Context, cola.Caller, registry.UsageSpan) (registry.UsageReport, cola.QuotaState, error)
 }

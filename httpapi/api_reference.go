@@ -17,8 +17,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/schemas"
 )
 
-// Reference describes the API for the reference pages. It comes from the OpenAPI document, except
-// for the plans and the table of errors.
+// Reference describes the API for the reference pages. It is built from the OpenAPI document,
+// except for the plans and the table of errors.
 type Reference struct {
 	Title, Version, Intro string
 	Conventions           string // CommonMark

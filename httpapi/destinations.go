@@ -47,10 +47,10 @@ const (
 	oneDestinationPath = destinationsPath + "/{uuid}"
 )
 
-// redacts ends the descriptions of operations that return addresses.
+// redacts is appended to the descriptions of operations that return addresses.
 const redacts = " A read-only key, or an access token without the scope `saved_searches:write`, sees only the scheme and host of URLs, and the first letter and the domain of email addresses."
 
-// needsScope ends the descriptions of operations that need the write scope.
+// needsScope is appended to the descriptions of operations that need the write scope.
 const needsScope = " The API key or access token needs the `saved_searches:write` scope."
 
 // destinationID is the path parameter for a destination.

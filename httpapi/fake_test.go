@@ -20,7 +20,7 @@ import (
 // now is the current time in these tests.
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// fake is a Service over a few records. Like the real one, it validates parameters with Normalize,
+// fake is a Service with a few records. Like the real one, it validates parameters with Normalize,
 // counts calls toward the rate limit, charges only for returned records, and returns the quota
 // state even with an error. Unlike the real one, it also counts calls to Suggest.
 type fake struct {

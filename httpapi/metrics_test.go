@@ -109,8 +109,8 @@ func TestRequestMetrics(t *testing.T) {
 	}
 }
 
-// TestRouteMetrics checks that every route has a series from the start, so that the first
-// request shows as an increase.
+// TestRouteMetrics checks that every route has a series from the start, so that the first request
+// shows up as an increase.
 func TestRouteMetrics(t *testing.T) {
 	_, registry := newMeasuredHandler(t, newFake())
 	routes := samples(t, registry, "colaregistry_http_request_duration_seconds")

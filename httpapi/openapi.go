@@ -33,7 +33,7 @@ type documentedOperation struct {
 	*huma.Operation
 }
 
-// describe returns the OpenAPI document of the operations, titled with the site's name. Without a
+// describe returns the OpenAPI document for the operations, titled with the site's name. Without a
 // public URL, its server URL is relative. Paths outside basePath, such as /healthz and /images, are
 // left out, because generators ignore path-level servers.
 func describe(ops []operation, o Options) description {

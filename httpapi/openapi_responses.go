@@ -90,7 +90,7 @@ type errorKind struct {
 	examples    map[string]*cola.Error
 }
 
-// codes returns the error codes of the kind's examples.
+// codes returns the error codes in the kind's examples.
 func (k errorKind) codes() []string {
 	seen := map[string]bool{}
 	for _, e := range k.examples {

@@ -24,7 +24,7 @@ type operation struct {
 	Tag         string
 	Summary     string
 	Description string
-	Params      reflect.Type // the struct of its query parameters
+	Params      reflect.Type // struct type of its query parameters
 	PathParam   pathParam    // zero if the path has none
 	InnerParam  pathParam    // the second path parameter; zero if there is only one
 	Sample      string       // query string of the example call; may be empty
@@ -80,7 +80,7 @@ type pathParam struct {
 	Placeholder        bool // the example need not identify an existing record
 }
 
-// placeholderNote ends the description of a parameter whose example is a placeholder.
+// placeholderNote is appended to the description of a parameter whose example is a placeholder.
 const placeholderNote = " The example is a placeholder."
 
 func (p pathParam) describe() string {

@@ -62,7 +62,7 @@ func runOperations(svc Service) []operation {
 
 type matches = registry.PageList[cola.SavedSearchMatch]
 
-// matchList completes an operation that lists matches and charges for them.
+// matchList fills in the common fields of an operation that lists matches and charges for them.
 func matchList(
 	o operation, fetch func(*http.Request, cola.Caller, cola.SavedSearchListParams) (matches, cola.QuotaState, error),
 ) operation {

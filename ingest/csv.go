@@ -59,7 +59,7 @@ func (r *csvRows) record(dst []byte) ([]byte, rawRow, error) {
 	}
 	if err != nil {
 		if long {
-			text = append(text, ' ') // readLine truncated the line; keep it over the limit when it is read again
+			text = append(text, ' ') // readLine truncated the line; the extra byte puts it over the limit again on the next read
 		}
 		if rest := text[firstEnd:]; len(rest) > 0 {
 			r.in.unread(endLine(rest[1:], ok), line+1)

@@ -31,7 +31,7 @@ func texts(contents ...string) []Source {
 	return sources
 }
 
-// labelRow returns the JSON line of the n-th label.
+// labelRow returns the JSON line for the nth label.
 func labelRow(n int) string {
 	return fmt.Sprintf(`{"ttb_id":"%d","brand_name":"BRAND %d","product_type":"wine","permit_number":"CA-W-1","approval_date":"2024-01-01"}`+"\n",
 		24001001000000+n, n)

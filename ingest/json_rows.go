@@ -96,7 +96,8 @@ func nextLine(in *input, dst []byte) ([]byte, rawRow, error) {
 	}
 }
 
-// top reads text outside arrays. more is false if it found no row and reading continues.
+// top reads text outside arrays. If it finds no row but the caller should keep reading, more is
+// false and err is nil.
 func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err error) {
 	in := r.scan.in
 	in.skipSpace()

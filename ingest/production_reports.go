@@ -302,7 +302,7 @@ func (r *rejectedReportRow) identifiesReport() bool {
 	return r.commodity != "" && r.reportType != "" && r.year != 0 && (r.month != 0 || r.reportType == "yearly")
 }
 
-// mayBelongTo reports whether the row's known fields fit a report. If its date and its month
+// mayBelongTo reports whether the row's known fields match a report. If its date and its month
 // differ, either may be right.
 func (r *rejectedReportRow) mayBelongTo(key cola.ReportKey) bool {
 	if r.commodity != "" && r.commodity != key.Commodity || r.reportType != "" && r.reportType != key.ReportType {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxReasons is the maximum number of different reasons in a report. Rows with further reasons are
+// maxReasons is the maximum number of different reasons in a report. Rows with any other reason are
 // counted together.
 const maxReasons = 100
 

@@ -15,7 +15,7 @@ type reject struct {
 	Line   int     `json:"line"`
 	Reason string  `json:"reason"`
 	Header string  `json:"header,omitempty"`
-	Row    *string `json:"row"` // null if the row is a page, which has personal data, or longer than maxRow
+	Row    *string `json:"row"` // null if the row is longer than maxRow or is a page, which contains personal data
 	// Bytes replaces Row if the text has no known encoding.
 	Bytes []byte `json:"row_base64,omitempty"`
 }

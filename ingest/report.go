@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// maxRejections is the maximum number of rejected rows that a report lists. Further rows are only
-// counted.
+// maxRejections is the maximum number of rejected rows that a report lists. Additional rows are
+// only counted.
 const maxRejections = 1000
 
 // maxReason is the maximum length of a reason, in bytes.

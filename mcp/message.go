@@ -119,8 +119,8 @@ func parse(body []byte) (m message, err error) {
 	return m, err
 }
 
-// read decodes a message. length is its size with surrounding white space. It returns the same
-// errors as parse.
+// read decodes a message. length is its size, including surrounding white space. It returns the
+// same errors as parse.
 func (m *message) read(body json.RawMessage, length int) error {
 	all, rpcErr := strictMembers("message", body)
 	if rpcErr != nil {

@@ -94,7 +94,7 @@ func (p *processingTimesArgs) filters(names []string) (list []filterValue) {
 	return list
 }
 
-// latest returns the argument latest as a filter.
+// latest returns the "latest" argument as a filter.
 func (p *processingTimesArgs) latest() filterValue {
 	if p.Latest.V {
 		return filterValue{"latest", "true"}

@@ -51,7 +51,7 @@ func TestCountLabelsDimensions(t *testing.T) {
 }
 
 // TestLargestCount checks that groups beyond the response size limit are neither returned nor
-// charged, and that others counts them.
+// charged, and that the "others" member counts them.
 func TestLargestCount(t *testing.T) {
 	f := newFake()
 	f.limits, f.labels = cola.TierPro.Limits(), nil

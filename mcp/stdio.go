@@ -184,7 +184,7 @@ type pendingCalls struct {
 	cancel map[string]context.CancelFunc
 }
 
-// begin returns the context of a call and a function that releases it.
+// begin returns a context for a call, and a function that releases it.
 func (c *pendingCalls) begin(ctx context.Context, id string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	c.mu.Lock()

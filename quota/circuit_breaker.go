@@ -13,7 +13,7 @@ const (
 	openAfter     = time.Second            // how long one batch may fail before the breaker opens
 	probeInterval = 250 * time.Millisecond // pause between probes of the store
 	probeTimeout  = 2 * time.Second        // time limit for one probe
-	maxProbes     = 3                      // probes in flight, in case the store ignores its context
+	maxProbes     = 3                      // limit on probes in flight, in case the store ignores their contexts
 )
 
 // circuitBreaker is open while the store cannot commit; the ledger then rejects charges

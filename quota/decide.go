@@ -217,7 +217,8 @@ func (q Request) page() (store.PageKey, bool) {
 	return store.PageKey{SignIn: c.ID, Page: q.Page}, true
 }
 
-// payPage records that a page was granted: paid rows were charged before, units rows now.
+// payPage records that a page was granted. paid is the number of rows that were charged before, and
+// units the number charged now.
 func (d *decision) payPage(page store.PageKey, paid, units int) {
 	if paid+units == 0 {
 		return

@@ -40,7 +40,7 @@ func drawPlan(t *rapid.T) plan {
 	}
 }
 
-// drawFault draws a fault. Half of the draws return works, which means no fault.
+// drawFault draws a fault. Half of the time, it draws works, which means no fault.
 func drawFault(t *rapid.T) fault {
 	return max(works, fault(rapid.IntRange(-int(numFaults), int(numFaults)-1).Draw(t, "fault")))
 }

@@ -83,7 +83,7 @@ func newFakeLedger(tier cola.Tier) *fakeLedger {
 // always chooses the same fault for every call.
 func always(f fault) func(int, store.Batch) fault { return func(int, store.Batch) fault { return f } }
 
-// sequence chooses the given faults in order, and no fault afterwards.
+// sequence chooses the given faults in order, and no fault afterward.
 func sequence(faults ...fault) func(int, store.Batch) fault {
 	return func(try int, _ store.Batch) fault {
 		if try > len(faults) {
@@ -93,7 +93,7 @@ func sequence(faults ...fault) func(int, store.Batch) fault {
 	}
 }
 
-// until chooses the fault f until end, and no fault afterwards.
+// until chooses the fault f until end, and no fault afterward.
 func until(end time.Time, f fault) func(int, store.Batch) fault {
 	return func(int, store.Batch) fault {
 		if time.Now().Before(end) {

@@ -165,8 +165,8 @@ func (l *Ledger) Overloaded() error {
 // Enter waits until the process can work on another request. It returns a function to call when the
 // work is done. Enter fails with the same error as Overloaded if too many requests are waiting or
 // the wait takes five seconds, and with ctx's error if ctx ends. Call Enter after authentication,
-// and leave before writing the response; otherwise, clients without a key or slow readers could
-// keep others out.
+// and call the returned function before writing the response; otherwise, slow readers or clients
+// without a key could keep others out.
 func (l *Ledger) Enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case l.working <- struct{}{}:
@@ -199,10 +199,10 @@ func (l *Ledger) counted(err error) error {
 
 // Charge charges a request and returns its grant after the commit. If the quota state is known, the
 // Grant's State is set even if the request is rejected. Errors are *cola.Error: CodeUnauthorized
-// for a credential that is no longer valid, CodeForbidden for a key from outside its networks,
+// for a credential that is no longer valid, CodeForbidden for a key sent from outside its networks,
 // CodeAccountSuspended, CodeQuotaExceeded, CodeInsufficientScope, and CodeUnavailable if the store
-// cannot commit or the queue is full; or ctx's error if ctx ends before the charge starts.
-// Charge returns within five seconds.
+// cannot commit or the queue is full; or ctx's error if ctx ends before the charge starts. Charge
+// returns within five seconds.
 func (l *Ledger) Charge(ctx context.Context, q Request) (Grant, error) {
 	if state, err := l.Precheck(q); err != nil {
 		return Grant{State: state}, err

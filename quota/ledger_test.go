@@ -171,8 +171,8 @@ func TestRejectionCache(t *testing.T) {
 }
 
 // TestExemptAndBurstCache checks that peeks and dashboard requests are admitted in a full window,
-// even if an API call by the same sender was just rejected, and that they leave the cached rejection
-// in place.
+// even if an API call from the same sender was just rejected, and that they leave the cached
+// rejection in place.
 func TestExemptAndBurstCache(t *testing.T) {
 	call := request(session, cola.MeterNone, 0)
 	peek, page := call, fromDashboard(request(session, cola.MeterDetailViews, 1))
@@ -202,8 +202,8 @@ func TestExemptAndBurstCache(t *testing.T) {
 	}
 }
 
-// TestPagesLeaveWindow checks that batches of dashboard requests alone are charged, and leave the
-// window to API calls.
+// TestPagesLeaveWindow checks that batches with only dashboard requests are charged, and leave the
+// whole rate-limit window to API calls.
 func TestPagesLeaveWindow(t *testing.T) {
 	b := newFakeLedger(cola.TierFree)
 	l := newLedger(t, b)

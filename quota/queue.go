@@ -155,7 +155,7 @@ func (q *queue) take() []*pending {
 	return batch
 }
 
-// settled ends the batch that take returned.
+// settled records that the batch returned by take has been settled.
 func (q *queue) settled() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

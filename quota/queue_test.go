@@ -41,7 +41,7 @@ type response struct {
 	err     error
 }
 
-// arrive charges a list record to a new account at each interval for d, and returns the responses.
+// arrive charges a list record to a new account once per interval for d, and returns the responses.
 func arrive(l *Ledger, interval, d time.Duration) []response {
 	var mu sync.Mutex
 	var responses []response

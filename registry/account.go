@@ -240,9 +240,9 @@ func (s *Service) SignIns(ctx context.Context, c cola.Caller) ([]SignIn, cola.Qu
 	})
 }
 
-// EndSignIn ends a browser session of the caller's account, starting with its next request. Ending
-// it twice is not an error. EndSignIn fails with CodeNotFound if the sign-in is missing or belongs
-// to another account. After CodeUnavailable the outcome may be unknown.
+// EndSignIn ends one of the caller's browser sessions, effective from the session's next request.
+// Ending it twice is not an error. EndSignIn fails with CodeNotFound if the sign-in is missing or
+// belongs to another account. After CodeUnavailable the outcome may be unknown.
 func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -255,8 +255,8 @@ func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.
 	})
 }
 
-// EndOtherSignIns ends all browser sessions of the caller's account except the caller's own, and
-// returns how many it ended. After CodeUnavailable the outcome may be unknown.
+// EndOtherSignIns ends all of the account's browser sessions except the caller's own, and returns
+// how many it ended. After CodeUnavailable the outcome may be unknown.
 func (s *Service) EndOtherSignIns(ctx context.Context, c cola.Caller) (int, cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

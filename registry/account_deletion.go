@@ -32,7 +32,7 @@ func (a Account) Confirmation() string {
 	return a.Email
 }
 
-// authorizeLeaving is like authorizeHolder, but also accepts accounts with a requested deletion.
+// authorizeLeaving is like authorizeHolder, but also accepts accounts whose deletion was requested.
 func (s *Service) authorizeLeaving(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	state, err := s.Standing(ctx, c)
 	if err != nil && !cola.IsDeletionRequested(err) {
@@ -63,8 +63,8 @@ func (s *Service) SuspendedAccount(ctx context.Context, c cola.Caller) (Account,
 
 // DeleteAccount schedules the deletion of the caller's account, and rejects its credentials from
 // then on. typed must be the account's Confirmation, ignoring ASCII letter case. DeleteAccount
-// fails with CodeValidation if the account's subscription renews, so that nobody loses a plan by
-// mistake. AccountDeleter ends a subscription that is started or resumed later. After
+// fails with CodeValidation if the account's subscription is set to renew, so that nobody loses a
+// plan by mistake. AccountDeleter ends a subscription that is started or resumed later. After
 // CodeUnavailable the outcome may be unknown.
 func (s *Service) DeleteAccount(ctx context.Context, c cola.Caller, typed string) (cola.QuotaState, error) {
 	account, state, err := s.Account(ctx, c)
@@ -101,8 +101,8 @@ type SubscriptionReader interface {
 	SubscriptionOf(context.Context, cola.AccountID) (store.Subscription, error)
 }
 
-// CheckSubscription returns a CodeValidation error with a remedy if the account's subscription
-// renews, as last read from Stripe.
+// CheckSubscription returns a CodeValidation error with a remedy if the account's subscription, as
+// last read from Stripe, is set to renew.
 func CheckSubscription(ctx context.Context, st SubscriptionReader, id cola.AccountID, remedy string) error {
 	s, err := st.SubscriptionOf(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !s.Renews() {

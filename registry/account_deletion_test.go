@@ -88,8 +88,8 @@ func TestDeletionPhrase(t *testing.T) {
 	}
 }
 
-// TestDeleteSubscribedAccount checks that an account can be deleted only once its subscription no
-// longer renews.
+// TestDeleteSubscribedAccount checks that an account can be deleted only once its subscription is
+// no longer set to renew.
 func TestDeleteSubscribedAccount(t *testing.T) {
 	w := mustWorld(t, 0)
 	ann := w.mustHolder(t, "ann@example.com", cola.TierPro)

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// ExportStore contains the database operations of ExportAccount.
+// ExportStore contains the database operations that ExportAccount uses.
 type ExportStore interface {
 	Account(ctx context.Context, id cola.AccountID) (store.Account, error)
 	SubscriptionOf(ctx context.Context, account cola.AccountID) (store.Subscription, error)

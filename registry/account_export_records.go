@@ -44,7 +44,7 @@ type (
 		Prefix     string       `json:"prefix"`
 		LastFour   string       `json:"last_four"`
 		Scopes     []cola.Scope `json:"scopes"`
-		Networks   []string     `json:"networks"` // empty if any network is allowed
+		Networks   []string     `json:"networks"` // empty if all networks are allowed
 		CreatedAt  time.Time    `json:"created_at"`
 		LastUsedAt *time.Time   `json:"last_used_at"`
 		ExpiresAt  *time.Time   `json:"expires_at"`

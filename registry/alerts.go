@@ -197,8 +197,8 @@ func (s *Service) shareDestination(
 	return n, nil
 }
 
-// joinProblems returns one validation error with the problems from both errors, or a if it is not a
-// validation error.
+// joinProblems merges two validation errors, either of which may be nil. If a is another kind of
+// error, it returns a.
 func joinProblems(a, b error) error {
 	switch {
 	case a == nil:

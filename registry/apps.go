@@ -56,9 +56,10 @@ func connectionOf(l store.Link) Connection {
 	}
 }
 
-// RevokeConnection revokes an app's access to the caller's account, starting with the next request.
-// Revoking twice is not an error. RevokeConnection fails with CodeNotFound if the connection is
-// missing or belongs to another account. After CodeUnavailable the outcome may be unknown.
+// RevokeConnection revokes an app's access to the caller's account, effective from the app's next
+// request. Revoking twice is not an error. RevokeConnection fails with CodeNotFound if the
+// connection is missing or belongs to another account. After CodeUnavailable the outcome may be
+// unknown.
 func (s *Service) RevokeConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

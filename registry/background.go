@@ -13,8 +13,8 @@ const flushTimeout = 5 * time.Second
 // background writes records some time after they are added, so that requests don't wait for the
 // database. Failed writes are retried. The owner keeps the pending records and guards them with mu.
 type background struct {
-	what     string        // the records, for log messages
-	interval time.Duration // between a new record and the write
+	what     string        // what the records are, for log messages
+	interval time.Duration // delay between adding a record and writing it
 	log      *slog.Logger
 	// write writes the pending records and keeps those that it could not write. Before it returns,
 	// it calls reschedule.
@@ -32,15 +32,15 @@ func newBackground(what string, interval time.Duration, log *slog.Logger) backgr
 	return background{what: what, interval: interval, log: log, flushing: make(chan struct{}, 1)}
 }
 
-// schedule makes sure that a flush follows. The caller holds the lock.
+// schedule makes sure that a flush is scheduled. The caller holds the lock.
 func (b *background) schedule() {
 	if b.timer == nil && !b.closed {
 		b.timer = time.AfterFunc(b.interval, b.flush)
 	}
 }
 
-// reschedule ends a flush, and schedules another one if records are left. The caller holds the
-// lock.
+// reschedule marks the end of a flush, and schedules another one if records are left. The caller
+// holds the lock.
 func (b *background) reschedule(left bool) {
 	b.timer = nil
 	if left {
@@ -64,7 +64,7 @@ func (b *background) flush() {
 	b.failing = err != nil
 }
 
-// close stops the timer and flushes for the last time.
+// close stops the timer and flushes one last time.
 func (b *background) close() {
 	b.mu.Lock()
 	b.closed = true

@@ -10,9 +10,9 @@ import (
 // maxBarcodeColas is the maximum number of labels that a barcode lookup returns.
 const maxBarcodeColas = 100
 
-// Barcode returns the labels with a barcode, newest approval first. It costs one list record per
-// label returned; an unknown barcode is free. If fewer list records are left, the list is truncated
-// and TruncatedByQuota is true.
+// Barcode returns the labels with the given barcode, newest approval first. It costs one list
+// record per label returned; an unknown barcode is free. If fewer list records are left, the list
+// is truncated and TruncatedByQuota is true.
 func (s *Service) Barcode(
 	ctx context.Context, c cola.Caller, value string,
 ) (cola.BarcodeResult, cola.QuotaState, error) {

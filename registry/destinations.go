@@ -111,7 +111,7 @@ func (s *Service) destination(
 // secret is returned only once. An email address other than the account's own is unconfirmed until
 // its owner agrees.
 //
-// CreateDestination fails with the errors of Normalize, with CodeDestinationLimit or
+// CreateDestination fails with the same errors as Normalize, with CodeDestinationLimit or
 // CodeDestinationExists, and with CodeQuotaExceeded if a limit on confirmation requests is reached.
 // After CodeUnavailable the outcome is unknown.
 func (s *Service) CreateDestination(
@@ -285,8 +285,8 @@ func destinationError(err error, id, unknown string) error {
 
 // ChangeDestination changes one of the caller's destinations, and returns it. It is free and needs
 // the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is missing
-// or belongs to another account, and with the errors of cola.DestinationChangeParams.Normalize and
-// Apply. After CodeUnavailable the outcome may be unknown.
+// or belongs to another account, and with the same errors as cola.DestinationChangeParams.Normalize
+// and Apply. After CodeUnavailable the outcome may be unknown.
 func (s *Service) ChangeDestination(
 	ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams,
 ) (cola.Destination, cola.QuotaState, error) {

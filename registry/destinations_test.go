@@ -73,7 +73,7 @@ func newVault() *vault.Vault {
 	return vault.New(vault.Options{Keys: keys})
 }
 
-// token returns the token in the link of an email about a destination.
+// token returns the token from the link in an email about a destination.
 func (w *world) token(t *testing.T, c cola.Caller, uuid string) string {
 	t.Helper()
 	token, err := box.Link(c.Account, uuid)

@@ -111,10 +111,10 @@ type LabelPage struct {
 // ChainLink is a label in a chain of resubmissions.
 type ChainLink struct {
 	TTBID   cola.TTBID
-	Summary *cola.ColaSummary // nil if the registry does not have it
+	Summary *cola.ColaSummary // nil if the registry does not have the label
 }
 
-// LabelPage returns a label with its permittee, the size of its brand and its chain of
+// LabelPage returns a label with its permittee, the number of labels of its brand and its chain of
 // resubmissions. It costs a detail view, like Cola; an unknown label is free.
 func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (LabelPage, cola.QuotaState, error) {
 	tagged, state, err := lookup(ctx, s, c, cola.MeterDetailViews, "", func() (LabelPage, error) {
@@ -133,9 +133,9 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 	return tagged.Value, state, err
 }
 
-// brandLabels counts the labels of a brand across all dates, like a search for it. It returns 0 for
-// a brand that a search can't express. The count isn't charged separately, because free suggestions
-// also include it.
+// brandLabels counts the labels of a brand across all dates, as a search for the brand would. It
+// returns 0 for a brand that a search can't express. The count isn't charged separately, because
+// free suggestions also include it.
 func (s *Service) brandLabels(view *search.View, brand string) int {
 	value, ok := cola.QuoteBrand(brand)
 	if !ok {

@@ -40,7 +40,7 @@ type Key struct {
 	store.KeyAccess
 }
 
-// Scope returns the key's access: one of KeyScopes.
+// Scope returns the key's access level: one of KeyScopes.
 func (k Key) Scope() string {
 	if slices.Contains(k.Scopes, cola.ScopeWriteSavedSearches) {
 		return string(cola.ScopeWriteSavedSearches)
@@ -59,10 +59,10 @@ type NewKey struct {
 	Secret string
 }
 
-// ReadOnly is the access of a key without scopes.
+// ReadOnly is the access level of a key without scopes.
 const ReadOnly = "read"
 
-// KeyScopes lists the options for a key's access. Every key can read.
+// KeyScopes lists the access levels that a key can have. Every key can read.
 func KeyScopes() []string { return []string{string(cola.ScopeWriteSavedSearches), ReadOnly} }
 
 // KeyParams are the parameters of a new or changed key.
@@ -74,8 +74,8 @@ type KeyParams struct {
 	Expires  cola.Date // last valid day (UTC); zero if the key never expires; only for a new key
 }
 
-// Normalize returns the name, access and expiry of a new key. It fails with a validation error that
-// lists all problems.
+// Normalize returns a new key's name, access rights and expiry. It fails with a validation error
+// that lists all problems.
 func (p KeyParams) Normalize(now time.Time) (key store.Key, err error) {
 	if p.Scope == "" {
 		p.Scope = KeyScopes()[0]
@@ -97,7 +97,7 @@ func (p KeyParams) Normalize(now time.Time) (key store.Key, err error) {
 	return key, problems.Err()
 }
 
-// normalizeChange returns the name and access of a key, and all problems with them.
+// normalizeChange returns a key's name and access rights, and all problems with them.
 func (p KeyParams) normalizeChange() (key store.Key, problems cola.Problems) {
 	problems.Merge(p.Problems)
 	key.Name = problems.Legible("name", p.Name, maxKeyName, "Enter a name of 1 to 100 characters.")
@@ -187,7 +187,7 @@ func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (Ne
 	return created, state, err
 }
 
-// ChangeKey changes the name and access of one of the caller's keys, effective from the next
+// ChangeKey changes the name and access rights of one of the caller's keys, effective from the next
 // request. The key itself stays the same. ChangeKey fails with a validation error, with
 // CodeNotFound if the key is missing or belongs to another account, and with CodeNotActive for an
 // invalid key. After CodeUnavailable the outcome may be unknown.
@@ -207,7 +207,7 @@ func (s *Service) ChangeKey(ctx context.Context, c cola.Caller, id int64, p KeyP
 	return state, err
 }
 
-// accessAttrs describes the access of a key for a security event.
+// accessAttrs describes a key's access rights for a security event.
 func accessAttrs(a store.KeyAccess) []slog.Attr {
 	return []slog.Attr{slog.Any("scopes", a.Scopes), slog.String("networks", a.Networks.String())}
 }
@@ -251,7 +251,7 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 	return NewKey{Key: keyOf(created), Secret: secret.Reveal()}, nil
 }
 
-// createKeyUnconfirmed is the message if it is unknown whether a key was created.
+// createKeyUnconfirmed is the error message for when it is unknown whether a key was created.
 const createKeyUnconfirmed = "The key may not have been created. Check the list of keys in a few seconds. If a " +
 	"new key is listed, its secret is lost: revoke that key and create another."
 

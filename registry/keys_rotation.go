@@ -56,9 +56,9 @@ func (p KeyRotationParams) normalize() (overlap time.Duration, err error) {
 }
 
 // RotateKey replaces one of the caller's keys with a new one. The old key stays valid for the
-// overlap, but not beyond its own expiry. The new key has the same name and access and, if the old
-// one expires, the same lifetime, starting now. RotateKey fails with CodeNotFound if the key is
-// missing or belongs to another account, with CodeNotActive for an invalid key, and with
+// overlap, but not beyond its own expiry. The new key has the same name and access rights and, if
+// the old one expires, the same lifetime, starting now. RotateKey fails with CodeNotFound if the
+// key is missing or belongs to another account, with CodeNotActive for an invalid key, and with
 // CodeKeyLimit if the account has MaxKeys other valid keys or has created too many in the last 24
 // hours. Of two concurrent rotations without an overlap, one fails with CodeNotActive; with an
 // overlap, both create a key, and the old one expires at the earlier time. After CodeUnavailable

@@ -399,8 +399,9 @@ func restricted(account cola.AccountID, key int64, client string) cola.Caller {
 	return c
 }
 
-// TestChangeKey checks that a change to a key's name and access applies to the next request of an
-// already authenticated caller, or within a second after a rejection, and survives a rotation.
+// TestChangeKey checks that a change to a key's name and access rights applies to the next request
+// of an already authenticated caller, or within a second after a rejection, and survives a
+// rotation.
 func TestChangeKey(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "change@example.com", cola.TierPro)

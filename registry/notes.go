@@ -33,7 +33,7 @@ func noteTexts(notes []Note) []string {
 	return texts
 }
 
-// suggest adds a search to n: p with a change, starting at the first page.
+// suggest adds a search to n: a changed copy of p, starting at the first page.
 func (n *Note) suggest(action string, p *cola.SearchParams, change func(*cola.SearchParams)) {
 	changed := *p
 	changed.Page, changed.Cursor = cola.Opt[int]{}, ""

@@ -184,7 +184,7 @@ func (s *Service) readRequests(ctx context.Context, account cola.AccountID, filt
 	more := len(rows) > requestsPerPage
 	backward := filter.After.ID != 0
 	switch {
-	case backward && !more: // no more than a page is newer; show a full first page
+	case backward && !more: // at most one page of requests is newer; show a full first page instead
 		filter.After = store.RequestCursor{}
 		return s.readRequests(ctx, account, filter, names, page)
 	case backward:

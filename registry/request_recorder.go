@@ -23,7 +23,7 @@ const (
 	requestEvery       = 6 * time.Second
 	errorBurst         = 500
 	errorEvery         = 30 * time.Second
-	maxSampledAccounts = 20_000 // in memory; the least recently active ones start over
+	maxSampledAccounts = 20_000 // accounts in memory; beyond that, the least recently active ones start over
 )
 
 const (
@@ -47,7 +47,7 @@ type requestRecorder struct {
 	retention time.Duration
 	metrics   *requestLogMetrics
 	requests  *ratelimit.Limiter[cola.AccountID]
-	errors    *ratelimit.Limiter[cola.AccountID] // limits errors beyond the requests limit
+	errors    *ratelimit.Limiter[cola.AccountID] // limits the errors recorded beyond the requests limit
 
 	// Guarded by mu.
 	pending []store.RecordedRequest

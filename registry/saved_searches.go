@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// savedSearchesPath is the path of the dashboard's page of saved searches, below the public URL.
+// savedSearchesPath is the path of the dashboard's saved searches page, relative to the public URL.
 const savedSearchesPath = "/saved-searches"
 
 const (
@@ -37,7 +37,7 @@ type CreatedSavedSearch struct {
 // state. A request is a repeat if it has the same idempotency key within 24 hours or, on MCP, where
 // calls have no such key, the same content and credential within ten minutes.
 //
-// Besides the errors of Normalize, it fails with CodeIdempotencyKeyReused if the key was used for
+// Besides Normalize's errors, it fails with CodeIdempotencyKeyReused if the key was used for
 // another search, and with CodeWatchlistLimit if the account has cola.MaxSavedSearches searches, or
 // if the new one would be active and the account has cola.MaxActiveSchedules active ones. After
 // CodeUnavailable the outcome may be unknown.
@@ -208,7 +208,7 @@ func (s *Service) SavedSearch(
 
 // ChangeSavedSearch changes one of the caller's searches, and returns it. It is free and needs the
 // scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the search is missing or
-// belongs to another account, with the errors of cola.SavedSearchChangeParams.Apply, and with
+// belongs to another account, with the same errors as cola.SavedSearchChangeParams.Apply, and with
 // CodeWatchlistLimit if the search would become active and the account has cola.MaxActiveSchedules
 // active ones. After CodeUnavailable the outcome may be unknown; the change can be repeated.
 func (s *Service) ChangeSavedSearch(

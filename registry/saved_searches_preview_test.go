@@ -131,7 +131,8 @@ func TestRunRecord(t *testing.T) {
 }
 
 // TestPreviewLabelLimit checks that an account's previews name a limited number of distinct labels
-// per UTC day, however the filters are split, and still return counts beyond the limit.
+// per UTC day, however the labels are split among previews, and still return counts beyond the
+// limit.
 func TestPreviewLabelLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := onDashboard(w.mustWriter(t, "previews@example.com", cola.TierFree))

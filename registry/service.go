@@ -36,7 +36,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Store contains the database operations of the service.
+// Store contains the database operations that the service uses.
 type Store interface {
 	store.Changes
 	ID() string
@@ -277,8 +277,8 @@ const (
 	pingInterval = 100 * time.Millisecond
 )
 
-// Drain fails readiness, so that load balancers send no more traffic. The service continues to
-// serve requests.
+// Drain makes readiness probes fail, so that load balancers send no more traffic. The service
+// continues to serve requests.
 func (s *Service) Drain() { s.draining.Store(true) }
 
 // Ready returns nil if requests should be sent here: the index is built, the database responds and

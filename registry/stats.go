@@ -105,5 +105,5 @@ func countGroups(view *search.View, q cola.CountSearch) (found search.GroupCount
 	return found, tied
 }
 
-// recordsOf returns the cost of a number of groups in list records.
+// recordsOf returns the cost, in list records, of the given number of groups.
 func recordsOf(groups int) int { return (groups + cola.GroupsPerRecord - 1) / cola.GroupsPerRecord }

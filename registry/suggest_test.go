@@ -70,8 +70,8 @@ func TestSuggestionsAreFilters(t *testing.T) {
 	}
 }
 
-// TestSuggestCorrections checks that text without completions gets the completions of a correction,
-// if there is one, and a note.
+// TestSuggestCorrections checks that the response for text without completions has a correction's
+// completions, if there is a correction, and a note.
 func TestSuggestCorrections(t *testing.T) {
 	w := mustWorld(t, 500)
 	c := w.mustCaller(t, "corrections@example.com", cola.TierFree)

@@ -108,7 +108,7 @@ type UsageStep struct {
 // channel's other credentials.
 type UsageRow struct {
 	Channel    cola.Channel
-	Credential cola.Credential // ID 0 for sign-ins: all browsers are one row; zero for a channel's other credentials
+	Credential cola.Credential // ID is 0 for sign-ins, because all browsers share one row; zero value for a channel's other credentials
 	Name       string          // name of the key or app; empty for browsers; "others" for a channel's other credentials
 	Total      Usage
 }

@@ -12,8 +12,8 @@ import (
 // of one name.
 type keyGroups struct {
 	keys   column.Dict // distinct keys, sorted
-	keyOf  []uint32    // key number of each string
-	values []uint32    // numbers of the strings, ordered by key
+	keyOf  []uint32    // index of each string's key
+	values []uint32    // indexes of the strings, sorted by key
 	start  []uint32    // key k has values[start[k]:start[k+1]]
 }
 
@@ -36,7 +36,7 @@ func groupByKey(names *column.Dict, key func(string) string) (x keyGroups) {
 	return x
 }
 
-// spellings returns the strings with key number k.
+// spellings returns the strings with key k.
 func (x *keyGroups) spellings(k uint32) []uint32 { return x.values[x.start[k]:x.start[k+1]] }
 
 // brandIndex groups the values of the brand column by brand, and sorts the documents by brand.

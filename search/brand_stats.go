@@ -139,7 +139,7 @@ type brandStats struct {
 	newest cola.Position
 }
 
-// addTo adds a brand's labels in its segment.
+// addTo adds a brand's labels in its segment to s.
 func (c *brandCounter) addTo(s *brandStats, b similarBrand) {
 	seg := &c.view.segments[b.segment]
 	t := seg.t

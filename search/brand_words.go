@@ -24,7 +24,7 @@ type brandWords struct {
 	first   []uint32       // name k has the words refs[first[k]:first[k+1]]
 	refs    []uint32
 	sizes   []uint8  // number of words in the core of each name
-	elided  []uint32 // for each name that is not a key, the number of its spelling in the brand column
+	elided  []uint32 // for each name that is not a key, the index of its spelling in the brand column
 	sounds  []similar.Sounds
 	byKey   keyGroups // words by vocabulary.WordKey, which is the form that names share
 	generic []uint8   // 1 for the keys of generic words

@@ -24,8 +24,8 @@ type valueIndex struct {
 // foldValue returns the form in which values are compared.
 func foldValue(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
 
-// foldKeys returns the distinct folded values of a column, sorted, and the key number of each
-// value.
+// foldKeys returns the distinct folded values of a column, sorted, and the index of each value's
+// key.
 func foldKeys(values *column.Dict, fold func(string) string) (keys column.Dict, keyOf []uint32) {
 	in := column.NewInterner()
 	keyOf = make([]uint32, values.Len())
@@ -140,7 +140,7 @@ func (f *valueIndex) serialize(c codec.Codec) {
 type rangeIndex struct {
 	values      []float64      // distinct, ascending
 	lists       postings.Lists // documents with each value
-	checkpoints []uint32       // numbers of values, ascending, from 0 to len(values)
+	checkpoints []uint32       // indexes into values, ascending, from 0 to len(values)
 	cumulative  postings.Lists // documents below each checkpoint
 }
 

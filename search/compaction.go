@@ -60,7 +60,7 @@ func (f *compactions) release(segments []segmentView) {
 // wait waits until no compaction is running or ctx is done. It returns the context's error, if any.
 func (f *compactions) wait(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() {
-		f.mu.Lock() // otherwise the signal may come just before Wait and be lost
+		f.mu.Lock() // otherwise the signal may be sent just before Wait and be lost
 		defer f.mu.Unlock()
 		f.done.Broadcast()
 	})()

@@ -75,7 +75,7 @@ func maySpell(value string) bool {
 	return strings.ContainsAny(value, "&+") || strings.Contains(text.Fold(value), "and")
 }
 
-// eachCandidate calls yield with the numbers of the keys whose values may complete the query in the
+// eachCandidate calls yield with the indexes of the keys whose values may complete the query in the
 // given way, without duplicates and in ascending order.
 func (c *completion) eachCandidate(keys *column.Dict, match int, yield func(k uint32)) {
 	visit, parts := yield, c.keys

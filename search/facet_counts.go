@@ -190,7 +190,7 @@ type valueCounter struct {
 	cursors  []postings.Cursor // of the lists; nil until needed
 	listCost int               // estimated cost of counting a block with the cursors
 
-	byValue []uint32 // counts by the value's number in the column
+	byValue []uint32 // counts by the value's index in the column
 	byList  []uint32
 }
 

@@ -15,7 +15,7 @@ type likeIndex struct {
 	letters []similar.Letters // of each item
 
 	sounds  []uint32 // hashes of pronunciations, ascending
-	sounded []uint32 // the word with each pronunciation
+	sounded []uint32 // the word for each entry in sounds
 }
 
 // candidates calls yield with the words that may be similar to w, some of them more than once.
@@ -63,7 +63,7 @@ type likeBuilder struct {
 
 type soundedWord struct{ hash, word uint32 }
 
-// add adds a word and its number.
+// add adds the word with the given number.
 func (b *likeBuilder) add(number uint32, w *similar.Form) {
 	b.words, b.lengths = append(b.words, number), append(b.lengths, uint8(w.Length))
 	b.letters = append(b.letters, w.Letters)

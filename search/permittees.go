@@ -41,7 +41,7 @@ type permittee struct {
 // permitteeStats contains the statistics for filtering and ranking permittees.
 type permitteeStats struct {
 	labels       uint32
-	approved     uint32    // labels with the status approved
+	approved     uint32    // labels whose status is approved
 	lastApplied  cola.Date // latest application
 	lastApproval cola.Date // latest effective date
 	state        uint32

@@ -87,8 +87,8 @@ func copyPermittee(p *cola.Permittee, number string) cola.Permittee {
 	}
 }
 
-// valueNumber returns the number of a value in a short list, adding it if it is new. Older views
-// may share the list, so it is copied before a value is appended.
+// valueNumber returns the index of a value in a short list, adding it if it is new. Older views may
+// share the list, so it is copied before a value is appended.
 func valueNumber(values *[]string, v string) uint32 {
 	if i := slices.Index(*values, v); i >= 0 {
 		return uint32(i)

@@ -21,7 +21,7 @@ type query struct {
 	contains [textColumns]string // parts of values, folded
 	names    []text.Phrase       // ways to read the requested part of the brand name
 	brand    string              // key of the requested brand; empty if only part of its name is requested
-	similar  []*similar.Query    // ways to read the name that the brand must be similar to; nil for none
+	similar  []*similar.Query    // ways to read the name that the brand must be similar to; nil if there is none
 	category string              // with aliases resolved
 
 	appellations []string // the requested appellation and those inside it

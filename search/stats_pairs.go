@@ -265,8 +265,8 @@ func (c *groupCounter) sortLabels(groups, counts []uint32) [][]uint32 {
 	return lists
 }
 
-// pairWords is the number of bitmap words whose pairs are read at a time, so that they stay in the
-// L1 cache.
+// pairWords is the number of bitmap words whose pairs are read at once, so that they stay in the L1
+// cache.
 const pairWords = 16
 
 // pairTally counts the labels of one group of the first dimension by the second dimension.

@@ -127,7 +127,7 @@ func (v *View) brand(key string) cola.Suggestion {
 	return found.suggestion()
 }
 
-// brandHeap is a heap.Interface that yields the numbers of candidates: most labels first, then by
+// brandHeap is a heap.Interface that yields the indexes of candidates: most labels first, then by
 // key.
 type brandHeap struct {
 	candidates []brandCandidate // sorted by key

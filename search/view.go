@@ -76,8 +76,8 @@ func (v *View) Label(id cola.TTBID) (label cola.ColaSummary, ok bool) {
 	return v.segments[i].t.summary(doc), true
 }
 
-// Rows returns the list rows of labels: their summaries plus other indexed data. A label missing
-// from the view gets only its summary and company name.
+// Rows returns the list rows of labels: their summaries plus other indexed data. For a label
+// missing from the view, the row has only its summary and company name.
 func (v *View) Rows(labels []cola.ColaSummary) []cola.ColaRow {
 	rows := make([]cola.ColaRow, len(labels))
 	for n, label := range labels {

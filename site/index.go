@@ -21,7 +21,7 @@ type entry struct {
 	text              string   // paragraphs, list items and table rows, one per line
 	code              string   // samples, one per line
 	keywords          string   // additional words that match it; names for its subject, separated by commas
-	subjects          []string // the keywords and, for a page, the title, spaced; set by add
+	subjects          []string // the keywords and, for a page, the title, as returned by spaced; set by add
 	method, endpoint  string   // of an operation: GET, /api/v1/colas
 	names             []string // of a parameter, header or tool; codes of an error
 	fields            []string // of an object or a body; codes of errors that are specific to an operation

@@ -47,7 +47,7 @@ func newLanding(now cola.Clock) landing {
 }
 
 // landingPage is the data for the landing page. Samples are nil while the service isn't ready.
-// Without labels, the page shows no numbers, and it shows the documentation's example instead of
+// Without labels, the page shows no statistics, and it shows the documentation's example instead of
 // sample calls.
 type landingPage struct {
 	*registry.Samples
@@ -234,7 +234,7 @@ func (p *landingPage) addExamples(samples *registry.Samples) {
 	p.Bars = newBars(samples.Counts.Groups)
 }
 
-// addNumbers sets the numbers about all labels. Shares that round to zero are left out.
+// addNumbers sets the statistics on all labels. Shares that round to zero are left out.
 func (p *landingPage) addNumbers(c *cola.Coverage) {
 	if len(c.Years) > 0 {
 		p.Since = c.Years[len(c.Years)-1].Year
@@ -268,7 +268,7 @@ func newBars(groups []cola.LabelGroup) (bars []bar) {
 	return bars
 }
 
-// takeLimit counts a sample call. Over the limit, it returns the time to wait.
+// takeLimit counts a sample call. If the limit is exceeded, it returns the time to wait.
 func (s *server) takeLimit(r *http.Request) time.Duration {
 	return s.landing.limit.Take(security.Network(cola.ClientFrom(r.Context())), 1)
 }

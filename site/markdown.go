@@ -49,8 +49,8 @@ type section struct {
 	code        string // samples, one per line
 }
 
-// withPublicURL replaces exampleURL with the public URL, so that readers can copy samples. It does the
-// same with the variable API, unless the page sets it.
+// withPublicURL replaces exampleURL with the public URL, so that readers can copy samples. It also
+// replaces the $API variable with the API's URL, unless the page sets it.
 func (s *server) withPublicURL(source []byte) []byte {
 	if s.opts.PublicURL == "" {
 		return source

@@ -173,7 +173,7 @@ func TestLinks(t *testing.T) {
 }
 
 // TestFormerFragments checks that links to the single-page reference, which was at /docs, still
-// lead to the operation.
+// lead to the right operation.
 func TestFormerFragments(t *testing.T) {
 	s := newTestServer()
 	docs := mustParse(t, docsPath, s.page(docsPath).content)

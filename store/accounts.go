@@ -154,9 +154,9 @@ type Keys interface {
 	// account has maxKeys other valid keys, so that repeated replacements cannot exceed the limit.
 	ReplaceKey(ctx context.Context, account cola.AccountID, id int64,
 		key Key, hash KeyHash, until time.Time, maxKeys int) (Key, error)
-	// ChangeKey changes the name and access of one of the account's keys, effective from the next
-	// request in all processes. It fails with ErrNotFound if the account has no such key, and with
-	// ErrNotActive if the key is no longer valid.
+	// ChangeKey changes the name and KeyAccess of one of the account's keys, effective from the
+	// next request in all processes. It fails with ErrNotFound if the account has no such key, and
+	// with ErrNotActive if the key is no longer valid.
 	ChangeKey(ctx context.Context, account cola.AccountID, id int64, name string, access KeyAccess) error
 	// KeyByHash returns a key by its hash, revoked or not, or ErrNotFound.
 	KeyByHash(ctx context.Context, hash KeyHash) (Key, error)

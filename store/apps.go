@@ -74,8 +74,8 @@ type Apps interface {
 	// RegisterApp creates an app, or updates and enables the one with the same issuer and client
 	// ID. It returns the stored app.
 	RegisterApp(ctx context.Context, app App) (App, error)
-	// EnsureApp creates an app, unless one with the same issuer and client ID exists; that one
-	// stays unchanged. EnsureApp returns the stored app.
+	// EnsureApp creates an app, unless one with the same issuer and client ID exists; an existing
+	// app is left unchanged. EnsureApp returns the stored app.
 	EnsureApp(ctx context.Context, app App) (App, error)
 	// AppByClient returns an app by issuer and client ID, disabled or not, or ErrNotFound.
 	AppByClient(ctx context.Context, issuer, clientID string) (App, error)

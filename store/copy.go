@@ -13,9 +13,9 @@ import (
 // while no process serves the registry. The files of label images are not in the database; only
 // their ImageFiles are copied.
 //
-// Some data stays behind: browser sessions, sign-in links, request logs, IDs of processed
-// Stripe events, the outcomes of recent batches, all claims, failure counts of searches, counts
-// against daily allowances and limits, and the request slots, pause and block for TTB's site.
+// Some data is not copied: browser sessions, sign-in links, request logs, IDs of processed Stripe
+// events, the outcomes of recent batches, all claims, failure counts of searches, counts against
+// daily allowances and limits, and the request slots, pause and block for TTB's site.
 type Copier interface {
 	// Dump calls yield with every item in the store, from one consistent snapshot, in the order of
 	// ItemKinds: an item comes after those it refers to. An item is valid only during the call. If
@@ -148,7 +148,7 @@ type StoredAccountEmail struct {
 	Once                     string // empty if it may be repeated
 	Event                    AccountEvent
 	About                    string
-	Address                  string // empty for the account's address
+	Address                  string // empty to use the account's address
 	CreatedAt, NextAttemptAt time.Time
 	Attempts                 int
 }

@@ -18,10 +18,10 @@ import (
 // never lost. Package sqlstore has a diagram of the states.
 type Deliveries interface {
 	// ClaimDeliveries claims deliveries of the given kinds that are due at the given time, earliest
-	// due first. No other caller, in any process, gets them until hold has passed by the database's
-	// clock. ClaimDeliveries skips claimed deliveries, those of suspended accounts, those without a
-	// recipient address, and run and test messages to inactive destinations. If it returns fewer
-	// than limit, no more are due.
+	// due first. No other caller, in any process, can claim them until hold has elapsed according
+	// to the database's clock. ClaimDeliveries skips claimed deliveries, those of suspended
+	// accounts, those without a recipient address, and run and test messages to inactive
+	// destinations. If it returns fewer than limit, no more are due.
 	ClaimDeliveries(ctx context.Context, due time.Time, kinds []string,
 		limit int, hold time.Duration) ([]DueDelivery, error)
 	// RunContent returns the current state of a run, its search and the labels that messages name:

@@ -61,7 +61,7 @@ type Destinations interface {
 	HasFeed(ctx context.Context, account cola.AccountID, uuid string) (bool, error)
 	// Feed returns the search whose feed has the given hash, with its latest runs that have
 	// matches, newest first, from one consistent snapshot. Each run has the labels that messages
-	// about it list. The parameters runs and labels limit the total number of each. Feed fails with
+	// about it list. The runs and labels parameters limit the total number of each. Feed fails with
 	// ErrNotFound if the feed does not exist or its account is suspended.
 	Feed(ctx context.Context, hash FeedHash, runs, labels int) (Feed, error)
 }

@@ -34,8 +34,8 @@ type Ledger interface {
 	// committed never will be.
 	//
 	// For a committed batch, Void reverts its entries in the month's counters, the day's rows, and
-	// the windows that still have its grants; entries must be those that were written. Units of
-	// pages that a later batch reloaded stay charged, because their rows were shown. They stay
+	// the windows that still have its grants; entries must be those that were written. Units for
+	// pages that a later batch reloaded remain charged, because their rows were shown. They remain
 	// charged even if the later batch is voided too, in which case its rows were not shown.
 	//
 	// Void waits for an open transaction with the same ID. Voiding again has no effect. If an error
@@ -258,6 +258,6 @@ type Refusals interface {
 	// and reason, and keeps the later LastAt. It ignores unknown accounts and counts that are not
 	// positive. It fails with ErrMalformed for invalid text, and does not wait for the disk.
 	RecordRefusals(ctx context.Context, refusals []AccountRefusal) error
-	// Refusals returns up to limit refusals of an account, latest first.
+	// Refusals returns up to limit refusals recorded for an account, latest first.
 	Refusals(ctx context.Context, account cola.AccountID, limit int) ([]Refusal, error)
 }

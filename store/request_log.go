@@ -17,7 +17,7 @@ type RecordedRequest struct {
 	cola.LoggedRequest
 }
 
-// RequestGap counts requests of an account that were not recorded.
+// RequestGap counts an account's requests that were not recorded.
 type RequestGap struct {
 	Account   cola.AccountID
 	Hour      time.Time // start, UTC
@@ -32,7 +32,7 @@ type RequestCursor struct {
 	ID int64
 }
 
-// RequestFilter selects requests. Zero fields select all.
+// RequestFilter selects requests. A zero field matches all requests.
 type RequestFilter struct {
 	From, To             time.Time // From <= time of arrival < To
 	MinStatus, MaxStatus int
@@ -52,11 +52,11 @@ type RequestLog interface {
 	// unknown accounts. It fails with ErrMalformed for text that can't be stored, and does not wait
 	// for the disk.
 	RecordRequests(ctx context.Context, requests []RecordedRequest, gaps []RequestGap) error
-	// Requests returns up to limit requests of an account, latest first. With After, it returns the
-	// requests closest to that position. It fails with ErrMalformed for a filter with text that
+	// Requests returns up to limit of an account's requests, latest first. With After, it returns
+	// the requests closest to that position. It fails with ErrMalformed for a filter with text that
 	// can't be stored.
 	Requests(ctx context.Context, account cola.AccountID, which RequestFilter, limit int) ([]cola.LoggedRequest, error)
-	// Request returns a request of an account, or ErrNotFound.
+	// Request returns one of an account's requests, or ErrNotFound.
 	Request(ctx context.Context, account cola.AccountID, id int64) (cola.LoggedRequest, error)
 	// RequestGaps returns the sum of an account's gaps in all hours that overlap the given time
 	// span.

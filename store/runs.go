@@ -10,13 +10,13 @@ import (
 // Arrivals lists labels that have arrived. A label arrives with the write that first gives it an
 // effective date (an approval date or an estimate), unless that write is in mode History, because
 // bulk-loaded labels are not new. If that date was an estimate, the label arrives again, at a later
-// revision, when its approval date becomes known: searches may match the detail that came with it.
+// revision, when its approval date becomes known: searches may match the details that came with it.
 // A label whose first date was written in mode History never arrives.
 type Arrivals interface {
 	// ArrivedSince calls yield with every label that arrived and whose current effective date is on
 	// or after the given day, in no particular order. It returns the revision up to which the list
-	// is complete. It reads one consistent snapshot. Arguments of yield are valid only during the
-	// call. ArrivedSince stops when yield returns an error, and returns that error.
+	// is complete. It reads one consistent snapshot. The arguments to yield are valid only during
+	// the call. ArrivedSince stops when yield returns an error, and returns that error.
 	ArrivedSince(ctx context.Context, approved cola.Date, yield func(Arrival) error) (cola.Revision, error)
 }
 
@@ -156,7 +156,7 @@ type DueSearch struct {
 type RunRecord struct {
 	Due      DueSearch
 	Mark     Mark           // the search's new mark
-	Next     cola.Timestamp // when the search is due next; 0 for never
+	Next     cola.Timestamp // when the search is next due; 0 for never
 	From, To cola.Date      // approval dates of its window, inclusive
 	Matches  []RunMatch
 

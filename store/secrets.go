@@ -22,9 +22,9 @@ type SealedSecrets interface {
 	// locks destinations in short transactions, so it may run at any time; rewrite must not block.
 	// After an error, earlier changes are kept.
 	RewriteSecrets(ctx context.Context, skipPrefix string, rewrite func(SealedSecret) (string, error)) (int, error)
-	// HashLinks replaces the plaintext link tokens of an earlier version with their SHA-256
-	// hashes, and returns their number. In SQLite, it also rewrites the file once after an upgrade,
-	// to erase plaintext secrets from its free space.
+	// HashLinks replaces the plaintext link tokens from an earlier version with their SHA-256
+	// hashes, and returns how many it replaced. In SQLite, it also rewrites the file once after an
+	// upgrade, to erase plaintext secrets from its free space.
 	HashLinks(ctx context.Context) (int, error)
 }
 

@@ -27,12 +27,13 @@ type SignIns interface {
 	// returns it with its ID and creation time. It fails with ErrNotFound if the account does not
 	// exist, and with ErrMalformed if Check fails.
 	CreateSignIn(ctx context.Context, s SignIn) (SignIn, error)
-	// SignIns returns the valid sign-ins of an account, newest first.
+	// SignIns returns an account's valid sign-ins, newest first.
 	SignIns(ctx context.Context, account cola.AccountID) ([]SignIn, error)
 	// EndSignIn ends a sign-in, effective from the next request in all processes. Ending it again
 	// does not change EndedAt. EndSignIn fails with ErrNotFound if the account has no such sign-in.
 	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
-	// EndOtherSignIns ends all valid sign-ins of an account except one, and returns their number.
+	// EndOtherSignIns ends all of an account's valid sign-ins except one, and returns how many it
+	// ended.
 	EndOtherSignIns(ctx context.Context, account cola.AccountID, except int64) (int, error)
 }
 

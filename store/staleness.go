@@ -11,8 +11,8 @@ import (
 const staleDays = 3
 
 // StaleSince returns when the newest completion date became older than three business days, or the
-// zero time if it isn't. Monday to Friday are business days, including federal holidays. A registry
-// without labels is as old as its first request; without requests, it is not stale.
+// zero time if it isn't. Monday through Friday are business days, including federal holidays. A
+// registry without labels is as old as its first request; without requests, it is not stale.
 func (s FetchStatus) StaleSince(now time.Time) time.Time {
 	newest := s.NewestDay
 	if newest == 0 {

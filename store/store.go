@@ -148,8 +148,8 @@ const MaxResubmissions = 100
 type Colas interface {
 	// UpsertColas merges each patch into the label with its TTB ID, or creates the label, and
 	// returns an outcome for each patch, in order. A changed label gets a new revision. An unknown
-	// permit number creates a permittee with the name and place of the label's applicant address; a
-	// permittee that is only known from labels gets a missing name or place from a later label.
+	// permit number creates a permittee with the name and place from the label's applicant address;
+	// if a permittee is known only from labels, a later label fills in a missing name or place.
 	//
 	// A patch is Rejected, and not written, if the merged label would lack a required field;
 	// cola.CheckNew of the merged label returns the reason. The other patches are written anyway. A
@@ -163,8 +163,7 @@ type Colas interface {
 	Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error)
 	// MainImages returns the URLs of the labels' main images. It omits labels without one.
 	MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBID]string, error)
-	// Resubmissions returns the labels that resubmit a label, ordered by ID, at most
-	// MaxResubmissions.
+	// Resubmissions returns up to MaxResubmissions labels that resubmit a label, ordered by ID.
 	Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, error)
 	// HasColas reports whether there are any labels.
 	HasColas(ctx context.Context) (bool, error)
@@ -193,8 +192,8 @@ const (
 // Permittees stores permit holders.
 type Permittees interface {
 	// UpsertPermittees merges each patch into the permittee with its permit number, or creates it,
-	// and returns an outcome for each patch, in order. A permittee stays Listed once a patch sets
-	// it.
+	// and returns an outcome for each patch, in order. Once a patch sets a permittee's Listed
+	// field, it remains set.
 	UpsertPermittees(ctx context.Context, patches []cola.Patch[cola.Permittee], mode Mode) ([]Outcome, error)
 }
 
@@ -218,7 +217,7 @@ type References interface {
 	AllReferences(ctx context.Context) (ReferenceSets, error)
 }
 
-// ReferenceSets contains all reference data, in the order of the API.
+// ReferenceSets contains all reference data, in the order that the API uses.
 type ReferenceSets struct {
 	Revision cola.Revision    // revision of the latest change to any set
 	AVAs     []cola.AVADetail // by name, then validity, then ID
@@ -247,7 +246,7 @@ type Changes interface {
 	Revision(ctx context.Context) (cola.Revision, error)
 	// HasRevision reports whether a revision is in this database's history. It returns false for a
 	// revision from a different database, or one that was lost when a backup was restored. A
-	// revision stays in the history for 30 days after a newer one replaces it. Revision 0, before
+	// revision is kept in the history for 30 days after a newer one replaces it. Revision 0, before
 	// any write, is in every history.
 	HasRevision(ctx context.Context, rev cola.Revision) (bool, error)
 	// ColasSince calls yield with every label that changed after a revision, in no particular

@@ -46,7 +46,7 @@ func (s SubscriptionState) Live() bool {
 // Renews reports whether the subscription will be billed again, unless someone cancels it.
 func (s SubscriptionState) Renews() bool { return s.Live() && s.EndsAt.IsZero() }
 
-// Subscriptions stores the Stripe customers of accounts.
+// Subscriptions stores the Stripe customer of each account.
 type Subscriptions interface {
 	// AddCustomer records an account's customer, and returns the account's record. If the account
 	// already has a customer, AddCustomer has no effect. It fails with ErrNotFound if the account
@@ -56,11 +56,11 @@ type Subscriptions interface {
 	// tier, the account returns to the free tier. RemoveCustomer fails with ErrStale like
 	// SaveSubscription.
 	RemoveCustomer(ctx context.Context, s Subscription) error
-	// SubscriptionOf returns the record of an account, or ErrNotFound.
+	// SubscriptionOf returns an account's record, or ErrNotFound.
 	SubscriptionOf(ctx context.Context, account cola.AccountID) (Subscription, error)
-	// SubscriptionByCustomer returns the record of a customer, or ErrNotFound.
+	// SubscriptionByCustomer returns a customer's record, or ErrNotFound.
 	SubscriptionByCustomer(ctx context.Context, customer string) (Subscription, error)
-	// Subscriptions returns up to limit records of accounts with IDs above the given one, ordered
+	// Subscriptions returns up to limit records for accounts with IDs above the given one, ordered
 	// by account ID.
 	Subscriptions(ctx context.Context, above cola.AccountID, limit int) ([]Subscription, error)
 	// SaveSubscription replaces the state of a record and, if Granted differs from the stored value
@@ -68,8 +68,8 @@ type Subscriptions interface {
 	// the change, unless the ID is empty. All this happens in one transaction.
 	//
 	// SaveSubscription fails with ErrStale if the record has been saved or removed since s was read.
-	// The caller must then read the record and the subscription again, in this order, so that a state
-	// never replaces one that was read from Stripe later.
+	// The caller must then read the record and the subscription again, in that order, so that a
+	// state never replaces one that was read from Stripe later.
 	SaveSubscription(ctx context.Context, s Subscription, event string) error
 	// EventProcessed reports whether SaveSubscription recorded an event.
 	EventProcessed(ctx context.Context, event string) (bool, error)

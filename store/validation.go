@@ -16,8 +16,8 @@ import (
 const MaxKeyText = 1000
 
 // FoldEmail returns the form in which email addresses are compared: ASCII letters in lower case,
-// everything else unchanged. Identity names are compared exactly, because the subjects of two
-// people may differ only in letter case.
+// everything else unchanged. Identity names are compared exactly, because two people's subjects may
+// differ only in letter case.
 func FoldEmail(email string) string {
 	if IsIdentityName(email) {
 		return email

@@ -46,7 +46,7 @@ func TestAccountEmails(t *testing.T) {
 	golden(t, "account.txt", all.String())
 }
 
-// TestHostileAppNames checks that the name of an app can't add headers or markup.
+// TestHostileAppNames checks that an app's name can't add headers or markup.
 func TestHostileAppNames(t *testing.T) {
 	p := startServer(t, plaintext, "")
 	s, _ := mustSender(t, urlOf("smtp", "", p.address), nil)

@@ -24,7 +24,7 @@ type alertContent struct {
 	Window    string // approval dates that the run covered
 	Labels    []alertLabel
 	More      string // text of the link to the remaining labels; may be empty
-	Run       string // page with all labels of the run
+	Run       string // URL of the page with all labels from the run
 	ManageURL string // page of the search
 }
 
@@ -79,7 +79,7 @@ func window(r cola.SavedSearchRun) string {
 	return text
 }
 
-// late describes the late labels of a run.
+// late describes a run's late labels.
 func late(n int) string {
 	if n == 1 {
 		return "1 label is late: it was approved earlier but not added until after the previous run."

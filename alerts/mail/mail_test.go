@@ -280,7 +280,7 @@ func TestParseServer(t *testing.T) {
 	}
 }
 
-// outcome is Send without the exchange.
+// outcome calls Send and returns the result without the exchange.
 func (s *Sender) outcome(ctx context.Context, m alerts.Message) alerts.Result {
 	res := s.Send(ctx, m)
 	res.Exchange = store.Exchange{}

@@ -135,7 +135,7 @@ func (s *Sender) transmit(ctx context.Context, msg *gomail.Msg) error {
 	return err
 }
 
-// options returns the options of the SMTP client.
+// options returns the options for the SMTP client.
 func (s *Sender) options(c *connection, msg *gomail.Msg) []gomail.Option {
 	// The HELO name appears in the email's headers, so it must not be the name of this machine.
 	o := []gomail.Option{
@@ -150,7 +150,7 @@ func (s *Sender) options(c *connection, msg *gomail.Msg) []gomail.Option {
 		o = append(o, gomail.WithTLSPolicy(gomail.NoTLS))
 	}
 	if ascii(msg) {
-		o = append(o, gomail.WithoutSMTPUTF8()) // later servers on the route may not support it
+		o = append(o, gomail.WithoutSMTPUTF8()) // servers farther along the route may not support it
 	}
 	if s.server.user == "" {
 		return o

@@ -16,7 +16,7 @@ type payload struct {
 	Data      any            `json:"data"`
 }
 
-// runData is the data of a run.
+// runData is the data in a message about a run.
 type runData struct {
 	SavedSearch search              `json:"saved_search"`
 	Run         cola.SavedSearchRun `json:"run"`
@@ -38,7 +38,7 @@ type label struct {
 	Met  cola.FilterSet `json:"met"`
 }
 
-// testData is the data of a test message.
+// testData is the data in a test message.
 type testData struct {
 	Destination destination `json:"destination"`
 }
@@ -47,7 +47,7 @@ type destination struct {
 	UUID string `json:"uuid"`
 }
 
-// challengeData is the data of a challenge.
+// challengeData is the data in a challenge.
 type challengeData struct {
 	Destination destination `json:"destination"`
 	Challenge   string      `json:"challenge"` // token to respond with

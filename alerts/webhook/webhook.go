@@ -27,8 +27,8 @@ const (
 	responseTimeout = 15 * time.Second
 	// readTimeout is the time limit for recording and discarding the body of a response.
 	readTimeout = time.Second
-	// maxDropped limits the bytes of a response's body that are read and discarded, and maxHeader
-	// the bytes of its header.
+	// maxDropped is the maximum number of bytes of a response's body that are read and discarded,
+	// and maxHeader the maximum size of its header.
 	maxDropped = 64 << 10
 	maxHeader  = 64 << 10
 	// maxEcho is the maximum number of bytes read from the response to a challenge.
@@ -75,7 +75,7 @@ func New(o Options) *Sender {
 		DialContext:            s.dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		Protocols:              http1(),
-		DisableKeepAlives:      true, // check the address for every message
+		DisableKeepAlives:      true, // so that the address is checked for every message
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeader,
 	}

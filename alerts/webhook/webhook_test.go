@@ -90,7 +90,7 @@ func answers(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
-// box encrypts and decrypts the secrets of destinations.
+// box encrypts and decrypts destinations' secrets.
 var box = vault.New(vault.Options{Keys: newKeys()})
 
 func newKeys() *keyring.Keyring {
@@ -350,7 +350,7 @@ func TestSendCanceled(t *testing.T) {
 	}
 }
 
-// outcome is Send without the exchange.
+// outcome calls Send and returns the result without the exchange.
 func (s *Sender) outcome(ctx context.Context, m alerts.Message) alerts.Result {
 	res := s.Send(ctx, m)
 	res.Exchange = store.Exchange{}

@@ -333,7 +333,7 @@ type accountExport struct {
 	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
 }
 
-// Run writes the data of the account to standard output.
+// Run writes the account's data to standard output.
 func (c *accountExport) Run(env *environment) error {
 	return c.withAccount(env, c.Account, func(st database, a store.Account) error {
 		return registry.ExportAccount(env, env.stdout, st, a.ID, time.Now())

@@ -87,7 +87,7 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	return err
 }
 
-// openSenders loads the keys of the database and returns the senders.
+// openSenders loads the database's keys and returns the senders.
 func (c *alertsTick) openSenders(env *environment, st database, publicURL string) (map[string]alerts.Sender, error) {
 	v, err := c.vault(env, c.storeFlags, st)
 	if err != nil {

@@ -20,7 +20,7 @@ type billingFlags struct {
 	StripeAPIURL            string     `group:"Billing flags:" name:"stripe-api-url" placeholder:"URL" help:"Base URL of Stripe's API, for tests against a mock server (default: Stripe)."`
 }
 
-// maxGraceDays is the maximum of --stripe-grace-days.
+// maxGraceDays is the maximum value of --stripe-grace-days.
 const maxGraceDays = 90
 
 // checkBilling validates the flags without connecting to Stripe. billingURL is the value of

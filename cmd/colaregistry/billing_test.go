@@ -22,7 +22,7 @@ func stripeFlags(s *stripetest.Server) []string {
 }
 
 // TestStripeEvents kills a server while it reads a subscription from Stripe, and resends the events
-// in reverse order to two other servers. The next request gets the plan's limits. After that,
+// in reverse order to two other servers. The plan's limits apply to the next request. After that,
 // commands can't change the tier or delete the account.
 func TestStripeEvents(t *testing.T) {
 	t.Parallel()

@@ -148,7 +148,7 @@ func fillStore(env *environment, source database, to place) (sent *digests, err 
 	return sent, err
 }
 
-// copyKeyCheck binds a copy to the keys of the original, because secrets are copied encrypted.
+// copyKeyCheck binds a copy to the original's keys, because secrets are copied encrypted.
 func copyKeyCheck(env *environment, source, target database) error {
 	check, err := source.KeyCheck(env, "")
 	if err != nil || check == "" {

@@ -33,7 +33,7 @@ type engineOptions struct {
 	vault                 *vault.Vault        // nil if the process doesn't manage destinations
 	images                registry.ImageStore // nil if the process doesn't serve images
 	operators             []string            // email addresses
-	requestLogDays        int                 // days to keep requests for account holders; 0 keeps none
+	requestLogDays        int                 // days that requests are kept for account holders to see; 0 keeps none
 	billing               *billing.Billing    // nil if plans aren't sold
 }
 

@@ -22,7 +22,7 @@ func TestExportOnly(t *testing.T) {
 	st, requests, key := mustOpen(t, h), 0, ""
 	get := func(path string) answer {
 		t.Helper()
-		if requests%100 == 0 { // stays below each account's rate limit
+		if requests%100 == 0 { // to stay below each account's rate limit
 			_, secret, _ := mustAccount(t, st, fmt.Sprintf("export%d@example.com", requests), cola.TierPro)
 			key = secret.Reveal()
 		}

@@ -52,7 +52,7 @@ func (c *fetchTTB) Validate() error {
 	return c.checkImages()
 }
 
-// runOptions returns the options of the run.
+// runOptions returns the options for the run.
 func (c *fetchTTB) runOptions() collect.Options {
 	o := c.options()
 	o.First, o.Last, o.Follow, o.History = c.From, c.To, c.Follow, c.History
@@ -119,7 +119,7 @@ func (c *fetchTTB) Run(env *environment) (err error) {
 }
 
 // requireNoDemo fails if a registry has demo labels. Their IDs look like real ones, so a fetched
-// label may get the fields of a demo label.
+// label may end up with a demo label's fields.
 func requireNoDemo(env *environment, st store.ImageFiles) error {
 	demo, err := st.HasDrawnImages(env)
 	if err == nil && demo {

@@ -102,7 +102,7 @@ func (f *collectorFlags) warnRate(log *slog.Logger) {
 	}
 }
 
-// options returns the options of a run. The caller sets the days, the logger and the image store.
+// options returns the options for a run. The caller sets the days, the logger and the image store.
 func (f *collectorFlags) options() collect.Options {
 	return collect.Options{
 		Site:    ttb.Options{BaseURL: f.BaseURL, UserAgent: userAgent(f.Contact)},

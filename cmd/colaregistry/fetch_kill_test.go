@@ -52,7 +52,7 @@ func TestFetchKilled(t *testing.T) {
 	t.Logf("%d requests by %d processes; %d failed, %d were needed, %d extra",
 		tally.Requests, f.starts, tally.Failed, tally.Minimum, tally.Extra())
 	allowed := tally.Minimum / 20
-	if !*wholeSite { // each start opens a session and repeats up to one window
+	if !*wholeSite { // each start opens a session and repeats the requests for at most one window
 		allowed += 3 * f.starts
 	}
 	if extra := tally.Extra(); extra > allowed {

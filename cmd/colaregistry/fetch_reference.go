@@ -204,7 +204,7 @@ type referenceJSON struct {
 	URL        *string    `json:"url"` // source of the most recently imported content
 	CheckedAt  *time.Time `json:"checked_at"`
 	ImportedAt *time.Time `json:"imported_at"`
-	Failure    *string    `json:"failure"` // error of the latest fetch
+	Failure    *string    `json:"failure"` // error from the latest fetch
 	FailedAt   *time.Time `json:"failed_at"`
 }
 

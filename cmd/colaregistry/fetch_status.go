@@ -50,7 +50,7 @@ type fetchStatusJSON struct {
 	Days           map[string]int      `json:"days"`        // by state
 	FirstDay       cola.Date           `json:"first_day"`   // first complete day
 	LastDay        cola.Date           `json:"last_day"`    // last complete day
-	NewestDay      cola.Date           `json:"newest_day"`  // newest completion date of labels
+	NewestDay      cola.Date           `json:"newest_day"`  // latest completion date of any label
 	StaleSince     *time.Time          `json:"stale_since"` // null if the registry is current
 	Labels         map[string]int      `json:"labels"`      // in the queue, by state
 	Requests       int64               `json:"requests"`

@@ -169,8 +169,8 @@ func TestFetchStatusOfFailedLabels(t *testing.T) {
 	}
 }
 
-// TestFetchStatusOfImages checks that the status counts labels with missing images, but includes no
-// time for them, because they may not be due for weeks.
+// TestFetchStatusOfImages checks that the status counts labels with missing images, but leaves them
+// out of the time left, because they may not be due for weeks.
 func TestFetchStatusOfImages(t *testing.T) {
 	status := store.FetchStatus{Interval: time.Second, Labels: map[string]int{store.FetchImages: 2}}
 	var text strings.Builder

@@ -28,7 +28,7 @@ const (
 	// demoMarker is a file that exists next to the database while the demo data is incomplete, so
 	// that the next start completes it.
 	demoMarker = "demo.loading"
-	// demoRecord is a file that records the options of the demo data. It is next to the database
+	// demoRecord is a file that records the options for the demo data. It is next to the database
 	// and is written once the data is complete.
 	demoRecord = "demo.json"
 	// demoLock is the file that a process locks while it loads the data.
@@ -80,7 +80,7 @@ func (c *serveCommand) firstStart(env *environment, st database, private bool) (
 	return d, nil
 }
 
-// demoOptions returns the options of the demo data to load; due is false if there is none to load.
+// demoOptions returns the options for the demo data to load; due is false if there is none to load.
 func (c *serveCommand) demoOptions(
 	env *environment, st database, marker string,
 ) (options demo.Options, due bool, err error) {

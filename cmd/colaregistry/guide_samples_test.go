@@ -91,8 +91,8 @@ func TestSamplesInGuides(t *testing.T) {
 	}
 }
 
-// checkPages checks that a program prints every label of a search once, and fails with a wrong key.
-// It returns the output.
+// checkPages checks that a program prints every label that a search finds once, and fails with a
+// wrong key. It returns the output.
 func checkPages(t *testing.T, s *serverProcess, key string, run func(base, key string) (string, error)) string {
 	t.Helper()
 	total := sampleTotal(t, s.base+"/colas?applicant_state=OR&product_type=wine&date_range=all&per_page=1", key)

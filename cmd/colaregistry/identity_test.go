@@ -19,7 +19,7 @@ type twoAccounts struct {
 	issuer issuer
 	st     database
 	paid   store.Account
-	key    string // API key of the paid account
+	key    string // the paid account's API key
 	free   store.Account
 	tokens int
 }

@@ -74,7 +74,7 @@ func keyFlagError(err error) error {
 	return usageErrorf("%s", refusal.Message)
 }
 
-// makeKey creates a key with the name, access and expiry of params.
+// makeKey creates a key with the name, scopes, networks and expiry in params.
 func makeKey(env *environment, st store.Keys, a store.Account, params store.Key) (auth.Secret, store.Key, error) {
 	secret := auth.NewSecret()
 	key := secret.Key()
@@ -100,7 +100,7 @@ func (c *keyList) Run(env *environment) error {
 	}, newKeyRow)
 }
 
-// networkList is a list of networks; empty for any.
+// networkList is a list of networks; empty means any network.
 type networkList []string
 
 // String returns the networks separated by spaces.

@@ -17,7 +17,7 @@ import (
 
 const loadTestLabels = 800
 
-// loadTestData returns the options that generate the labels of a registry under load.
+// loadTestData returns the options for generating the labels in a load-tested registry.
 func loadTestData() demo.Options {
 	return demo.Options{Colas: loadTestLabels, Seed: demoSeed, AsOf: cola.NewDate(2025, time.June, 1)}
 }

@@ -91,7 +91,7 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// usageError is an error in the value of a flag. The program exits with exitUsage.
+// usageError is an error in a flag's value. The program exits with exitUsage.
 type usageError struct{ error }
 
 // Unwrap returns the error.
@@ -113,7 +113,7 @@ func fileError(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// flagError prefixes an error in the value of a flag with its name; it returns nil for nil.
+// flagError prefixes an error in a flag's value with the flag's name; it returns nil for nil.
 func flagError(flag string, err error) error {
 	if err == nil {
 		return nil

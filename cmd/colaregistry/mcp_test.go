@@ -264,7 +264,7 @@ func TestSharedUsage(t *testing.T) {
 		if sixth.at("data", "list_records", "remaining") != 0. || sixth.at("data", "detail_views", "used") != 1. {
 			t.Errorf("GET /usage = %v", sixth.at("data"))
 		}
-		for range 3 { // eighth to tenth request of the minute
+		for range 3 { // eighth through tenth requests of the minute
 			a.call(t, "get_usage", nil)
 		}
 		full, rest := a.call(t, "get_usage", nil), s.get(t, "/usage", secret.Reveal())

@@ -266,7 +266,7 @@ func numbered(samples []codeSample, extension string) map[string]string {
 }
 
 // TestReferenceSamples runs all samples on the reference pages, with placeholders replaced as a
-// reader would. All must succeed; the first and the last must fail with an invalid key.
+// reader would. All must succeed. With an invalid key, the first and the last must fail.
 func TestReferenceSamples(t *testing.T) {
 	t.Parallel()
 	h := demoFile(t)

@@ -40,7 +40,7 @@ func (s *serverProcess) createByTool(t *testing.T, key, arguments string) answer
 // savedCase is a request to create a saved search, for both REST and the tool.
 type savedCase struct {
 	sent  string
-	field string // Go field of the filter that the created search must have; not checked if empty
+	field string // Go name of a filter field that the created search must set; not checked if empty
 	fails bool
 }
 

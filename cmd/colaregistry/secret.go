@@ -50,9 +50,8 @@ func (f secretFlags) checkKeyFile(s storeFlags) error {
 	return err
 }
 
-// keyring loads the keys of a database. If the file is missing next to an SQLite database that is
-// not bound to keys yet, keyring creates it. It warns if other users of the machine can read the
-// file.
+// keyring loads a database's keys. If the file is missing next to an SQLite database that is not
+// bound to keys yet, keyring creates it. It warns if other users of the machine can read the file.
 func (f secretFlags) keyring(env *environment, s storeFlags, st store.SealedSecrets) (*keyring.Keyring, error) {
 	file, managed, err := f.file(s)
 	if err == nil && managed {
@@ -101,8 +100,8 @@ func loadKeys(file string) (*keyring.Keyring, error) {
 	return keys, err
 }
 
-// vault returns the vault for the secrets of a database. The first call binds the database to the
-// keys; later calls fail unless the keys match. Keys in lost may be missing from the file.
+// vault returns the vault for a database's secrets. The first call binds the database to the keys;
+// later calls fail unless the keys match. Keys in lost may be missing from the file.
 func (f secretFlags) vault(
 	env *environment, s storeFlags, st store.SealedSecrets, lost ...string,
 ) (*vault.Vault, error) {

@@ -15,9 +15,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// secretFile is the path of a file with the value of another flag: a flag --NAME-file of this type
-// sets --NAME. Files keep secrets out of command lines and environments, which other programs on
-// the machine can read.
+// secretFile is the path of a file that contains another flag's value: a --NAME-file flag of this
+// type sets --NAME. Files keep secrets out of command lines and environments, which other programs
+// on the machine can read.
 type secretFile string
 
 const (
@@ -109,7 +109,7 @@ func readSecret(path string, log *slog.Logger) (string, error) {
 // warnReadable warns if other users of the machine can read a file with a secret.
 func warnReadable(path string, info fs.FileInfo, log *slog.Logger) {
 	if runtime.GOOS == "windows" || info.Mode().Perm()&0o007 == 0 || isMounted(path) {
-		return // on Windows, the mode doesn't show the access of other users
+		return // on Windows, the mode doesn't show other users' access rights
 	}
 	log.Warn("secret file is readable by other users; run chmod o= on it",
 		"file", path, "mode", info.Mode().Perm().String())

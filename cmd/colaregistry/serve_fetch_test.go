@@ -149,7 +149,7 @@ func TestServeFetchStops(t *testing.T) {
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	await(t, "the server shuts down", func() bool { return strings.Contains(s.err.String(), "finishing in-flight") })
 	close(answer)
-	if err := <-s.done; err != nil { // not stop, because a second signal would end it immediately
+	if err := <-s.done; err != nil { // don't call stop: a second signal would end it immediately
 		t.Errorf("serve: %v\n%s", err, s.err.String())
 	}
 	s.done <- nil

@@ -121,7 +121,7 @@ type dashboardFlags struct {
 	Operators         []string     `group:"Dashboard flags:" name:"operator" placeholder:"EMAIL" help:"Email address of an account holder who may view and resume data collection in the dashboard (repeatable). The address must be verified at sign-in."`
 }
 
-// maxRequestLogDays is the maximum of --request-log-days.
+// maxRequestLogDays is the maximum value of --request-log-days.
 const maxRequestLogDays = 90
 
 func (f *dashboardFlags) checkRequestLog() error {
@@ -192,9 +192,9 @@ func (f *companyFlags) checkCompany() error {
 	return checkName("--company", f.Company)
 }
 
-const maxName = 60 // characters of a site name or company
+const maxName = 60 // maximum length of a site name or company name, in characters
 
-// checkName validates the value of a flag that is a name.
+// checkName validates a flag value that is a name.
 func checkName(flag, name string) error {
 	invisible := func(r rune) bool { return !unicode.IsPrint(r) }
 	if name != strings.TrimSpace(name) || name == "" || strings.ContainsFunc(name, invisible) || utf8.RuneCountInString(name) > maxName {

@@ -23,7 +23,7 @@ import (
 type testRegistry struct {
 	storeFlags
 	keyFile string // for servers on PostgreSQL
-	key     string // key of the demo account, unless the first start prints it or there is no account
+	key     string // the demo account's key; empty if the first start prints it or there is no account
 }
 
 // embedded returns a registry on SQLite that has not been started.

@@ -48,7 +48,7 @@ func CategoryRanges() []CategoryRange {
 }
 
 // CategoryOfClass returns the category path that a class/type implies, in the form of
-// NormalizeCategory. The name counts only if the label has no code. It returns "" for an unknown
+// NormalizeCategory. The name is used only if the label has no code. It returns "" for an unknown
 // class and for one without a category.
 func CategoryOfClass(id, name string) string {
 	if id == "" {

@@ -38,7 +38,7 @@ func TestCategoryOfClass(t *testing.T) {
 		{"910", "", ""},
 		{"999", "", ""},
 		{"none", "TABLE RED WINE", ""},
-		// Names, which count only without a code.
+		// Names, which are used only if there is no code.
 		{"", "TABLE RED WINE", "Wine > Red Wine"},
 		{"", " table  red wine", "Wine > Red Wine"},
 		{"", "ALE", "Beer > Ale"},

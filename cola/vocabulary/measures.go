@@ -74,8 +74,8 @@ func VolumeUnitNamed(word string) (unit string, ok bool) {
 	return unit, unit != "" && scale == 1
 }
 
-// volumeUnit returns the unit that a folded word is converted to, and the factor. It returns "" for
-// an unknown word.
+// volumeUnit returns the unit to which volumes in the unit named by a folded word are converted,
+// and the factor. It returns "" for an unknown word.
 func volumeUnit(word string) (unit string, scale float64) {
 	word = strings.Join(strings.Fields(strings.ReplaceAll(word, ".", " ")), " ")
 	switch word {

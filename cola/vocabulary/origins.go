@@ -73,7 +73,7 @@ const (
 )
 
 // PlaceOf returns the searched form of a label's origin: its name, with a suffix for GEORGIA that
-// distinguishes the state from the country. TTB's origin code or, without one,
+// distinguishes the state from the country. TTB's origin code or, if there is none,
 // domestic_or_imported determines the suffix. Without either, there is no suffix, and searches find
 // the label by name but not by code or "american".
 func PlaceOf(originName, originID, domesticOrImported string) string {

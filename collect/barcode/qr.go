@@ -122,13 +122,14 @@ func (f *finder) same(o *finder) bool {
 
 // square is a possible QR code, located by three finder patterns.
 type square struct {
-	finders     [3]vec // centers of the patterns; the first is at the right angle
+	finders     [3]vec // centers of the patterns; the first is the corner between the other two
 	right, down vec    // from the first center to the others; one module long after fit
 	module      float64
 	light       bool
 }
 
-// squareOf checks that three patterns are the corners of a square, the first at the right angle.
+// squareOf checks that three patterns are corners of a square, with the first between the other
+// two.
 func squareOf(a, b, c finder) (square, bool) {
 	right, down := b.center.sub(a.center), c.center.sub(a.center)
 	x, y := right.length(), down.length()
@@ -169,7 +170,7 @@ func (sq *square) center() vec { return sq.finders[1].middle(sq.finders[2]) }
 // bounds returns the corners of the code.
 func (sq *square) bounds() []vec {
 	c := sq.center()
-	// The centers of the patterns are 3.5 modules inside.
+	// The centers of the patterns are 3.5 modules from the edges.
 	half := sq.finders[1].distance(sq.finders[0])/sq.module/2 + 3.5
 	u, v := sq.right.times(half), sq.down.times(half)
 	return []vec{c.add(u).add(v), c.add(u).sub(v), c.sub(u).add(v), c.sub(u).sub(v)}

@@ -16,7 +16,7 @@ type profile struct {
 	dark   bool      // whether the first run is dark
 }
 
-// split finds the runs of the line. An edge is where the values cross the middle between two
+// split finds the runs of the line. An edge is where the values cross the midpoint between two
 // neighboring extremes, with subsample precision. A fixed threshold would lose narrow bars, which
 // blur makes gray. Extremes must differ by at least a fifth of the local contrast, which filters
 // noise but keeps such bars.
@@ -89,7 +89,7 @@ func (p *profile) findTurns() {
 	}
 }
 
-// crossing returns where the values between two extremes cross their middle.
+// crossing returns where the values between two extremes cross the midpoint.
 func (p *profile) crossing(from, to int) float64 {
 	a, b := float64(p.gray[from]), float64(p.gray[to])
 	middle := (a + b) / 2

@@ -15,8 +15,8 @@ const directions = 12
 // reading is a symbol read along a line.
 type reading struct {
 	symbol
-	first, last vec // ends of the first and the last bar, in reading order
-	line        int // number of the line in its direction
+	first, last vec // start of the first bar and end of the last, in reading order
+	line        int // number of the line among those in its direction
 	direction   int
 }
 

@@ -9,7 +9,7 @@ import (
 
 // demand is the evidence that a symbology needs. The weaker its own check, the more it needs.
 type demand struct {
-	lines  int     // minimum number that read the value, at each scale
+	lines  int     // minimum number of lines that read the value, at each scale
 	height float64 // minimum distance between the first and last of these lines, in modules
 	share  float64 // minimum share of the lines between them that read the value
 }

@@ -25,7 +25,7 @@ const (
 	maxAge         = 100
 )
 
-// field is a field of labels that a model fills.
+// field is a label field that a model fills.
 type field struct {
 	name  string
 	of    func(*cola.Cola) any   // *cola.Text, *cola.Opt[int] or *[]string

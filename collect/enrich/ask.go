@@ -10,9 +10,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// unanswered counts a label's consecutive requests without an answer.
+// unanswered counts consecutive requests about a label that got no answer.
 type unanswered struct {
-	requests int // unanswered requests that the label may have caused
+	requests int // requests that may have gone unanswered because of the label
 	answered int // enricher.answered before these requests
 }
 

@@ -105,8 +105,8 @@ const (
 	// number of failed image reads in a row that ends any run.
 	maxBusy = 8
 	// maxUnanswered is the number of unanswered requests after which a label is postponed to the
-	// next pass. If the model answers about other labels in the meantime, the label fails after
-	// twice as many.
+	// next pass. If the model answers requests about other labels in the meantime, the label fails
+	// after twice as many.
 	maxUnanswered = 3
 	// maxFailed is the number of failed labels in a row that ends a run: in that case, the model or
 	// the API is at fault, not the labels.

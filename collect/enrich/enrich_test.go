@@ -365,7 +365,7 @@ func TestBusy(t *testing.T) {
 }
 
 // TestUnansweredLabel checks that a label for which the model never returns an answer doesn't block
-// others, and fails once the model has answered about others.
+// others, and fails once the model has answered requests about others.
 func TestUnansweredLabel(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
 		if strings.Contains(text, `"BRAND 9"`) {

@@ -98,8 +98,8 @@ func (r *Report) add(result Result) {
 
 // Run fetches and imports the sources, one after another. A failed source is in the report and
 // doesn't stop the others. The error comes from the store, such as store.ErrUnavailable, or from
-// ctx. The report is valid even with an error. If ctx is canceled during an import, its complete
-// batches stay stored, and the next run imports the source again.
+// ctx. The report is valid even with an error. If ctx is canceled during an import, the batches it
+// has completed remain stored, and the next run imports the source again.
 func Run(ctx context.Context, st Store, o Options) (report Report, err error) {
 	o.setDefaults()
 	client := newClient(&o)

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/ingest"
 )
 
-// Source is a file that is published under one address and replaced from time to time.
+// Source is a file that is published at one address and replaced from time to time.
 type Source struct {
 	Name string // identifies the source in the store
 	Kind ingest.Kind

@@ -16,7 +16,7 @@ const (
 )
 
 // Form returns the printable form of a label as HTML, and makes its images available to Image. It
-// returns ErrNoLabel if the site has no form, as for labels filed on paper.
+// returns ErrNoLabel if the site has no form, as for applications filed on paper.
 func (c *Client) Form(ctx context.Context, id cola.TTBID) ([]byte, error) {
 	body, err := c.label(ctx, id, formQuery(id), ttbpage.Printable)
 	if err == nil {
@@ -55,9 +55,9 @@ func (c *Client) label(ctx context.Context, id cola.TTBID, query string, kind tt
 	return a.body, nil
 }
 
-// Image returns an image of the label whose Form was opened last, by the file name on the form. It
-// returns ErrSessionExpired if the form must be opened again, and ErrNoImage if the site does not
-// have the image.
+// Image returns an image of the label whose Form was opened last, given the image's file name on
+// the form. It returns ErrSessionExpired if the form must be opened again, and ErrNoImage if the
+// site does not have the image.
 //
 // The site answers with an error page in both cases. If it does so again after the form was
 // reopened, the image counts as missing.

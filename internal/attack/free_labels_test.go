@@ -22,7 +22,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// withoutAlerts turns off scheduled runs and deliveries; tests trigger them with alerts tick.
+// withoutAlerts turns off scheduled runs and deliveries; tests trigger them with the "alerts tick"
+// command.
 var withoutAlerts = program.Options{Flags: []string{"--alerts", "off", "--webhook-allow-private"}}
 
 // TestManualRunLabels manually runs three unscheduled searches, one per product type,
@@ -75,7 +76,7 @@ func TestManualRunLabels(t *testing.T) {
 }
 
 // TestScheduledMessageLabels runs searches that find more labels than a message or feed may name.
-// Messages about further searches on the same day must give only the count.
+// Messages about additional searches on the same day must give only the count.
 func TestScheduledMessageLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("alerts@example.com", cola.TierPro), s.receiver("alerts@example.com")
@@ -216,7 +217,7 @@ func (s *site) checkTruncatedMatches(othersSearch string) {
 	}
 }
 
-// TestDailyManualRuns requests more concurrent runs than the daily limit allows. Deleting the
+// TestDailyManualRuns concurrently requests more runs than the daily limit allows. Deleting the
 // searches must not restore the allowance.
 func TestDailyManualRuns(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestSignInDuringRotation checks that after a key rotation, a sign-in can move in both directions
-// between a process that was restarted and one that was not.
+// TestSignInDuringRotation checks that after a key rotation, a sign-in can start in a process that
+// was restarted and finish in one that was not, and vice versa.
 func TestSignInDuringRotation(t *testing.T) {
 	i := newIssuer(t)
 	o := program.Options{Flags: i.flags()}

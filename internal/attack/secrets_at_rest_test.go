@@ -136,7 +136,7 @@ func TestWrongKeyFile(t *testing.T) {
 	})
 }
 
-// awaitTrue waits for a condition, up to 30 seconds.
+// awaitTrue waits up to 30 seconds for a condition.
 func awaitTrue(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for range 600 {

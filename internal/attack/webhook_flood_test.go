@@ -76,8 +76,8 @@ func (e *endpoint) await(t *testing.T, kind string) map[string]any {
 	return messages[len(messages)-1]
 }
 
-// TestWebhookFlood creates a dozen webhooks on a host that never confirmed one, then runs a saved
-// search that matches a label. The host may get a few challenges, but no alert.
+// TestWebhookFlood creates a dozen webhooks on a host that has never confirmed one, then runs a
+// saved search that matches a label. The host may get a few challenges, but no alert.
 func TestWebhookFlood(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		victim := newEndpoint(t, http.StatusOK)

@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// wrongToken returns a well-formed token that does not exist. Each n gives a different token.
+// wrongToken returns a well-formed token that was never issued. Each n gives a different token.
 func wrongToken(n int) string {
 	text := make([]byte, 32)
 	copy(text, strconv.Itoa(n))

@@ -61,7 +61,7 @@ func (s *site) fetchReferences() error {
 	return nil
 }
 
-// collectDay records the outcome of the n-th day. Day 4 fails. Day 9 is split into two parts, the
+// collectDay records the outcome of the nth day. Day 4 fails. Day 9 is split into two parts, the
 // second of which fails. The other days succeed.
 func (s *site) collectDay(f store.Fetches, n int, first, last cola.Date) error {
 	w, err := f.ClaimWindow(s.t.Context(), first, last, time.Minute)

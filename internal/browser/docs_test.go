@@ -66,7 +66,7 @@ const loaded = `performance.getEntriesByType("navigation").concat(performance.ge
 	e => /[.](css|js|woff2)$/.test(e.name))).map(e => e.decodedBodySize)`
 
 // maxFiles is the maximum number of files that loaded counts. With the icon, which it doesn't count,
-// that is the limit of TestLighthouse.
+// that is TestLighthouse's limit.
 const maxFiles = 5
 
 // checkPublic checks a page that anyone can open.
@@ -98,8 +98,8 @@ func (b *tab) checkDocsSize(where string) {
 const tried = `(form => form.querySelector(".status").innerText + "\n" + form.querySelector("pre").innerText)(
 	document.querySelector(".try"))`
 
-// tryCall fills in fields of the first form for trying a call, given as name=value, sends the call by
-// keyboard, and waits until the page shows the given text.
+// tryCall fills in the given name=value fields of the first form for trying a call, sends the call
+// by keyboard, and waits until the page shows the given text.
 func (b *tab) tryCall(shown string, fields ...string) {
 	b.t.Helper()
 	b.do(until(`document.querySelectorAll(".try details").forEach(e => e.open = true) ?? true`))
@@ -304,7 +304,7 @@ func charge(before, after cola.Used, charged map[string]bool) string {
 }
 
 // TestTryCharge sends the example calls of three pages. The page must say what the ledger charged
-// for each call, in a visible part of the window.
+// for each call, and this text must be visible in the window.
 func TestTryCharge(t *testing.T) {
 	s := newSite(t)
 	holder := s.registry.Holder(t, ann, cola.TierPro)
@@ -368,8 +368,8 @@ func TestTryTools(t *testing.T) {
 	b.checkErrors("tools")
 }
 
-// TestTryWithoutKey checks that strangers see the forms for trying calls, with a link to the key
-// field in place of the button, and that Enter sends nothing.
+// TestTryWithoutKey checks that signed-out visitors see the forms for trying calls, with a link to
+// the key field in place of the button, and that Enter sends nothing.
 func TestTryWithoutKey(t *testing.T) {
 	b := newTab(t, newSite(t).browser, true)
 	for _, page := range []string{"reference/labels", "tools/labels"} {
@@ -479,8 +479,8 @@ func TestGuideLayout(t *testing.T) {
 		visible(`.menu [href="#scheduling"]`))
 }
 
-// TestSampleLanguage checks that choosing a language applies to all samples on a page and on the
-// next one, and that the open tab stays open, even without scripts.
+// TestSampleLanguage checks that a chosen language applies to all samples on a page and on the next
+// one, and that clicking the open tab leaves it open, even without scripts.
 func TestSampleLanguage(t *testing.T) {
 	s := newSite(t)
 	b := newTab(t, s.browser, true)
@@ -568,8 +568,8 @@ func TestDocsByKeyboard(t *testing.T) {
 	}
 }
 
-// TestInstantResults checks that the keyboard works in the search results that appear during
-// typing.
+// TestInstantResults checks that the keyboard works in the search results that appear as the user
+// types.
 func TestInstantResults(t *testing.T) {
 	s := newSite(t)
 	axe := mustAxe(t)

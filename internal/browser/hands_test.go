@@ -77,7 +77,7 @@ func (p pointer) openMenu() {
 	}
 }
 
-// newPhone turns a tab into a phone.
+// newPhone makes a tab emulate a phone.
 func newPhone(b *tab) hand {
 	b.t.Helper()
 	b.setSize(phone, "light")

@@ -51,8 +51,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestSlash checks that the slash key focuses the search field of a page, or the docs search, and that
-// it can be typed in a field.
+// TestSlash checks that the slash key focuses a page's search field, or the docs search, and that a
+// slash can still be typed in a field.
 func TestSlash(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

@@ -86,7 +86,7 @@ func TestLabelImages(t *testing.T) {
 }
 
 // TestLabelWithoutScript checks that without scripts, a label's image links open the images, a link
-// opens folded facts, and no dead buttons are shown.
+// expands collapsed facts, and no dead buttons are shown.
 func TestLabelWithoutScript(t *testing.T) {
 	s := newSite(t)
 	path := s.labelWithImages()
@@ -106,7 +106,7 @@ func TestLabelWithoutScript(t *testing.T) {
 	}
 }
 
-// TestPrintedLabel checks that folded facts are printed.
+// TestPrintedLabel checks that collapsed facts are printed.
 func TestPrintedLabel(t *testing.T) {
 	s := newSite(t)
 	path := s.labelWithImages()
@@ -122,9 +122,10 @@ func TestPrintedLabel(t *testing.T) {
 	}
 }
 
-// TestLabelSteps checks that a label opened from a list links to its neighbors there and to the list,
-// that following the links charges each label and the list once, and that the tab forgets the list
-// before another user signs in. A permittee's page is charged each time, so its labels don't link back.
+// TestLabelSteps checks that a label opened from a list links to its neighbors in the list and to
+// the list itself, that following the links charges each label and the list once, and that the tab
+// forgets the list before another user signs in. A permittee's page is charged each time, so its
+// labels don't link back.
 func TestLabelSteps(t *testing.T) {
 	s := newSite(t)
 	s.holder = s.registry.Holder(t, ann, cola.TierPro)

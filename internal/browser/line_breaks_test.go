@@ -11,8 +11,8 @@ import (
 // unfold opens all samples and collapsed parts of a page.
 const unfold = `document.querySelectorAll("details").forEach((e) => { e.removeAttribute("name"); e.open = true; }) ?? true`
 
-// misplaced evaluates to the code that breaks after a hyphen, or before a backslash at the end of a line:
-// the characters around each break.
+// misplaced evaluates to the places where code wraps after a hyphen, or before a backslash at the
+// end of a line: the characters around each break.
 const misplaced = `[...document.querySelectorAll("main :is(pre, code:not(pre code))")].filter((e) => e.checkVisibility()).flatMap((code) => {
 	const characters = [];
 	const nodes = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
@@ -38,7 +38,7 @@ const wideCode = `[...document.querySelectorAll("main pre")].filter((e) => e.scr
 // characters.
 const invisible = `[...document.querySelectorAll("main pre")].filter((e) => /[\u00ad\u200b-\u200d\u2060\ufeff]/.test(e.textContent)).length`
 
-// enterKey enters a key on a page of the reference.
+// enterKey enters a key on a reference page.
 const enterKey = `(() => {
 	const field = document.querySelector(".key input");
 	if (field) Object.assign(field, { value: "lar_" + "W".repeat(36) }).dispatchEvent(new Event("input"));

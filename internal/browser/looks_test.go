@@ -37,8 +37,8 @@ const (
 	maxDifferent  = 2.0
 )
 
-// documents is the folder of the screenshots in the documentation. documented maps screenshots to
-// their file names there.
+// documents is the folder of the documentation's screenshots. documented maps screenshots to their
+// file names there.
 const documents = "../../docs/images"
 
 var documented = map[string]string{

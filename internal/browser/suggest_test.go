@@ -28,7 +28,7 @@ const (
 	announcement = `document.querySelector("main > [role=status].unseen").textContent`
 )
 
-// suggest opens the search form and types text in one of its fields.
+// suggest opens the search form and types text into one of its fields.
 func (s *site) suggest(b *tab, name, text string) {
 	b.t.Helper()
 	s.registry.Advance(time.Minute) // pages and suggestions are rate limited, and the clock is frozen
@@ -138,8 +138,9 @@ func TestCompanySuggestions(t *testing.T) {
 }
 
 // TestSearchSuggestions checks that the main field suggests brands and companies, and that choosing
-// one finds the labels in its count, across all dates unless the form has some. Enter without a choice
-// submits the form. The brand field only enters the whole name in quotes.
+// one finds as many labels as its count says, across all dates unless the form has dates. Pressing
+// Enter without choosing one searches for the text. In the brand field, choosing a suggestion only
+// fills in the whole name, in quotes.
 func TestSearchSuggestions(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

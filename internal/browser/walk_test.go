@@ -226,7 +226,7 @@ func (w *walker) explore() {
 	w.sees("27 of 10,000")
 }
 
-// saveSearch saves a search with a webhook in the same form.
+// saveSearch saves a search and adds a webhook in the same form.
 func (w *walker) saveSearch() {
 	w.t.Helper()
 	w.visit("Alerts")

@@ -21,7 +21,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// online lets tests install the clients, which requires a network the first time.
+// online lets tests install the clients, which requires network access the first time.
 var online = flag.Bool("online", false, "install and run third-party clients")
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
@@ -46,7 +46,7 @@ type bench struct {
 	table table
 
 	imported int    // number of labels imported by importNewLabel
-	code     string // latest confirmation code of the endpoint
+	code     string // the endpoint's latest confirmation code
 }
 
 // TestClients runs every client.

@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/postgres"
 )
 
-// pace is the request rate of accounts relative to their tiers' rate limits. It is slightly above
-// 1, so that all accounts reach their limits.
+// pace is each account's request rate relative to its tier's rate limit. It is slightly above 1, so
+// that all accounts reach their limits.
 const pace = 1.2
 
 // commitsWait is how long it takes, under load, for every process to have a commit waiting for a

@@ -48,7 +48,7 @@ type process struct {
 // instance is one run of the program.
 type instance struct {
 	cmd       *exec.Cmd
-	exited    chan struct{} // closed after the instance has exited or failed to start, and err is set
+	exited    chan struct{} // closed once the instance has exited or failed to start and err is set
 	err       error         // start or exit error
 	started   time.Time
 	signaled  time.Time // time of the signal to stop

@@ -148,8 +148,8 @@ func (r *recorder) rewrite(p *httputil.ProxyRequest) {
 	p.Out.Header.Set("Authorization", "Bearer "+key)
 }
 
-// ownsState reports whether an exchange reads or changes data of one account, so that it must
-// always use the same key.
+// ownsState reports whether an exchange reads or changes one account's data, so that it must always
+// use the same key.
 func (x *exchange) ownsState() bool { return strings.Contains(x.target, "saved_search") }
 
 // note records the response to a request.

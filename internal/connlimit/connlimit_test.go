@@ -192,7 +192,7 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 	busy.send("/hold")
 	<-s.held
 	var slow []*client
-	for _, path := range []string{"/", "/read"} { // the handler of / leaves the body to net/http
+	for _, path := range []string{"/", "/read"} { // the handler for / leaves the body to net/http
 		c := s.dial(t)
 		fmt.Fprint(c, "POST "+path+" HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\na")
 		slow = append(slow, c)

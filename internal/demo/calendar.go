@@ -14,8 +14,8 @@ type receipts struct {
 	count int
 }
 
-// calendar distributes n applications over the days from firstReceipt to last. Counts follow the
-// cumulative share of each day, so they add up to exactly n, and for any n > 0 the last application
+// calendar distributes n applications over the days from firstReceipt to last. Counts are derived
+// from cumulative shares, so they add up to exactly n, and for any n > 0 the last application
 // arrives on the last day.
 func calendar(n int, last cola.Date) iter.Seq[receipts] {
 	return func(yield func(receipts) bool) {

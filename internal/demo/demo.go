@@ -4,14 +4,14 @@
 // use does not depend on their number.
 //
 // Brands, companies and products are invented. Class and type codes, origins, grape varieties and
-// viticultural areas are real, so that searches for them return what a reader expects.
+// viticultural areas are real, so that searches for them return what users expect.
 //
 // The model has three layers:
 //
 //   - A world contains the permittees and their brands, each with a rank that determines how often it
 //     files.
 //   - A product is one product of a brand, with its style, container and barcode. It is derived from
-//     the brand and a number whenever it is needed.
+//     the brand and an index whenever it is needed.
 //   - A label is one approval of a product on one day, with its own vintage, dates and images, and
 //     with gaps as in real records. Several labels of one product share its barcode.
 package demo

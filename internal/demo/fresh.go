@@ -16,7 +16,8 @@ const FreshPerDay = 24
 const (
 	// freshIndex separates the random numbers for fresh labels from those used by Labels.
 	freshIndex = 1 << 40
-	// freshSequence separates their IDs: each day's applications are numbered from 1.
+	// freshSequence separates their IDs from those of other labels, which are numbered from 1 each
+	// day.
 	freshSequence = 900_000
 	// reserved is a word that fresh labels don't contain: a guide imports labels with this word and
 	// expects alerts to find only those labels.

@@ -15,8 +15,8 @@ const batchSize = 500
 // Load writes a complete demo registry to the store: permittees and reference data first, then the
 // labels in batches. After each batch it calls progress, if not nil, with the number of labels
 // written so far and the total. If the context ends, Load returns its error. The data written so
-// far remains, and calling Load again completes it, because writes are keyed. The labels are loaded
-// as history and trigger no alerts.
+// far remains, and calling Load again completes it, because writes are idempotent. The labels are
+// loaded as history and trigger no alerts.
 func Load(ctx context.Context, st store.Store, o Options, progress func(done, total int)) error {
 	if err := o.Check(); err != nil {
 		return err

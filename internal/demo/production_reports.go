@@ -18,7 +18,7 @@ var reportCommodities = []string{"Beer", "Wine", "Distilled Spirits"}
 
 // ProductionReports returns monthly and yearly production reports over several years up to the date
 // in the options, oldest first. The yearly reports are by state and withhold figures that come from
-// few producers. If the options fail Check, it returns nil.
+// too few producers. If the options fail Check, it returns nil.
 func ProductionReports(o Options) []cola.ProductionReport {
 	if o.Check() != nil {
 		return nil

@@ -33,8 +33,8 @@ type tables struct {
 	Registrations []registration
 
 	// AVAs are about fifty real American Viticultural Areas: names, places, dates and sections of
-	// 27 CFR part 9. Parents and children are given if both are in the file. Three areas have
-	// boundaries that a later rule replaced.
+	// 27 CFR part 9. Parent and child areas are linked only if both are in the file. Three areas
+	// have boundaries that a later rule replaced.
 	AVAs []cola.AVADetail
 	// Aliases map former category paths to newer ones. Some newer paths are below a path that has also
 	// moved, so readers must resolve aliases repeatedly.

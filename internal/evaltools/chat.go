@@ -26,7 +26,7 @@ const (
 type chat struct {
 	url   string // such as https://api.openai.com/v1
 	model string
-	key   string // bearer token; empty sends none
+	key   string // bearer token; if empty, none is sent
 	wait  func(context.Context, time.Duration) error
 }
 

@@ -6,8 +6,8 @@ import (
 )
 
 // FairLock is a Lock that serves processes in the order of their requests. It uses two locked
-// files: a waiter holds the queue until it gets the lock, so the last holder can't overtake it. The
-// methods are safe for concurrent use; Contended and Unlock are for the holder.
+// files: a waiter holds the queue lock until it gets the main lock, so the previous holder can't
+// overtake it. The methods are safe for concurrent use; Contended and Unlock are for the holder.
 type FairLock struct {
 	queue, lock *Lock
 }

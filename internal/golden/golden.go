@@ -26,8 +26,8 @@ type Cases struct {
 	got  map[string]json.RawMessage
 }
 
-// Load returns the cases in testdata/name.golden. When t ends, it rewrites the file with -update,
-// and otherwise fails if the file has cases that were not checked.
+// Load returns the cases in testdata/name.golden. When t ends, it rewrites the file if -update is
+// set; otherwise, it fails t if the file has cases that were not checked.
 func Load(t *testing.T, name string) *Cases {
 	t.Helper()
 	c := &Cases{

@@ -17,7 +17,7 @@ import (
 
 const module = "github.com/colaregistry/colaregistry"
 
-// everything allows imports of all our packages.
+// everything allows importing any of our packages.
 const everything = "..."
 
 // table lists which of our packages each package may import, as in docs/ARCHITECTURE.md. Every
@@ -111,7 +111,7 @@ func mayImport(from, to string, test bool) bool {
 		allowed = []string{"cola"}
 	}
 	if to == "cola/vocabulary" && from != to {
-		to = "cola" // packages that may use cola may use its vocabulary
+		to = "cola" // packages that may use cola may also use its vocabulary
 	}
 	switch {
 	case slices.Contains(allowed, everything), slices.Contains(allowed, to):

@@ -1,7 +1,7 @@
 // Package keyring encrypts small secrets under keys from a file.
 //
 // A key file has one key per line: 32 random bytes in base64. Blank lines and lines that start with
-// # are ignored. The first key seals, and every key opens. To rotate a key, add a new first line,
+// # are ignored. The first key encrypts; every key decrypts. To rotate a key, add a new first line,
 // reseal everything, and delete the old line. Every process in a deployment uses the same file.
 package keyring
 

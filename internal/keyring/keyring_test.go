@@ -158,8 +158,8 @@ func TestAddFirst(t *testing.T) {
 	}
 }
 
-// TestAddFirstKeepsComments checks that comments stay above their keys, and that the comment of new
-// files stays at the top.
+// TestAddFirstKeepsComments checks that comments stay above their keys, and that the header of new
+// files appears once, at the top.
 func TestAddFirstKeepsComments(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret.key")
 	older := "# for production\n\n" + NewKey() + "\n# expires in 2030\n" + NewKey() // without a final newline

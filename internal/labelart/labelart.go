@@ -3,8 +3,8 @@
 // layout, and the record's fields supply the text. The barcode is real and scans. Identical records
 // produce identical images.
 //
-// A label is laid out once, as filled outlines and lines of text at exact positions. Each format
-// writes the same drawing. SVG names font families with identical widths, at least one of which is
+// A label is laid out once, as filled outlines and lines of text at exact positions. All formats
+// render the same drawing. SVG names font families with identical widths, at least one of which is
 // available on nearly every system (Liberation Serif and Sans have the metrics of Times and Arial),
 // and sets the length of each line.
 package labelart

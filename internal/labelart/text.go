@@ -52,7 +52,7 @@ type textStyle struct {
 	maxSize float64 // maximum font size
 	lines   int     // maximum number of lines
 	track   float64 // letter spacing in ems
-	leading float64 // line height in ems; 0 for 1.18
+	leading float64 // line height in ems; 0 means 1.18
 	align   align
 	top     bool // align with the top of the box rather than its center
 	turned  bool // one line that reads upward
@@ -234,8 +234,8 @@ const (
 	faces
 )
 
-// svgFamilies contains each face's font families for SVG: fonts of equal widths, the embedded one
-// first.
+// svgFamilies contains each face's font families for SVG: fonts with identical widths, the embedded
+// one first.
 var svgFamilies = [faces]string{
 	serif:       `font-family="'Liberation Serif','Times New Roman',Times,serif"`,
 	serifBold:   `font-family="'Liberation Serif','Times New Roman',Times,serif" font-weight="700"`,

@@ -1,4 +1,4 @@
-// Package loadtest sends the requests of many callers to several processes, records the responses,
+// Package loadtest sends requests from many callers to several processes, records the responses,
 // and compares the ledger with them. It computes the expected charges only from the responses,
 // never from ledger rows or quota headers. The one exception is a killed process: its metrics show
 // which of its 503s may have been charged (Ending.Clear).

@@ -67,7 +67,7 @@ type Statement struct {
 // span is the period from a granted request to its response.
 type span struct{ sent, answered time.Time }
 
-// Audit compares the ledger with the exchanges of each account. endings lists the exits of the
+// Audit compares the ledger with each account's exchanges. endings lists the exits of the
 // processes, in chronological order for each process. since is the start of the traffic.
 func Audit(
 	ctx context.Context, st store.Ledger, accounts []*Account, exchanges []Exchange, endings []Ending, since time.Time,

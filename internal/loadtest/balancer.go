@@ -19,8 +19,8 @@ const (
 
 // Balancer simulates a load balancer. It sends each request to a random process among those that
 // report ready. It tries another process only if the connection was refused, never after sending
-// the request. Processes that are not ready come last, so that a test in which none is ready also
-// covers their responses.
+// the request. Processes that are not ready are tried last, so that a test in which none is ready
+// also covers their responses.
 type Balancer struct {
 	addresses []string // scheme and host of each process
 	ready     []atomic.Bool

@@ -91,7 +91,7 @@ func (m Material) Draw(r *rand.Rand) Request {
 	return free("/colas?per_page=1000", http.StatusBadRequest)
 }
 
-// search returns a label search. Some searches match less than one page.
+// search returns a label search. Some searches match fewer labels than fit on one page.
 func (m Material) search(r *rand.Rand) Request {
 	rows := 1 + r.IntN(40)
 	path := fmt.Sprintf("/colas?approval_date_from=2005-01-01&per_page=%d", rows)

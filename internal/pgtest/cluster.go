@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// programGrace is how long a program gets to exit after SIGTERM.
+// programGrace is the time allowed for a program to exit after SIGTERM.
 const programGrace = 10 * time.Second
 
 // initialize creates a cluster in the data folder.

@@ -124,7 +124,7 @@ func Launch(t testing.TB, o Options) *Server {
 	return s
 }
 
-// storeFlags returns the flags that name the server's data.
+// storeFlags returns the flags that locate the server's data.
 func (s *Server) storeFlags() []string {
 	flags := []string{"--data-dir", s.Dir}
 	if s.options.DatabaseURL != "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Collect stores the state of a collection in which day last is complete and the day before it and
-// one label have failed. dayFailure and labelFailure are the reasons for the failures. The
+// Collect stores the state of a collection in which the day last is complete, and the day before it
+// and one label have failed. dayFailure and labelFailure are the reasons for the failures. The
 // collectors have sent one request, at a rate of at most one every two seconds.
 func (r *Registry) Collect(t testing.TB, last cola.Date, dayFailure, labelFailure string) {
 	t.Helper()

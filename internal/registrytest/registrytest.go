@@ -48,7 +48,7 @@ type Registry struct {
 	Stripe  *stripetest.Server // nil unless it sells plans
 	Billing *billing.Billing   // nil unless it sells plans
 
-	Exchange registry.Exchange // recorded for every attempt by Deliver
+	Exchange registry.Exchange // recorded by Deliver for every attempt
 
 	clock atomic.Int64
 }

@@ -26,7 +26,7 @@ const (
 	NewAccount       Kind = "new_account"       // a sign-in link created an account
 	NewIdentity      Kind = "new_identity"      // an issuer's identity was linked to an account
 	NewKey           Kind = "new_key"           // an API key was created
-	ChangedKey       Kind = "changed_key"       // the name or access of an API key was changed
+	ChangedKey       Kind = "changed_key"       // an API key's name, scopes or networks were changed
 	RevokedKey       Kind = "revoked_key"       // an API key was revoked
 	NewSignIn        Kind = "new_sign_in"       // a browser signed in
 	NewConnection    Kind = "new_connection"    // an app connected to an account for the first time

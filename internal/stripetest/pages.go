@@ -49,7 +49,7 @@ func show(w http.ResponseWriter, status int, p pageData) {
 
 func dollars(cents int64) string { return fmt.Sprintf("$%d.%02d per month", cents/100, cents%100) }
 
-// openSession returns a session that can be paid, or shows an error page.
+// openSession returns a session that can be completed, or shows an error page.
 func (s *Server) openSession(w http.ResponseWriter, r *http.Request) (c session, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -72,8 +72,8 @@ type session struct {
 	Metadata                    map[string]string
 }
 
-// portal is a session of the customer portal. Flow, if set, asks the customer to change
-// Subscription to Price or, if Price is empty, to cancel it.
+// portal is a customer portal session. Flow, if set, asks the customer to change Subscription to
+// Price or, if Price is empty, to cancel it.
 type portal struct {
 	ID, Customer, ReturnURL string
 	Flow                    string

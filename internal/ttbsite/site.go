@@ -40,7 +40,7 @@ type Options struct {
 	// it, with completion dates in the range.
 	Data string
 
-	Limit          int  // maximum rows in an export; 0 for 1,000
+	Limit          int  // maximum number of rows in an export; 0 means 1,000
 	NumericClasses bool // compare class/type codes as numbers rather than as text
 	Faults         Faults
 }
@@ -50,8 +50,8 @@ type Faults struct {
 	Rate        float64       // fraction of requests that fail
 	RetryAfter  time.Duration // Retry-After of Unavailable and TooMany, rounded up to seconds
 	Slow        time.Duration // delay of a Slow response
-	ExpireAfter int           // number of requests after which a session expires; 0 for never
-	BlockAt     int           // number of the first blocked request; all are blocked until Unblock; 0 for never
+	ExpireAfter int           // number of requests after which a session expires; 0 means never
+	BlockAt     int           // number of the first blocked request; all later ones are blocked too, until Unblock; 0 means never
 }
 
 // Site is an imitation of the registry's website. It is an http.Handler and safe for concurrent

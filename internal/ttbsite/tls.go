@@ -30,7 +30,7 @@ type Certificates struct {
 	NoIssuer    bool   // the certificate has no issuer URL
 	Format      string // format of the issuer: "" for DER, "pem" or "p7c"
 	Issuer      []byte // if not nil, served in place of the issuer
-	Padding     int    // number of spaces after the issuer
+	Padding     int    // number of spaces appended to the issuer's certificate
 }
 
 // TLSServer is a running TLS server.
@@ -38,7 +38,7 @@ type TLSServer struct {
 	*httptest.Server
 	Roots   *x509.CertPool
 	RootPEM []byte       // for programs that read SSL_CERT_FILE
-	Fetched atomic.Int32 // number of requests for the issuer
+	Fetched atomic.Int32 // number of requests for the issuer's certificate
 
 	issuer *httptest.Server
 }

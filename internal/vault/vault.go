@@ -34,7 +34,7 @@ const Prefix = "sealed:"
 // unknown key.
 const reloadInterval = time.Second
 
-// Purpose says what a string is used for. A string sealed for one purpose does not open for
+// Purpose says what a string is used for. A string sealed for one purpose can't be opened for
 // another.
 type Purpose string
 

@@ -89,8 +89,8 @@ func (a *Assets) URL(name string) string { return a.path + a.version + "/" + nam
 // Pattern returns the route pattern for all assets.
 func (a *Assets) Pattern() string { return a.path + "{version}/{name}" }
 
-// Handler serves the current file of an asset, whatever the version in the URL, so that pages
-// loaded from a previous version keep working.
+// Handler serves the current version of an asset, regardless of the version in the URL, so that
+// pages loaded from a previous version keep working.
 func (a *Assets) Handler(notFound http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		name := chi.URLParam(r, "name")

@@ -5,9 +5,9 @@ import (
 	"testing/fstest"
 )
 
-// TestServedAssets checks that style sheets and scripts are minified, unless they already are, and
-// that the main style sheet starts with BaseStyle. Minified scripts must keep their top-level
-// names, because other scripts may use them.
+// TestServedAssets checks that style sheets and scripts are minified, except those whose names say
+// that they already are, and that the main style sheet starts with BaseStyle. Minified scripts must
+// keep their top-level names, because other scripts may use them.
 func TestServedAssets(t *testing.T) {
 	const style, minifiedStyle = "/* Links\n   and more */\n@media print {\n  a { color: red; } /* ink */\n}\n", "@media print{a{color:red}}"
 	const script = "// Adds links.\nconst linkCount = 1;\nfunction addLink() {\n  return `a\n  ${linkCount}`;\n}\n"

@@ -9,8 +9,8 @@ import (
 	"github.com/go-chi/cors"
 )
 
-// maxRequestedHeaders limits the Access-Control-Request-Headers value that a preflight response
-// echoes, in bytes.
+// maxRequestedHeaders is the maximum length, in bytes, of an Access-Control-Request-Headers value
+// that a preflight response echoes.
 const maxRequestedHeaders = 2 << 10
 
 // CORS lets pages from other origins call an API. Scripts send credentials in headers, never in

@@ -46,7 +46,7 @@ const (
 	catalogAge = 5 * time.Minute
 )
 
-// Store contains the database operations of billing.
+// Store contains the database operations that billing uses.
 type Store interface {
 	store.Subscriptions
 	ID() string

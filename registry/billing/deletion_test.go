@@ -78,7 +78,7 @@ func TestEnd(t *testing.T) {
 }
 
 // TestEndWrongAPIKey checks that End fails if the API key belongs to another Stripe account, where
-// the customer doesn't exist: the subscription still renews.
+// the customer doesn't exist: the subscription would still renew.
 func TestEndWrongAPIKey(t *testing.T) {
 	w := onSQLite(t)
 	w.subscriber(cola.TierPro)

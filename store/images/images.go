@@ -3,7 +3,7 @@
 // A file is named by the SHA-256 of its content, so it never changes, and images with the same
 // content share it. It is written atomically, and checked whenever it is read. Next to it are its
 // renditions: smaller copies, and copies of images in formats that browsers don't show. They are
-// made on first use and can be deleted at any time.
+// created on first use and can be deleted at any time.
 //
 //	ab/cd/abcd…ef         the file as fetched
 //	ab/cd/abcd…ef-1-320   its rendition with a width of 320 pixels, by version 1 of this code

@@ -85,7 +85,7 @@ func stripes(width, height int) *image.RGBA {
 	return m
 }
 
-// samples returns an image of 16 by 8 pixels in every format.
+// samples returns a 16-by-8-pixel image in each format.
 func samples(t *testing.T) map[string][]byte {
 	m := stripes(16, 8)
 	deep := image.NewNRGBA64(m.Rect)

@@ -1,6 +1,6 @@
 package images
 
-// plainJPEG returns a JPEG of one color with the given components: three for RGB, four for inverted
+// plainJPEG returns a single-color JPEG with the given components: three for RGB, four for inverted
 // CMYK, as Adobe's programs write it. image/jpeg doesn't write CMYK or progressive frames.
 func plainJPEG(width, height int, progressive bool, components ...byte) []byte {
 	n := byte(len(components))

@@ -230,7 +230,8 @@ func shrink(m image.Image, size image.Point) *image.RGBA {
 	return result
 }
 
-// span lists the old pixels that a new pixel covers, with the share of each.
+// span lists the old pixels that a new pixel covers, and how much of the new pixel each one makes
+// up.
 type span struct {
 	first   int
 	weights []float32

@@ -14,14 +14,16 @@ import (
 
 const (
 	// batchInterval is the minimum time between the start of a batch with unknown secrets and the
-	// start of the next batch. It bounds the queries for wrong credentials. A batch in which all secrets exist does
-	// not delay the next one; each existing secret is looked up only once.
+	// start of the next batch. It limits the rate of queries for wrong credentials. A batch in
+	// which all secrets exist does not delay the next one; each existing secret is looked up only
+	// once.
 	batchInterval = 10 * time.Millisecond
 	maxBatch      = 256
 	findTimeout   = 3 * time.Second // timeout of one batch query
 	maxFound      = 100_000         // secrets in memory; an entry is under 200 bytes
 	// voidDuration is how long an existing but invalid secret, such as that of an expired session
-	// or of a suspended account's feed, counts as unknown. It bounds the queries for such a secret.
+	// or of a suspended account's feed, counts as unknown. It limits how often such a secret is
+	// queried.
 	voidDuration = time.Second
 	maxVoided    = 10_000
 )

@@ -14,7 +14,7 @@
 //
 // Wrong secrets are not cached. A batch starts after its requests arrive, so a secret that any
 // process just created works immediately; verifying cached rejections would take as many queries as
-// the batches do. An unknown secret waits for its turn, about 0.4 s at worst with 10,000
+// the batches do. An unknown secret waits its turn, at worst for about 0.4 s with 10,000
 // connections. It is never rejected because of other requests.
 package lookup
 

@@ -20,7 +20,7 @@ type fake struct {
 	store.Store
 	mu       sync.Mutex
 	keys     map[store.KeyHash]store.Key
-	sessions map[string]bool // whether each session is valid, by name
+	sessions map[string]bool // by name; true if the session is valid
 	batches  []int           // size of each batch
 	reads    int
 	takes    time.Duration // duration of a batch query

@@ -51,7 +51,8 @@ func wrapContextError(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err
 	}
-	// The driver closes the connection when its context ends. Reads may report that first.
+	// The driver closes the connection when its context ends. A read may report the closed
+	// connection first.
 	if isUnavailable(err) {
 		return fmt.Errorf("%w: %v", ctx.Err(), oneLine(err))
 	}

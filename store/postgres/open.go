@@ -58,8 +58,9 @@ var (
 		// Callers time out earlier. The timeout does not end a commit's wait for a standby.
 		"statement_timeout":                   "15s",
 		"idle_in_transaction_session_timeout": "10s",
-		// Every statement finds a few rows by key. Planning each batch takes longer than running
-		// it, and a plan made for small tables must not scan them once they are large.
+		// Every statement finds a few rows by key. Planning each batch would take longer than
+		// running it, so plans are reused; a plan made while the tables are small must not scan
+		// them once they are large.
 		"plan_cache_mode": "force_generic_plan",
 		"enable_seqscan":  "off",
 	}

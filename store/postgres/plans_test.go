@@ -16,7 +16,7 @@ import (
 // statementLog collects the statements that stores run. It is safe for concurrent use.
 type statementLog struct{ queries sync.Map }
 
-// attach records the statements of a store from now on.
+// attach starts recording a store's statements.
 func (l *statementLog) attach(t *testing.T, s *Store) {
 	t.Helper()
 	for _, pool := range []**pgxpool.Pool{&s.general, &s.ledger} {

@@ -230,8 +230,8 @@ type heldSearch struct {
 	account cola.AccountID
 }
 
-// lockClaims locks the searches with claims that are still valid, and returns them by ascending ID,
-// without duplicates.
+// lockClaims locks the searches with claims that are still valid, and returns them in ascending
+// order of ID, without duplicates.
 func lockClaims(ctx context.Context, tx pgx.Tx, claimed []store.DueSearch) ([]heldSearch, error) {
 	uuids, holds := make([]string, len(claimed)), make([]int64, len(claimed))
 	for i := range claimed {
@@ -254,8 +254,8 @@ type accountDate struct {
 }
 
 // useAllowances adds units to the use of an allowance, for distinct accounts and days, and returns
-// the sums. Pass the days in ascending order of account and day, so that concurrent calls do not
-// deadlock.
+// the new totals. Pass the days in ascending order of account and day, so that concurrent calls do
+// not deadlock.
 func useAllowances(
 	ctx context.Context, tx pgx.Tx, a store.Allowance, days []accountDate, units []int,
 ) (map[accountDate]int, error) {

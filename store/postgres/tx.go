@@ -39,8 +39,8 @@ type starter interface {
 	BeginTx(ctx context.Context, o pgx.TxOptions) (pgx.Tx, error)
 }
 
-// The isolation level does not depend on defaults of the database or role. Writability does: an
-// operator may disable writes for a while.
+// The isolation level does not depend on database or role defaults. Whether writes are allowed
+// does: an operator may disable writes for a while.
 var (
 	writing = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
 	reading = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// changesChannel gets a notification for every commit that assigns a revision.
+	// changesChannel receives a notification for every commit that assigns a revision.
 	changesChannel = "colaregistry_changes"
 	// idleTimeout is how long the listening connection may be silent before it is pinged.
 	idleTimeout       = 10 * time.Second
@@ -82,8 +82,8 @@ func (u *upkeep) follow(ctx context.Context) {
 	}
 }
 
-// listen turns notifications into wake-ups until the connection is lost. It calls started when it
-// is listening, and then sends a wake-up, since earlier notifications may have been lost.
+// listen turns notifications into wake-ups until the connection is lost. Once it is listening, it
+// calls started and then sends a wake-up, since earlier notifications may have been lost.
 func (u *upkeep) listen(ctx context.Context, started func()) error {
 	conn, err := pgx.ConnectConfig(ctx, u.config)
 	if err != nil {

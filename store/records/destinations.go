@@ -12,7 +12,7 @@ import (
 )
 
 // ConfirmationHistory contains the earlier confirmation requests that count against the limits. For
-// a limit of n, the first three fields contain the time of the n-th latest request, or zero if
+// a limit of n, the first three fields contain the time of the nth most recent request, or zero if
 // there were fewer.
 type ConfirmationHistory struct {
 	Repeated   time.Time // requests by the account to the recipient

@@ -14,7 +14,7 @@ import (
 type Set[T any] struct {
 	Table   string
 	Keys    int    // the first Keys columns are the key
-	Order   string // ORDER BY clause, in the order of the API
+	Order   string // ORDER BY clause for the order that the API uses
 	Columns func(*T) []Column
 }
 

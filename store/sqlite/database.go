@@ -17,7 +17,7 @@ const (
 	// one, so that they don't pile up.
 	deletedWithWrites = 8
 	// maxRows is the maximum number of searches or deliveries that one transaction claims, releases
-	// or deletes. It keeps a charge from waiting longer than it does for an import.
+	// or deletes. It keeps a charge from waiting longer than it would for an import.
 	maxRows = 100
 )
 

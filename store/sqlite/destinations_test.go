@@ -25,7 +25,7 @@ func TestSchemaBeforeDeliveries(t *testing.T) {
 }
 
 // TestSchemaBeforeSecrets checks that endpoints that accepted a message stay active, and that no
-// secret stays in plaintext.
+// secret remains in plaintext.
 func TestSchemaBeforeSecrets(t *testing.T) {
 	const created = "1763640000000000"
 	path := oldDatabase(t, 14, storetest.RowsBeforeSecrets(created))

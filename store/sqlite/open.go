@@ -125,7 +125,7 @@ func openWriter(ctx context.Context, log *slog.Logger, path string, pragmas ...s
 	}
 	w := &writer{log: log, gate: gate, db: db, conn: conn, stmts: map[string]*sql.Stmt{}}
 	// After its first read, a connection keeps the journal open, so that no other connection
-	// removes it on closing.
+	// removes it when closing.
 	var rev int64
 	if err := w.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil {
 		return nil, errors.Join(err, w.close())

@@ -14,7 +14,7 @@ import (
 
 const (
 	selectWindows = `SELECT account_id, grants FROM burst_windows WHERE account_id IN (SELECT value FROM json_each(?1))`
-	// insertGrant adds a later grant to a window.
+	// insertGrant appends a grant to a window.
 	insertGrant = `INSERT INTO burst_windows (account_id, grants) VALUES (?1, json_array(json_array(?2, ?3)))
 		ON CONFLICT (account_id) DO UPDATE SET grants = json_insert(grants, '$[#]', json_array(?2, ?3))`
 	// grants is a subquery with a row for each grant.

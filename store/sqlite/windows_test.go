@@ -33,7 +33,7 @@ func TestGrants(t *testing.T) {
 }
 
 // TestSchemaBeforeWindows checks that the migration keeps the grants from the last minute, and that
-// a process running the previous version can't grant more.
+// a process running the previous version can no longer grant requests.
 func TestSchemaBeforeWindows(t *testing.T) {
 	path := oldDatabase(t, 25, `INSERT INTO accounts (email, email_folded, tier, created_at) VALUES ('a@example.com', 'a@example.com', 'pro', 1);
 		INSERT INTO burst_grants VALUES (1, 1763640030000000, 2), (1, 1763640010000000, 1)`)

@@ -38,7 +38,8 @@ func (s *Store) EnsureApp(ctx context.Context, app store.App) (store.App, error)
 	return s.upsertApp(ctx, "ensure app", app, `NOTHING`)
 }
 
-// upsertApp inserts an app and returns the stored app. onConflict is the action if the app exists.
+// upsertApp inserts an app and returns the stored app. onConflict is the action to take if the app
+// exists.
 func (s *Store) upsertApp(ctx context.Context, operation string, app store.App, onConflict string) (store.App, error) {
 	app, err := app.Normalize()
 	if err != nil {

@@ -15,9 +15,10 @@ import (
 //
 //   - A transaction that changes deliveries and may wait for another transaction locks the
 //     deliveries' destination first.
-//   - Deleting a search locks the search, and then all destinations of its account by ascending ID.
-//   - Recording runs locks the searches, and then the destinations that get a message, by ascending
-//     ID.
+//   - Deleting a search locks the search, and then all of its account's destinations in
+//     ascending order of ID.
+//   - Recording runs locks the searches, and then the destinations that receive a message, in
+//     ascending order of ID.
 //   - Claiming, releasing and deleting deliveries skip locked rows.
 //
 // Schema triggers lock the destinations when searches are deleted and runs are recorded.

@@ -93,7 +93,7 @@ func namedRunColumns(r *store.StoredRun) []any {
 	return append([]any{&r.Search, &r.Named}, runColumns(&r.SavedSearchRun)...)
 }
 
-// withLabels returns runs with the labels that messages list, at most maxLabels in total, without
+// withLabels returns runs with the labels that messages list, at most maxLabels in total, excluding
 // deleted labels.
 func (s *Store) withLabels(ctx context.Context, q Querier, runs []store.StoredRun,
 	maxLabels int) ([]store.RunLabels, error) {

@@ -65,11 +65,11 @@ const (
 		WHERE day = $1 AND ` + wholeDay
 )
 
-// newHold returns the number of a new claim. It is random because rows are deleted and added again:
-// with a counter for each row, an outdated claim could match a new one.
+// newHold returns the hold number for a new claim. It is random because rows are deleted and added
+// again: with a counter for each row, an outdated claim could match a new one.
 func newHold() int64 { return rand.Int64N(math.MaxInt64) + 1 }
 
-// claimOf returns the arguments of windowClaim. Call it within a transaction.
+// claimOf returns the arguments for windowClaim. Call it within a transaction.
 func (s *Store) claimOf(w store.FetchWindow, rest ...any) []any {
 	return append([]any{s.clock(), w.Day, w.Class.From, w.Class.To, w.Hold}, rest...)
 }
@@ -138,7 +138,7 @@ func (s *Store) addWindows(ctx context.Context, tx Tx, first, last cola.Date) er
 	return err
 }
 
-// newWindow returns the arguments of insertPart and insertDay.
+// newWindow returns the arguments for insertPart and insertDay.
 func (s *Store) newWindow(day cola.Date, class store.ClassRange, history bool) []any {
 	return []any{s.clock(), day, class.From, class.To, store.FetchWindow{Day: day}.Settled(), history}
 }

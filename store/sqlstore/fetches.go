@@ -92,7 +92,7 @@ func (s *Store) PauseRequests(ctx context.Context, wait time.Duration) error {
 	return s.affectOne(ctx, "pause requests", pauseRequests, s.clock, wait.Seconds())
 }
 
-// BlockSite implements store.Fetches. The first reason stays until the site is unblocked.
+// BlockSite implements store.Fetches. The first reason is kept until the site is unblocked.
 func (s *Store) BlockSite(ctx context.Context, reason string) error {
 	reason = cmp.Or(records.StorableText(reason), "no reason given")
 	return ignoreNotFound(s.affectOne(ctx, "block site", blockSite, s.clock, reason))

@@ -20,7 +20,7 @@ var fetchedImages = `SELECT i.ttb_id, i.position, f.hash FROM cola_images i LEFT
 	WHERE i.ttb_id >= $1 AND (i.ttb_id, i.position) < ($2, $3) AND i.image_url = '/images/' || i.ttb_image_id AND NOT ` + imagesPostponed("i") + `
 	ORDER BY i.ttb_id DESC, i.position DESC LIMIT $4`
 
-// hasDrawnImages repeats the condition of the index cola_images_drawn, so that it reads only that
+// hasDrawnImages repeats the condition of the cola_images_drawn index, so that it reads only that
 // index.
 const hasDrawnImages = `SELECT EXISTS (SELECT 1 FROM cola_images WHERE file_name IS NULL AND substr(image_url, 1, 8) = '/images/')`
 

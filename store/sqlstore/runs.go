@@ -262,7 +262,7 @@ func (s *Store) MatchesOf(ctx context.Context, account cola.AccountID, uuid stri
 	return all, total, err
 }
 
-// ofSearch reads data of one of an account's searches from one consistent snapshot.
+// ofSearch reads data about one of an account's searches from one consistent snapshot.
 func (s *Store) ofSearch(ctx context.Context, operation string, account cola.AccountID, uuid string,
 	read func(q Querier, search int64) error) error {
 	return s.db.View(ctx, operation, func(q Querier) error {

@@ -133,8 +133,8 @@ func (s *Store) UseSignInLink(ctx context.Context, hash store.SignInLinkHash, si
 }
 
 // Session writes aren't synced, so a page view waits neither for the disk nor for a standby. If a
-// machine fails, the latest sessions are lost and their users sign in again. A deleted session that
-// reappears this way grants no access, because the end of its sign-in is durable.
+// machine fails, the latest sessions are lost and their users have to sign in again. A deleted
+// session that reappears this way grants no access, because the end of its sign-in is durable.
 
 const (
 	selectSession = `SELECT data FROM sessions WHERE name = $1 AND expires_at > coalesce($2, clock_timestamp())`

@@ -22,8 +22,8 @@
 // On PostgreSQL, a transaction locks rows in this order:
 //
 //  1. one account
-//  2. its searches, by ascending ID
-//  3. destinations, by ascending ID
+//  2. its searches, in ascending order of ID
+//  3. destinations, in ascending order of ID
 //  4. deliveries
 //
 // SQLite has one writer at a time, so its statements lose their locking clauses, and Tx.LockRows
@@ -73,8 +73,8 @@ type Database interface {
 	TransactErasing(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
 	// Read runs a read-only operation. It may run read again after a lost connection.
 	Read(ctx context.Context, operation string, read func(q Querier) error) error
-	// View is like Read, but from one consistent snapshot of the database. read must not wait for
-	// another connection.
+	// View is like Read, but reads from one consistent snapshot of the database. read must not wait
+	// for another connection.
 	View(ctx context.Context, operation string, read func(q Querier) error) error
 	// ChangeReferences plans a change to reference data and writes it, unless mode is DryRun. It
 	// may plan again after a concurrent change.
@@ -101,7 +101,7 @@ type Tx interface {
 	Querier
 	// Exec runs a statement and returns how many rows it affected.
 	Exec(ctx context.Context, query string, args ...any) (int, error)
-	// ExecAll runs statements in order, in few round trips, and returns how many rows each
+	// ExecAll runs statements in order, in a few round trips, and returns how many rows each
 	// affected.
 	ExecAll(ctx context.Context, statements ...Statement) (counts []int, err error)
 	// LockRows locks the rows that a statement selects or writes until the transaction ends.
@@ -182,7 +182,7 @@ func (s *Store) affectOne(ctx context.Context, operation, query string, args ...
 	})
 }
 
-// resolveClocks replaces clocks among arguments with the current time. Call it within the
+// resolveClocks replaces any clocks among the arguments with the current time. Call it within the
 // transaction, which on SQLite holds the write lock.
 func resolveClocks(args []any) []any {
 	args = slices.Clone(args)

@@ -56,8 +56,8 @@ func (m *storedMonth) parsePeriod() error {
 const (
 	countAllowance = `INSERT INTO daily_allowances (account_id, day, allowance, used) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (account_id, day, allowance) DO UPDATE SET used = daily_allowances.used + excluded.used RETURNING used`
-	// lockAllowance locks the count of an allowance by adding zero to it, and creates the count if
-	// it is missing.
+	// lockAllowance locks an allowance's count by adding zero to it, and creates the count if it is
+	// missing.
 	lockAllowance   = countAllowance
 	usedAllowance   = `SELECT coalesce((SELECT used FROM daily_allowances WHERE account_id = $1 AND day = $2 AND allowance = $3), 0)`
 	knownPreviewed  = `SELECT ttb_id FROM previewed_labels WHERE account_id = $1 AND day = $2 AND ttb_id = ANY($3)`
@@ -125,7 +125,7 @@ func choosePreviewLabels(ctx context.Context, q Querier, account cola.AccountID,
 }
 
 // refusalLocks is the class of the advisory lock for writing refusals. Only one transaction writes
-// at a time, because two that delete old refusals of the same accounts could deadlock.
+// at a time, because two that delete old refusals for the same accounts could deadlock.
 const refusalLocks int32 = 0x72656675 // "refu"
 
 const (

@@ -74,7 +74,7 @@ func mustKeys(t tb, st store.Store, account cola.AccountID) []store.Key {
 	return must(t, keys, err)
 }
 
-// cancelKeepsSuspension checks that a suspension and a requested deletion of an account end
+// cancelKeepsSuspension checks that an account's suspension and its requested deletion end
 // independently of each other.
 func cancelKeepsSuspension(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
@@ -289,7 +289,7 @@ func AccountRemoval(
 	c := &clock{at: Epoch}
 	account, other := populateAccount(t, st, c, "gone@example.com", 1), populateAccount(t, st, c, "other@example.com", 2)
 	sendAccountEmails(t, st)
-	// rows counts the rows of an account in each table that refers to it.
+	// rows counts an account's rows in each table that refers to it.
 	rows := func(id cola.AccountID) map[string]int {
 		conditions := map[string]string{"accounts": fmt.Sprintf("id = %d", id)}
 		for found := true; found; {

@@ -248,7 +248,7 @@ func concurrentQuotaEmails(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// childEmail queues and sends emails, and prints how many it has sent after each claim.
+// childEmail queues and sends emails, and prints the running total after each claim.
 func childEmail(ctx context.Context, st store.Store, out io.Writer) error {
 	for n := 0; ; {
 		if _, err := st.QueueQuotaEmails(ctx); err != nil {
@@ -286,7 +286,8 @@ func emailAcrossProcesses(t *testing.T, b Backend) {
 	checkEqual(t, "sent", accounts, sent)
 }
 
-// copyAccountEmails checks that a copied store sends pending email, but doesn't resend any.
+// copyAccountEmails checks that a copied store sends pending email, but doesn't resend any that was
+// already sent.
 func copyAccountEmails(t *testing.T, st, to store.Store) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	useQuota(t, st, a.ID, cola.MeterListRecords, cola.TierFree.Limits().ListRecords)

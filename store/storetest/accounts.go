@@ -114,7 +114,7 @@ func mustKey(t tb, st store.Store, account cola.AccountID, fill byte) store.Key 
 	return must(t, k, err)
 }
 
-// fullAccess is the access of an unrestricted key.
+// fullAccess contains the access rights of an unrestricted key.
 var fullAccess = store.KeyAccess{Scopes: cola.Scopes()}
 
 // mustNetworks parses comma-separated networks.

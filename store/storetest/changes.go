@@ -279,8 +279,8 @@ func knownRevisions(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// oldLatestRevision checks that the latest revision before a long quiet period stays known after
-// later writes, because followers resume from it.
+// oldLatestRevision checks that the latest revision before a long quiet period remains in the
+// history after later writes, because followers resume from it.
 func oldLatestRevision(t *testing.T, st store.Store, c *clock) {
 	mustAddColas(t, st, label(0))
 	quiet := mustRevision(t, st)

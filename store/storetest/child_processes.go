@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// If the environment variable childRole is set, the test binary acts as a child process on the
+// If the childRole environment variable is set, the test binary acts as a child process on the
 // database that childDSN names.
 const (
 	childRole = "COLAREGISTRY_TEST_STORE_CHILD"
@@ -149,14 +149,14 @@ type Process struct {
 }
 
 // StartImport starts a process that imports the samples in order, ImportBatch per call, and prints
-// a line after each call. It returns when the process has opened the database. The process runs
-// until it is killed, at the latest when the test ends.
+// a line after each call. It returns once the process has opened the database. The process runs
+// until it is killed, no later than the end of the test.
 func StartImport(t testing.TB, dsn string) *Process {
 	t.Helper()
 	return start(t, "import", dsn)
 }
 
-// start starts a process and returns when it has opened the database.
+// start starts a process and returns once the process has opened the database.
 func start(t testing.TB, role, dsn string) *Process {
 	t.Helper()
 	p := launch(t, role, dsn)
@@ -257,7 +257,7 @@ type sharedWork struct {
 	// to progress. It returns the total.
 	untilDone func(ctx context.Context, st store.Store, hold time.Duration, progress func(n int)) (int, error)
 	claimAll  func(ctx context.Context, st store.Store) (int, error)  // claims for shortClaim
-	left      func(ctx context.Context, st store.Store) (bool, error) // whether any work is due, claimed or not
+	left      func(ctx context.Context, st store.Store) (bool, error) // reports whether any work is due, claimed or not
 }
 
 // child returns a role that does all due work, with claims of the given duration, and prints its

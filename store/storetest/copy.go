@@ -239,7 +239,7 @@ func checkInterruptedFill(t *testing.T, from, to store.Store, after int) {
 
 var errBroken = errors.New("iterator failed")
 
-// dump returns all items of a store and checks that the kinds come in order.
+// dump returns all items of a store and checks that the kinds are in order.
 func dump(t *testing.T, st store.Store) []string {
 	t.Helper()
 	var all []string

@@ -35,7 +35,7 @@ func testKeyAccess(t *testing.T, open Opener) {
 	})
 }
 
-// keyAccess returns the access that a batch reports for a key.
+// keyAccess returns the access rights that a batch reports for a key.
 func keyAccess(t *testing.T, st store.Store, k store.Key) (access store.KeyAccess) {
 	t.Helper()
 	credential := keyCredential(k.ID)
@@ -205,7 +205,7 @@ func createKeysUntilLimit(
 	}
 }
 
-// validKeys returns the valid keys of an account.
+// validKeys returns an account's valid keys.
 func validKeys(t tb, st store.Store, account cola.AccountID, now time.Time) (list []store.Key) {
 	t.Helper()
 	all, err := st.Keys(context.Background(), account)

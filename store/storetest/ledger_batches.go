@@ -186,8 +186,8 @@ func voidBeforeSettle(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// voidOnlyOwnCharges checks that voiding a batch leaves the charges of a similar one that was
-// settled at the same clock time.
+// voidOnlyOwnCharges checks that voiding a batch doesn't change the charges of a similar one that
+// was settled at the same time.
 func voidOnlyOwnCharges(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	voided := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID}}

@@ -111,7 +111,7 @@ func paidPages(t *testing.T, st store.Store, c *clock) {
 	p.checkUsed(40)
 }
 
-// voidPaidPage checks that a voided batch leaves no payment.
+// voidPaidPage checks that a voided batch leaves no payment behind.
 func voidPaidPage(t *testing.T, st store.Store, _ *clock) {
 	p := mustPayer(t, st, "a@example.com")
 	p.load("one", 7)
@@ -125,8 +125,8 @@ func voidPaidPage(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// voidReloadedPage checks that rows shown in a reload stay charged when the batch that charged for
-// them is voided, because otherwise they would be free.
+// voidReloadedPage checks that rows shown in a reload remain charged when the batch that charged
+// for them is voided, because otherwise they would be free.
 func voidReloadedPage(t *testing.T, st store.Store, _ *clock) {
 	p := mustPayer(t, st, "a@example.com")
 	id, entries, _ := p.load("one", 20)
@@ -148,7 +148,7 @@ func voidReloadedPage(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// voidPageAndReload checks that a page stays charged if its batch and the batch of its reload are
+// voidPageAndReload checks that a page remains charged if its batch and the batch of its reload are
 // both voided, in either order, and that the session can still reload it without a charge.
 func voidPageAndReload(t *testing.T, st store.Store, _ *clock) {
 	p := mustPayer(t, st, "a@example.com")

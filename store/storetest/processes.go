@@ -20,7 +20,7 @@ type Backend struct {
 	Empty func(t testing.TB) string
 	// New returns a DSN for one test. The database may exist but has no records or accounts.
 	New func(t testing.TB) string
-	// Check looks for database corruption after a process was killed. It may be nil.
+	// Check looks for database corruption after a process is killed. It may be nil.
 	Check func(t *testing.T, db Database)
 }
 
@@ -205,8 +205,8 @@ func killedImportReopened(t *testing.T, b Backend) {
 	}
 }
 
-// importAndKill kills an import midway, later with each round, and returns how many labels the
-// import reported.
+// importAndKill kills an import midway, at a later point each round, and returns how many labels
+// the import reported.
 func importAndKill(t *testing.T, dsn string, round int) (reported int) {
 	t.Helper()
 	p := StartImport(t, dsn)

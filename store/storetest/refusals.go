@@ -160,7 +160,7 @@ func invalidRefusals(t *testing.T, st store.Store, _ *clock) {
 // refusalRounds is the number of rounds that each concurrent writer runs.
 const refusalRounds = 40
 
-// recordManyRefusals records refusals of several accounts in the same minutes as other writers, in
+// recordManyRefusals records refusals for several accounts in the same minutes as other writers, in
 // reverse order if i is odd. It returns the number of refusals.
 func recordManyRefusals(ctx context.Context, st store.Store, accounts []store.Account, i int) (total int, err error) {
 	for n := range refusalRounds {
@@ -210,7 +210,7 @@ func concurrentRefusals(t *testing.T, st store.Store, _ *clock) {
 	checkRefusalTotal(t, st, accounts, many*refusalRounds*5*len(accounts))
 }
 
-// childRefusals records refusals of every account and prints the total.
+// childRefusals records refusals for every account and prints the total.
 func childRefusals(ctx context.Context, st store.Store, out io.Writer) error {
 	accounts, err := st.Accounts(ctx)
 	if err != nil {

@@ -92,8 +92,8 @@ func Samples(from, n int) []cola.Patch[cola.Cola] {
 	return patches
 }
 
-// CheckSamples checks that the store contains the first samples, without gaps, and returns their
-// number.
+// CheckSamples checks that the store contains the first samples, without gaps, and returns how many
+// there are.
 func CheckSamples(t testing.TB, st store.Store) (stored int) {
 	t.Helper()
 	byPermit := permittees(t, st)
@@ -158,7 +158,7 @@ func CheckLegacyNulls(t *testing.T, st store.Store, patch cola.Patch[cola.Cola])
 	checkEqual(t, "Cola after storing the label again", want, mustCola(t, st, id))
 }
 
-// firstID is the ID of label(0). It begins with a zero, like the IDs of 2005 to 2009. It encodes no
+// firstID is the ID of label(0). It begins with a zero, like IDs from 2005 to 2009. It encodes no
 // valid receipt date, so labels are undated unless they have an approval date.
 const firstID cola.TTBID = 9400001000202
 

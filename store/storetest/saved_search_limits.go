@@ -34,8 +34,8 @@ func createUntilLimit(
 	}
 }
 
-// newUnscheduled returns a new search without a schedule, subject to a limit on all searches of the
-// account.
+// newUnscheduled returns a new search without a schedule, subject to a limit on all of the
+// account's searches.
 func newUnscheduled(account cola.AccountID, n, maxSearches int) store.NewSavedSearch {
 	next := newSearch(account, n)
 	next.Search.Schedule, next.MaxSearches = nil, maxSearches

@@ -37,7 +37,7 @@ func starter(id string) store.SubscriptionState {
 	}
 }
 
-// mustSubscribe saves a state over the current record of an account and returns the new record.
+// mustSubscribe replaces the state in an account's current record and returns the new record.
 func mustSubscribe(t tb, st store.Store, account cola.AccountID, state store.SubscriptionState, event string) store.Subscription {
 	t.Helper()
 	s, err := st.SubscriptionOf(context.Background(), account)
@@ -154,7 +154,7 @@ func staleSave(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "event of a stale save is processed", false, must(t, processed, err))
 }
 
-// concurrentSaves checks that of several saves over the same version, exactly one succeeds and
+// concurrentSaves checks that of several saves based on the same version, exactly one succeeds and
 // sets the account's tier.
 func concurrentSaves(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)

@@ -74,7 +74,7 @@ func monthlyUsage(t *testing.T, st store.Store, c *clock) {
 	settle(t, st, b.ID, charge(b.ID, 1, rest(1, cola.MeterListRecords, 100)))
 	var want []store.MonthUsage
 	for n, used := range []cola.Used{{DetailViews: 1}, {}, {ListRecords: 20}, {DetailViews: 3, ListRecords: 1}} {
-		period := first + cola.Period(n) // across the turn of the year
+		period := first + cola.Period(n) // across a year boundary
 		c.set(period.End().Add(-time.Microsecond))
 		settle(t, st, a.ID, charge(a.ID, 1, rest(1, cola.MeterDetailViews, used.DetailViews),
 			rest(1, cola.MeterListRecords, used.ListRecords), rest(1, cola.MeterNone, 0)))
@@ -107,7 +107,7 @@ func monthlyUsage(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "MonthlyUsage of an unknown account", 0, len(must(t, got, err)))
 }
 
-// daysMatchMonth charges at random across the turn of a month and checks that monthly and daily
+// daysMatchMonth makes random charges across a month boundary and checks that monthly and daily
 // usage both match the charges.
 func daysMatchMonth(t *testing.T, st store.Store, c *clock) {
 	start := c.now()

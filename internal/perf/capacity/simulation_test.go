@@ -22,7 +22,7 @@ func TestOneClient(t *testing.T) {
 }
 
 // TestBottleneck checks that the scarcest resource limits the rate: adding more of it raises the
-// rate, and adding more of another does not.
+// rate, and adding more of another resource does not.
 func TestBottleneck(t *testing.T) {
 	c := costs{request: 100 * time.Microsecond, charge: time.Microsecond, databaseCharge: 5 * time.Microsecond}
 	small := deployment{processes: 1, processCores: 2, databases: 1, databaseCores: 4, clients: 500}

@@ -150,7 +150,7 @@ func importRepeatedly(ctx context.Context, t *target, to *timeline) {
 	}
 }
 
-// every calls do at intervals until ctx is done, and records how late it returns.
+// every calls do at intervals until ctx is done, and records how late each call returns.
 func every(ctx context.Context, interval time.Duration, do func(), what string, to *timeline) {
 	for ctx.Err() == nil {
 		due := time.Now().Add(interval)

@@ -30,7 +30,7 @@ var queries = []string{
 
 var words = strings.Fields("oak creek river valley golden black mountain estate stone ridge fox bear sun moon blue")
 
-// searchPaths returns the mix with every word.
+// searchPaths returns every query in the mix with every word.
 func searchPaths() (paths []string) {
 	for _, q := range queries {
 		for _, word := range words {
@@ -104,7 +104,7 @@ func Search(ctx context.Context, address string, keys []string, clients, limit i
 	return all, failed
 }
 
-// searchUntil sends requests over one connection until the context or the requests end.
+// searchUntil sends requests over one connection until the context ends or no requests are left.
 func searchUntil(ctx context.Context, address string, next func() (path, key string, more bool)) (s Searches, err error) {
 	c, err := connect(ctx, address)
 	if err != nil {

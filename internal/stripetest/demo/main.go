@@ -1,4 +1,4 @@
-// Command demo serves a stand-in for Stripe, to try plans without a Stripe account:
+// Command demo serves a stand-in for Stripe, for trying out plans without a Stripe account:
 //
 //	go run ./internal/stripetest/demo
 package main

@@ -1,7 +1,7 @@
 // Package column stores the columns of a table: strings, numbers and lists of strings.
 //
-// A column stores each distinct value once, and each row stores the number of its value. The data
-// of a column contains no pointers, so the garbage collector does not scan it.
+// A column stores each distinct value once, and each row stores the index of its value. The data of
+// a column contains no pointers, so the garbage collector does not scan it.
 package column
 
 import (
@@ -40,7 +40,7 @@ type TextList struct {
 	Refs []uint32
 }
 
-// Row returns the numbers of a row's values.
+// Row returns the indexes of a row's values.
 func (c *TextList) Row(i uint32) []uint32 { return c.Refs[c.Rows[i]:c.Rows[i+1]] }
 
 // NumberInterner assigns IDs to distinct numbers in order of arrival. ID 0 is the unknown number.

@@ -21,19 +21,19 @@ func (d *Dict) Len() int { return max(0, len(d.Off)-1) }
 // At returns string i.
 func (d *Dict) At(i uint32) string { return d.Blob[d.Off[i]:d.Off[i+1]] }
 
-// lowerBound returns the number of the first string that is not below s.
+// lowerBound returns the index of the first string that is not below s.
 func (d *Dict) lowerBound(s string) uint32 {
 	return uint32(sort.Search(d.Len(), func(i int) bool { return d.At(uint32(i)) >= s }))
 }
 
-// Find returns the number of s.
+// Find returns the index of s, and whether the list contains s.
 func (d *Dict) Find(s string) (uint32, bool) {
 	i := d.lowerBound(s)
 	return i, int(i) < d.Len() && d.At(i) == s
 }
 
-// Seek returns the number of the first string, at or after number from, that is not below s. Seek
-// is fast if the result is near from.
+// Seek returns the index of the first string, at or after index from, that is not below s. Seek is
+// fast if the result is near from.
 func (d *Dict) Seek(from uint32, s string) uint32 {
 	lo, step := int(from), 1
 	for lo+step <= d.Len() && d.At(uint32(lo+step-1)) < s {
@@ -54,7 +54,7 @@ func (d *Dict) PrefixRange(s string) (lo, hi uint32) {
 	return lo, lo + uint32(n)
 }
 
-// EachContaining calls yield with the number of each string that contains part, which must not be
+// EachContaining calls yield with the index of each string that contains part, which must not be
 // empty, in ascending order.
 func (d *Dict) EachContaining(part string, yield func(i uint32)) {
 	for i, at := 0, 0; ; {
@@ -74,7 +74,7 @@ func (d *Dict) EachContaining(part string, yield func(i uint32)) {
 	}
 }
 
-// stringAt returns the number of the string at an offset in the blob. The result must be at least
+// stringAt returns the index of the string at an offset in the blob. The result must be at least
 // from.
 func (d *Dict) stringAt(at, from int) int {
 	step := 1
@@ -180,7 +180,7 @@ func (in *Interner) Dict() Dict {
 	return d
 }
 
-// Sorted returns the strings in ascending order, and each ID's number in that order. The interner
+// Sorted returns the strings in ascending order, and each ID's index in that order. The interner
 // must not be used afterwards.
 func (in *Interner) Sorted() (d Dict, number []uint32) {
 	order := make([]uint32, in.Len())

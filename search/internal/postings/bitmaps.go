@@ -19,7 +19,7 @@ const (
 // WordsFor returns the number of words in a bitmap over n documents.
 func WordsFor(n uint32) int { return int((uint64(n) + 63) / 64) }
 
-// BlockCount returns the number of blocks of n documents.
+// BlockCount returns the number of blocks for n documents.
 func BlockCount(n uint32) uint32 { return uint32((uint64(n) + BlockDocs - 1) >> BlockShift) }
 
 // BlockWidth returns the number of words in block b of n documents. Only the last block is narrower
@@ -87,7 +87,7 @@ func KeepRange(w []uint64, lo, hi int) {
 	}
 }
 
-// AppendBits appends base plus the number of each set bit, until out has limit numbers.
+// AppendBits appends base plus the index of each set bit, until out has limit elements.
 func AppendBits(out []uint32, w []uint64, base uint32, limit int) []uint32 {
 	for i, x := range w {
 		for ; x != 0; x &= x - 1 {
@@ -100,8 +100,8 @@ func AppendBits(out []uint32, w []uint64, base uint32, limit int) []uint32 {
 	return out
 }
 
-// AppendBitsBackward appends the numbers of the set bits in [lo, hi), highest first, until out has
-// limit numbers.
+// AppendBitsBackward appends the indexes of the set bits in [lo, hi), highest first, until out has
+// limit elements.
 func AppendBitsBackward(out []uint32, w []uint64, lo, hi uint32, limit int) []uint32 {
 	if lo >= hi {
 		return out

@@ -9,8 +9,8 @@ import (
 // Builder builds Lists one list at a time.
 type Builder struct{ p Lists }
 
-// NewBuilder returns a builder for lists of documents below n. lists is the expected number of
-// lists.
+// NewBuilder returns a builder for lists of documents numbered below n. lists is the expected
+// number of lists.
 func NewBuilder(n uint32, lists int) *Builder {
 	return &Builder{Lists{n: n, off: append(make([]uint32, 0, lists+1), 0)}}
 }
@@ -164,7 +164,7 @@ type Union struct {
 	words []uint64 // bitmap over all documents, clear between uses
 }
 
-// NewUnion returns an empty union of lists of documents below n.
+// NewUnion returns an empty union of lists of documents numbered below n.
 func NewUnion(n uint32) *Union {
 	return &Union{words: make([]uint64, BlockCount(n)*BlockWords)}
 }

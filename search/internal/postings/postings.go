@@ -19,7 +19,7 @@ type Lists struct {
 	off  []uint32 // short list i is docs[off[i]:off[i+1]], which is empty for a long one
 	docs []uint32
 
-	long  []uint32 // numbers of the long lists, ascending
+	long  []uint32 // indexes of the long lists, ascending
 	count []uint32 // documents in each long list
 	first []uint32 // first container of each long list, then the end of the last one
 

@@ -18,7 +18,7 @@ import (
 // against the values that have all its words.
 type Index struct {
 	vocab column.Dict // all words, sorted
-	base  []uint32    // the values of field f have the numbers in [base[f], base[f+1])
+	base  []uint32    // field f has the values in the range [base[f], base[f+1])
 	off   []uint32    // value i has the sequence seq[off[i]:off[i+1]]
 	seq   []uint32
 	keys  keyIndex

@@ -50,7 +50,8 @@ func (t *Index) Nearest(word string) (best Nearest) {
 	return best
 }
 
-// EachWord calls yield with each word that begins with first, and the number of documents with it.
+// EachWord calls yield with each word that begins with first, and the number of documents that
+// contain it.
 func (t *Index) EachWord(first string, yield func(word string, docs int)) {
 	lo, hi := t.vocab.PrefixRange(first)
 	for tok := lo; tok < hi; tok++ {
@@ -87,7 +88,7 @@ func (s *Spelling) Edits(w string) int {
 	return vocabulary.EditDistance(s.want, []rune(w), s.Limit)
 }
 
-// Beginning returns the beginning of w that is as long as the word, or all of w if that is shorter.
+// Beginning returns the beginning of w that is as long as the word, or all of w if w is shorter.
 func (s *Spelling) Beginning(w string) string {
 	n := 0
 	for i := range w {
