@@ -22,7 +22,7 @@ type Patch[T any] struct {
 	Fields Fields
 }
 
-// Apply copies the patch's fields to record. Call Derive afterwards if the record type has that
+// Apply copies the patch's fields to record. Call Derive afterward if the record type has that
 // method.
 func (p *Patch[T]) Apply(record *T) {
 	from, to := reflect.ValueOf(&p.Record).Elem(), reflect.ValueOf(record).Elem()

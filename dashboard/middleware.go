@@ -131,7 +131,7 @@ const (
 )
 
 // rateLimiter limits sign-ins and accounts to pagesPerSecond. A request counts against its
-// session's sign-in before the sign-in is verified, and against the account only afterwards, so a
+// session's sign-in before the sign-in is verified, and against the account only afterward, so a
 // signed-out browser can't slow down the account's other browsers.
 type rateLimiter struct{ keys *ratelimit.Limiter[limitKey] }
 

@@ -155,7 +155,7 @@ func (req *request) loadAccount() error {
 	return err
 }
 
-// promptSignIn redirects to the sign-in page, which sends the visitor back here afterwards. A
+// promptSignIn redirects to the sign-in page, which sends the visitor back here afterward. A
 // submitted form is not lost: a page offers to submit it again. The root shows the landing page
 // instead, unless there is a notice.
 func (req *request) promptSignIn(notice string) error {

@@ -47,7 +47,7 @@ func (req *request) tryCall() error {
 
 // checkSession returns the error for a session that can't send requests. Scripts need its code, not
 // a page. As on authenticated pages, the sign-in's limit applies before the account is loaded, and
-// the account's limit afterwards.
+// the account's limit afterward.
 func (req *request) checkSession() error {
 	if req.caller.Account == 0 {
 		return cola.Errorf(cola.CodeUnauthorized, "You’re signed out. Sign in to make calls, or use an API key.")

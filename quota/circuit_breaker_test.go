@@ -259,7 +259,7 @@ type failingStore struct {
 	until   time.Time // when the store recovers
 	hangsAt time.Time // from this time until the store recovers, it does not respond before the context ends
 	reason  error     // returned before hangsAt
-	probed  bool      // probes (empty batches) succeed in the meantime
+	probed  bool      // whether probes (empty batches) succeed in the meantime
 }
 
 func (r failingStore) Settle(

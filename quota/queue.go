@@ -155,7 +155,7 @@ func (q *queue) take() []*pending {
 	return batch
 }
 
-// settled records that the batch returned by take has been settled.
+// settled records that the worker is done with the batch returned by take.
 func (q *queue) settled() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

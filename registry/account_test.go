@@ -167,7 +167,7 @@ func TestManagementChannel(t *testing.T) {
 			}
 		}
 	}
-	w.checkIntact(t, holder, "afterwards")
+	w.checkIntact(t, holder, "afterward")
 }
 
 // TestManagementAccess checks that a caller who is signed out, suspended, or using another
@@ -200,7 +200,7 @@ func TestManagementAccess(t *testing.T) {
 	if err := w.store.Restore(t.Context(), holder.Account); err != nil {
 		t.Fatal(err)
 	}
-	w.checkIntact(t, holder, "afterwards")
+	w.checkIntact(t, holder, "afterward")
 	w.advance(14 * 24 * time.Hour)
 	if _, _, err := w.Keys(t.Context(), holder); code(err) != cola.CodeUnauthorized {
 		t.Errorf("after two weeks: error = %v, want unauthorized", err)
@@ -225,7 +225,7 @@ func TestForeignIDs(t *testing.T) {
 	if n, _, err := w.EndOtherSignIns(t.Context(), thief); n != 0 || err != nil {
 		t.Errorf("EndOtherSignIns = %d, %v, want 0", n, err)
 	}
-	w.checkIntact(t, victim, "afterwards")
+	w.checkIntact(t, victim, "afterward")
 }
 
 // TestManagementIsFree checks that account management works when the rate limit and quota are
@@ -346,7 +346,7 @@ func TestManagementOutage(t *testing.T) {
 		}
 	}
 	bad.err.Store(nil)
-	w.checkIntact(t, holder, "afterwards")
+	w.checkIntact(t, holder, "afterward")
 }
 
 // TestAccount checks the account view, which must not show an identity name as an email address.

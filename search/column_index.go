@@ -84,7 +84,7 @@ func buildValueIndex(
 	return f
 }
 
-// keyNumbers returns the numbers of the keys that the values fold to, ascending and distinct. It
+// keyNumbers returns the indexes of the keys that the values fold to, ascending and distinct. It
 // ignores values that are not in the index.
 func (f *valueIndex) keyNumbers(fold func(string) string, values []string) (found []uint32) {
 	for _, v := range values {
@@ -232,7 +232,7 @@ func (r *rangeIndex) match(
 	return w, true
 }
 
-// checkpointBefore returns the last checkpoint at or before value number v.
+// checkpointBefore returns the index of the last checkpoint at or before value v.
 func (r *rangeIndex) checkpointBefore(v int) int {
 	return sort.Search(len(r.checkpoints), func(i int) bool { return int(r.checkpoints[i]) > v }) - 1
 }

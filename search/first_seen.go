@@ -122,7 +122,7 @@ func (f *segmentFirstSeen) setDates(dates []cola.Date, n uint32) {
 
 // buildIndex indexes the n documents by their dates.
 func (f *segmentFirstSeen) buildIndex(n uint32) {
-	days, numbers := map[cola.Date]uint32{}, []float64{0} // number of each distinct date, and date by number
+	days, numbers := map[cola.Date]uint32{}, []float64{0} // index of each distinct date, and date by index
 	numberOf := make([]uint32, len(f.dates))
 	for value, date := range f.dates {
 		if date == 0 {

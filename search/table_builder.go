@@ -74,7 +74,7 @@ func flagsOf(l *cola.IndexRecord) (flags uint8) {
 	return flags
 }
 
-// build returns the labels as a table in order of arrival. The builder must not be used afterwards.
+// build returns the labels as a table in order of arrival. The builder must not be used afterward.
 func (r *tableBuilder) build() *table {
 	t := r.table
 	for i := range r.text {

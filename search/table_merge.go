@@ -149,7 +149,7 @@ func (t *table) countDays(inputs []mergeInput, n int, at func(int) rowRef) (day 
 // unmapped marks a value that no row has used yet.
 const unmapped = math.MaxUint32
 
-// newRemap returns for each input a mapping from its value numbers to the new ones, all unmapped.
+// newRemap returns for each input a mapping from its value indexes to the new ones, all unmapped.
 func newRemap(inputs []mergeInput, values func(*table) int) [][]uint32 {
 	to := make([][]uint32, len(inputs))
 	for i, in := range inputs {

@@ -17,7 +17,7 @@ import (
 // found is the result of a search.
 type found struct {
 	Query   string
-	Partial bool     // no entry contains all words
+	Partial bool     // whether no entry contains all words
 	Results []result // best first
 }
 
@@ -120,8 +120,7 @@ func newTypingLimit(now cola.Clock) *ratelimit.Limiter[netip.Prefix] {
 	return ratelimit.New[netip.Prefix](typingBurst, typingInterval, maxLimitedClients, now)
 }
 
-// overTypingLimit counts a request. If the limit is exceeded, it sets Retry-After
-// and returns true.
+// overTypingLimit counts a request. If the limit is exceeded, it sets Retry-After and returns true.
 func (s *server) overTypingLimit(w http.ResponseWriter, r *http.Request) bool {
 	wait := s.typingLimit.Take(security.Network(cola.ClientFrom(r.Context())), 1)
 	if wait > 0 {

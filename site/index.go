@@ -84,7 +84,7 @@ func (x *index) add(e entry) {
 
 // createTables creates the index. The page column includes the area. The keywords include the parts
 // of names such as RateLimit, and pairs of title words written as one: lookup for "look up". The
-// words table lists the words of the prose as written; docs contains only their stems.
+// words table lists the words of the prose without stemming; docs contains only their stems.
 const createTables = `CREATE VIRTUAL TABLE docs USING fts5(title, page, keywords, body, code,
 	tokenize = 'porter unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE plain USING fts5(text, content = '', tokenize = 'unicode61 remove_diacritics 2');
@@ -192,7 +192,8 @@ const (
 	equalsSubject            // a subject is the query, with or without its stop words
 )
 
-// likeness returns how closely each entry matches the query as a name, if at all.
+// likeness returns the likeness of the query and each entry, by row ID. Entries without any are
+// omitted.
 func (x *index) likeness(query string) map[int]int {
 	query = spaced(query)
 	topic := strings.Join(slices.DeleteFunc(strings.Fields(query), isStopWord), " ") // api key for "get an API key"

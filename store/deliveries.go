@@ -51,8 +51,8 @@ type Deliveries interface {
 	// from one consistent snapshot.
 	DeliveriesOf(ctx context.Context, account cola.AccountID,
 		which DeliveryFilter, page Slice) ([]cola.Delivery, int, error)
-	// DeliveriesAfter returns up to limit of an account's deliveries with an ID above after, by
-	// ascending ID, with their attempts, from one consistent snapshot.
+	// DeliveriesAfter returns up to limit of an account's deliveries with an ID above after, in
+	// ascending order of ID, with their attempts, from one consistent snapshot.
 	DeliveriesAfter(ctx context.Context, account cola.AccountID, after int64, limit int) ([]DeliveryRecord, error)
 	// DeliveryOf returns an account's delivery with its attempts, or ErrNotFound.
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)

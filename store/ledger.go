@@ -225,9 +225,9 @@ const (
 
 // Allowances counts the labels that previews of saved searches show.
 type Allowances interface {
-	// NamePreviewLabels returns the given labels that a preview may show to an account on a given
-	// day, in the order given: those already shown to the account that day, and new ones, up to limit
-	// distinct labels in total. It records the new ones and does not write if there are none.
+	// NamePreviewLabels returns those of the given labels that a preview may show to an account on
+	// a day, in the same order: those already shown to the account that day, and new ones, up to
+	// limit distinct labels in total. It records the new ones and does not write if there are none.
 	NamePreviewLabels(ctx context.Context, account cola.AccountID,
 		day cola.Date, labels []cola.TTBID, limit int) ([]cola.TTBID, error)
 }

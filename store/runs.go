@@ -40,10 +40,10 @@ type Arrival struct {
 // repeated.
 type Runs interface {
 	// ClaimDue claims searches that are due at the given time, most overdue first. No other caller,
-	// in any process, gets them until hold has passed by the database's clock. ClaimDue skips
-	// claimed searches and those that are paused because of their account. If it returns fewer than
-	// limit searches, no more are due. A search that this version of the program cannot read
-	// completely has a Fault: it must not run, and must not block the others.
+	// in any process, can claim them until hold has elapsed according to the database's clock.
+	// ClaimDue skips claimed searches and those that are paused because of their account. If it
+	// returns fewer than limit searches, no more are due. A search that this version of the program
+	// cannot read completely has a Fault: it must not run, and must not block the others.
 	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]DueSearch, error)
 
 	// HasDue reports whether ClaimDue would claim a search at the given time.
@@ -156,7 +156,7 @@ type DueSearch struct {
 type RunRecord struct {
 	Due      DueSearch
 	Mark     Mark           // the search's new mark
-	Next     cola.Timestamp // when the search is next due; 0 for never
+	Next     cola.Timestamp // when the search is next due; 0 means never
 	From, To cola.Date      // approval dates of its window, inclusive
 	Matches  []RunMatch
 

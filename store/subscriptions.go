@@ -46,7 +46,7 @@ func (s SubscriptionState) Live() bool {
 // Renews reports whether the subscription will be billed again, unless someone cancels it.
 func (s SubscriptionState) Renews() bool { return s.Live() && s.EndsAt.IsZero() }
 
-// Subscriptions stores the Stripe customer of each account.
+// Subscriptions stores the Stripe customers and subscriptions of accounts.
 type Subscriptions interface {
 	// AddCustomer records an account's customer, and returns the account's record. If the account
 	// already has a customer, AddCustomer has no effect. It fails with ErrNotFound if the account

@@ -205,7 +205,7 @@ func TestSend(t *testing.T) {
 }
 
 // TestRotation checks that receivers can verify with either secret during a rotation, and only with
-// the new one afterwards. Every attempt has the same ID and a fresh signature.
+// the new one afterward. Every attempt has the same ID and a fresh signature.
 func TestRotation(t *testing.T) {
 	r := newReceiver(t, true, answers(http.StatusOK))
 	s := sender(r)

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// guideSample returns a guide's n-th code block in the given language.
+// guideSample returns a guide's nth code block in the given language.
 func guideSample(t *testing.T, guide, language string, n int) string {
 	t.Helper()
 	source, err := os.ReadFile("../../docs/" + guide + ".md")
@@ -30,7 +30,7 @@ func guideSample(t *testing.T, guide, language string, n int) string {
 	return string(m[n-1][1])
 }
 
-// program returns a function that runs the n-th sample of a guide against the server at base, and
+// program returns a function that runs the nth sample of a guide against the server at base, and
 // returns its standard output.
 func (s sampleLanguage) program(t *testing.T, guide string, n int) func(base, key string) (string, error) {
 	t.Helper()

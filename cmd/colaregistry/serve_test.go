@@ -352,7 +352,7 @@ func TestRestoredBackup(t *testing.T) {
 		return s.get(t, "/colas?approval_date_from=2005-01-01&brand_name="+brand, key).ids()
 	}
 	h.run(t, "import", "colas", mustWriteLabel(t))
-	await(t, "an imported label is shown", func() bool { return len(ids(s, "afterwards", s.key)) == 1 })
+	await(t, "an imported label is shown", func() bool { return len(ids(s, "afterward", s.key)) == 1 })
 	s.stop(t)
 	if _, err := os.Stat(filepath.Join(h.DataDir, "registry.index")); err != nil {
 		t.Fatal(err)
@@ -375,7 +375,7 @@ func TestRestoredBackup(t *testing.T) {
 	}
 	h.run(t, "import", "colas", laterFile)
 	restored := startServer(t, h)
-	if lost := ids(restored, "afterwards", s.key); len(lost) > 0 {
+	if lost := ids(restored, "afterward", s.key); len(lost) > 0 {
 		t.Errorf("restored registry shows lost label %v", lost)
 	}
 	if total := restored.get(t, "/colas?per_page=1&approval_date_from=2005-01-01&brand_name=later", s.key).at("pagination", "total"); total != 1_000.0 {

@@ -16,7 +16,7 @@ import (
 // webhookReceiver receives webhooks and verifies them with the Standard Webhooks library.
 type webhookReceiver struct {
 	*httptest.Server
-	// answer returns the status for the n-th attempt to deliver a message, counted from 1. It may
+	// answer returns the status for the nth attempt to deliver a message, counted from 1. It may
 	// block.
 	answer func(id string, n int) int
 

@@ -387,7 +387,7 @@ func TestTryWithoutKey(t *testing.T) {
 		b.do(until(`document.querySelector(".try").requestSubmit() ?? true`), until(tried+`.includes("No charge.")`))
 		b.do(until(`document.activeElement === document.querySelector(".try button")`))
 		if links := ask(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".try .status a")].map((a) => a.pathname)`)); !slices.Equal(links, []string{"/docs/errors"}) {
-			t.Errorf("%s: a stranger's rejected call links to %q, want the guide to errors", page, links)
+			t.Errorf("%s: a signed-out visitor's rejected call links to %q, want the guide to errors", page, links)
 		}
 		b.do(until(`document.querySelector(".key .quiet").click() ?? true`)) // the next page starts without the key
 	}

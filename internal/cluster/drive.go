@@ -22,7 +22,7 @@ const pace = 1.2
 // stopped standby.
 const commitsWait = 500 * time.Millisecond
 
-// act is one part of a run. It may disrupt the cluster, which must recover afterwards.
+// act is one part of a run. It may disrupt the cluster, which must recover afterward.
 type act struct {
 	name  string
 	quiet bool // not noticeable to callers

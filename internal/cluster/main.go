@@ -29,7 +29,7 @@ func main() {
 	flag.IntVar(&o.accounts, "accounts", 150, "number of accounts")
 	flag.IntVar(&o.labels, "labels", 20_000, "number of labels to import")
 	flag.StringVar(&o.dir, "dir", "",
-		"folder for data and logs, kept afterwards (default: a temporary folder, removed at the end)")
+		"folder for data and logs, kept afterward (default: a temporary folder, removed at the end)")
 	flag.BoolVar(&o.verbose, "v", false, "print every account and step")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

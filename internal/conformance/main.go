@@ -25,7 +25,7 @@ func main() {
 	only := flag.String("only", strings.Join(partNames(), ","), "parts to run, comma-separated")
 	flag.StringVar(&o.cache, "cache", "", "folder for installed npm packages (default: in the user cache)")
 	flag.StringVar(&o.dir, "dir", "",
-		"folder for data and logs, kept afterwards (default: a temporary folder, removed at the end)")
+		"folder for data and logs, kept afterward (default: a temporary folder, removed at the end)")
 	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "timeout for the whole run, including installation")
 	flag.BoolVar(&o.verbose, "v", false, "print every check")
 	flag.Parse()

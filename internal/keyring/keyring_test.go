@@ -184,7 +184,8 @@ func TestAddFirstKeepsComments(t *testing.T) {
 	}
 }
 
-// TestAddFirstThroughLink checks that a symbolic link is preserved and that its target keeps its mode.
+// TestAddFirstThroughLink checks that a symbolic link is preserved and that its target keeps its
+// mode.
 func TestAddFirstThroughLink(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "keys", "secret.key"), filepath.Join(dir, "current.key")

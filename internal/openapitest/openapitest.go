@@ -91,7 +91,7 @@ func closed(t testing.TB, path string) []byte {
 // Validate fails the test unless the document allows resp as the response to req. Below the path of
 // the document's server, an undocumented path or method must return an error with the error schema.
 // For other paths and for the document itself, Validate checks only the request ID and the schema
-// of JSON errors. The body can be read again afterwards.
+// of JSON errors. The body can be read again afterward.
 func (s *Spec) Validate(t testing.TB, req *http.Request, resp *http.Response) {
 	t.Helper()
 	body, err := io.ReadAll(resp.Body)

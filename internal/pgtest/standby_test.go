@@ -31,7 +31,7 @@ func mustStandby(t *testing.T) (primary, standby *Server) {
 }
 
 // TestPromote promotes a synchronous standby after the loss of its primary. Every committed row
-// must exist afterwards.
+// must exist afterward.
 func TestPromote(t *testing.T) {
 	primary, standby := mustStandby(t)
 	if standby.Name() != "standby1" {

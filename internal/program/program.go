@@ -29,7 +29,7 @@ var build struct {
 	err  error
 }
 
-// Main runs the tests and deletes the compiled program afterwards. Packages that use Start or Run
+// Main runs the tests and deletes the compiled program afterward. Packages that use Start or Run
 // call it from TestMain: os.Exit(program.Main(m.Run)).
 func Main(run func() int) int {
 	defer func() { os.RemoveAll(build.dir) }()

@@ -82,7 +82,7 @@ func TestConcurrent(t *testing.T) {
 }
 
 // TestOverload checks that rejected calls have no effect: the rate is exact, and the wait
-// afterwards is for one token only.
+// afterward is for one token only.
 func TestOverload(t *testing.T) {
 	const burst, every, callers = 10, 5 * time.Millisecond, 64
 	l := New[string](burst, every, 4, time.Now)

@@ -66,7 +66,7 @@ func (i LabelImage) draw(l *Label) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// ean13 returns the n-th generated EAN-13.
+// ean13 returns the nth generated EAN-13.
 func ean13(n int) string {
 	digits := fmt.Sprintf("400638%06d", n%1_000_000)
 	return digits + string(vocabulary.CheckDigit(digits))

@@ -178,7 +178,7 @@ func pickClass(random *rand.Rand, classes []vocabulary.Class) vocabulary.Class {
 	}
 }
 
-// describe fills in the other fields of the n-th label.
+// describe fills in the other fields of the nth label.
 func (l *Label) describe(random *rand.Rand, n int) {
 	l.Brand = pick(random, brands) + " " + pick(random, nouns)
 	if random.IntN(5) < 3 {

@@ -28,9 +28,9 @@ type Certificates struct {
 	SelfSigned  bool
 	WrongIssuer bool   // the issuer's URL serves a different certificate with the same name
 	NoIssuer    bool   // the certificate has no issuer URL
-	Format      string // format of the issuer: "" for DER, "pem" or "p7c"
-	Issuer      []byte // if not nil, served in place of the issuer
-	Padding     int    // number of spaces appended to the issuer's certificate
+	Format      string // format of the issuer's certificate: "" for DER, "pem" or "p7c"
+	Issuer      []byte // if not nil, served in place of the issuer's certificate
+	Padding     int    // number of spaces appended to the served certificate
 }
 
 // TLSServer is a running TLS server.

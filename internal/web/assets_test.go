@@ -5,7 +5,7 @@ import (
 	"testing/fstest"
 )
 
-// TestServedAssets checks that style sheets and scripts are minified, except those whose names say
+// TestServedAssets checks that style sheets and scripts are minified, except scripts whose names say
 // that they already are, and that the main style sheet starts with BaseStyle. Minified scripts must
 // keep their top-level names, because other scripts may use them.
 func TestServedAssets(t *testing.T) {

@@ -47,7 +47,7 @@ func TestNames(t *testing.T) {
 				t.Errorf("%s: Read of a damaged file: %v, want a DamagedError with Missing = %t", where, err, missing)
 			}
 		}
-		check("afterwards", 1, false)
+		check("afterward", 1, false)
 		renamed, err := s.bucket.ReadAll(t.Context(), key(damagedFile)+".damaged")
 		if err != nil || !bytes.Equal(renamed, damaged[:100]) {
 			t.Errorf("%s: renamed file has %d bytes, %v; want the damaged content", where, len(renamed), err)

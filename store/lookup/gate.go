@@ -22,8 +22,8 @@ const (
 	findTimeout   = 3 * time.Second // timeout of one batch query
 	maxFound      = 100_000         // secrets in memory; an entry is under 200 bytes
 	// voidDuration is how long an existing but invalid secret, such as that of an expired session
-	// or of a suspended account's feed, counts as unknown. It limits how often such a secret is
-	// queried.
+	// or of a suspended account's feed, counts as unknown. It limits how often the database is
+	// queried for such a secret.
 	voidDuration = time.Second
 	maxVoided    = 10_000
 )

@@ -151,7 +151,7 @@ func TestOneLine(t *testing.T) {
 }
 
 // TestRejectionWhileRunning checks that a running store is unavailable while the server rejects its
-// connections, and recovers afterwards.
+// connections, and recovers afterward.
 func TestRejectionWhileRunning(t *testing.T) {
 	server := pgtest.Shared(t)
 	execute := func(sql string) {

@@ -69,8 +69,8 @@ func queueAccountEmailTo(ctx context.Context, tx Tx, account cola.AccountID, eve
 }
 
 // quotaEmails returns the statement that queues email about a meter: for accounts on tier $2 that
-// have used at least $3 units in period $1. It skips accounts that already have an email whose once
-// is $4 or $5, and is limited to $8 accounts.
+// have used at least $3 units in period $1. It skips accounts that already have an email with $4 or
+// $5 in the once column, and is limited to $8 accounts.
 func quotaEmails(meter cola.Meter) string {
 	column := map[cola.Meter]string{cola.MeterDetailViews: "detail_views", cola.MeterListRecords: "list_records"}[meter]
 	return `INSERT INTO account_emails (account_id, event, about, once, created_at, next_attempt_at)

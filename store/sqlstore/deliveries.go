@@ -15,8 +15,8 @@ import (
 //
 //   - A transaction that changes deliveries and may wait for another transaction locks the
 //     deliveries' destination first.
-//   - Deleting a search locks the search, and then all of its account's destinations in
-//     ascending order of ID.
+//   - Deleting a search locks the search, and then all of its account's destinations in ascending
+//     order of ID.
 //   - Recording runs locks the searches, and then the destinations that receive a message, in
 //     ascending order of ID.
 //   - Claiming, releasing and deleting deliveries skip locked rows.

@@ -15,8 +15,8 @@ import (
 //   - Creating a destination locks the account first.
 //   - Changing or deleting a destination, and recording a delivery attempt, lock the destination
 //     before its deliveries.
-//   - Recording runs and deleting a search lock searches first, and then destinations in
-//     ascending order of ID. Schema triggers take these locks.
+//   - Recording runs and deleting a search lock searches first, and then destinations in ascending
+//     order of ID. Schema triggers take these locks.
 const (
 	// destinationNames are the columns that destinationColumns scans from destinationTables.
 	destinationNames = `d.uuid, d.account_id, o.uuid, d.kind, coalesce(d.address, CASE WHEN a.email NOT LIKE '%://%#%' THEN a.email END), d.address IS NULL,

@@ -230,7 +230,7 @@ func writesAfterDeletion(t *testing.T, st store.Store, _ *clock) {
 }
 
 // subscriptionDuringDeletion checks that a subscription can be found until the deletion of its
-// account starts, so that billing can be stopped, but not afterwards, although its row remains.
+// account starts, so that billing can be stopped, but not afterward, although its row remains.
 func subscriptionDuringDeletion(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	before := mustCustomer(t, st, a.ID, "cus_a")

@@ -159,7 +159,7 @@ func requestedRunSurvivesChanges(t *testing.T, st store.Store, _ *clock) {
 }
 
 // concurrentAccountChanges checks that concurrent suspensions, limit changes, creations, updates,
-// deletions and runs do not deadlock, and that the right searches are paused afterwards.
+// deletions and runs do not deadlock, and that the right searches are paused afterward.
 func concurrentAccountChanges(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for n := range 6 {

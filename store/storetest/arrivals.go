@@ -196,7 +196,7 @@ func arrivalRevisionIsStable(t *testing.T, st store.Store, c *clock) {
 
 // arrivalModel is the expected state of one label.
 type arrivalModel struct {
-	known, had, arrived bool // had: true if it has ever had a date
+	known, had, arrived bool // had: whether it has ever had a date
 	date                cola.Date
 }
 

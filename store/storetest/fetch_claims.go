@@ -137,7 +137,7 @@ func releaseFetchClaims(t *testing.T, st store.Store, c *clock, work fetchWork) 
 	work.mustClaim(t, st)
 }
 
-// endedFetchClaims ends claims in every possible way and checks that none is accepted afterwards.
+// endedFetchClaims ends claims in every possible way and checks that none is accepted afterward.
 func endedFetchClaims(t *testing.T, st store.Store, c *clock, work fetchWork) {
 	ways := []string{"expire", "take over", "release"}
 	for way := range emptyClaim(work, st).ends {

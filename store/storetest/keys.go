@@ -30,7 +30,7 @@ func testKeyAccess(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"change", changeKey},
 		{"only valid keys are changed", changeInvalidKey},
-		{"replacement keeps its access", replaceRestrictedKey},
+		{"replacement has the old key's access rights", replaceRestrictedKey},
 		{"use of a refused key is not recorded", refusedKeyUse},
 	})
 }
@@ -63,7 +63,7 @@ func changeKey(t *testing.T, st store.Store, c *clock) {
 		want.Name, want.KeyAccess = "changed é", access
 		found, err := st.KeyByHash(t.Context(), keyHash(1))
 		checkEqual(t, "KeyByHash", want, must(t, found, err))
-		checkEqual(t, "access in the next batch", access, keyAccess(t, st, k))
+		checkEqual(t, "access rights in the next batch", access, keyAccess(t, st, k))
 		c.advance(time.Second)
 		k.LastUsedAt = found.LastUsedAt
 		if k.LastUsedAt.IsZero() {
@@ -108,8 +108,8 @@ func replaceRestrictedKey(t *testing.T, st store.Store, c *clock) {
 	old, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, KeyAccess: access}, numberedHash(1), 0)
 	must(t, old, err)
 	created, err := st.ReplaceKey(t.Context(), a.ID, old.ID, store.Key{KeyAccess: fullAccess}, numberedHash(2), c.now(), 0)
-	checkEqual(t, "access of the new key", access, must(t, created, err).KeyAccess)
-	checkEqual(t, "access in the next batch", access, keyAccess(t, st, created))
+	checkEqual(t, "access rights of the new key", access, must(t, created, err).KeyAccess)
+	checkEqual(t, "access rights in the next batch", access, keyAccess(t, st, created))
 }
 
 // refusedKeyUse checks that a key that decide removes from Valid isn't recorded as used.

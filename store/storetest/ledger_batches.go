@@ -187,7 +187,7 @@ func voidBeforeSettle(t *testing.T, st store.Store, _ *clock) {
 }
 
 // voidOnlyOwnCharges checks that voiding a batch doesn't change the charges of a similar one that
-// was settled at the same time.
+// was settled at the same clock time.
 func voidOnlyOwnCharges(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	voided := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID}}

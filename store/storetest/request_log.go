@@ -276,7 +276,7 @@ func limitRequests(t *testing.T, st store.Store, c *clock) {
 	mustDo(t, st.LimitRequestLog(t.Context(), 0))
 	check("under 0 days", 0, 0)
 	mustRecordRequests(t, st, newRequest(a.ID, 3))
-	check("recorded afterwards", 1, 0)
+	check("recorded afterward", 1, 0)
 }
 
 // ExpiredRequests checks that expired requests and gaps are deleted: by deleteOld, if the backend

@@ -188,7 +188,7 @@ func (r *Reader) Close() error {
 	return nil
 }
 
-// UnsafeString returns b as a string without copying it. b must not change afterwards.
+// UnsafeString returns b as a string without copying it. b must not change afterward.
 func UnsafeString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // Shrink returns s without much unused capacity, copying it if necessary.

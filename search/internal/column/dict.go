@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
 
-// Dict is a list of strings, numbered from 0, in contiguous memory. Strings taken from it share
+// Dict is a list of strings, indexed from 0, in contiguous memory. Strings taken from it share
 // that memory. Find and PrefixRange need the strings to be distinct and sorted.
 type Dict struct {
 	Blob string
@@ -107,7 +107,7 @@ func (b *DictBuilder) Add(s string) {
 	b.off = append(b.off, uint32(len(b.blob)))
 }
 
-// Dict returns the strings added so far. The builder must not be used afterwards.
+// Dict returns the strings added so far. The builder must not be used afterward.
 func (b *DictBuilder) Dict() Dict {
 	return Dict{Blob: codec.UnsafeString(codec.Shrink(b.blob)), Off: codec.Shrink(b.off)}
 }
@@ -173,7 +173,7 @@ func (in *Interner) grow() {
 	}
 }
 
-// Dict returns the strings by ID. The interner must not be used afterwards.
+// Dict returns the strings by ID. The interner must not be used afterward.
 func (in *Interner) Dict() Dict {
 	d := Dict{Blob: codec.UnsafeString(codec.Shrink(in.blob)), Off: codec.Shrink(in.off)}
 	*in = Interner{}
@@ -181,7 +181,7 @@ func (in *Interner) Dict() Dict {
 }
 
 // Sorted returns the strings in ascending order, and each ID's index in that order. The interner
-// must not be used afterwards.
+// must not be used afterward.
 func (in *Interner) Sorted() (d Dict, number []uint32) {
 	order := make([]uint32, in.Len())
 	for i := range order {

@@ -107,7 +107,7 @@ func (b *Builder) addHeader(block uint32, card, at int) {
 
 func (b *Builder) endList() { b.p.off = append(b.p.off, uint32(len(b.p.docs))) }
 
-// Lists returns the lists. The builder must not be used afterwards.
+// Lists returns the lists. The builder must not be used afterward.
 func (b *Builder) Lists() Lists {
 	p := b.p
 	p.first = append(p.first, uint32(len(p.key)))
