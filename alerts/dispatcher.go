@@ -138,7 +138,7 @@ const (
 
 // Run delivers due messages every few seconds, and deletes deliveries older than 90 days, until the
 // context ends. A round doesn't wait for the previous one, which may be waiting for slow receivers.
-// Run logs the first of consecutive failures.
+// Run logs only the first of consecutive failures.
 func (d *Dispatcher) Run(ctx context.Context) {
 	var rounds sync.WaitGroup
 	defer rounds.Wait()

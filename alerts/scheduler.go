@@ -31,7 +31,7 @@ type Scheduler struct {
 
 // Run ticks every minute, and within five seconds of a search becoming due, until the context ends,
 // which also ends a running tick. It starts after a random delay of up to 20 seconds, so that
-// processes started together don't tick together. It logs the first of consecutive failures.
+// processes started together don't tick together. It logs only the first of consecutive failures.
 func (s *Scheduler) Run(ctx context.Context) {
 	failing := false
 	var last time.Time

@@ -116,7 +116,7 @@ type linkQueue struct {
 	sends    sync.WaitGroup // one goroutine for each link that is being sent or waiting for a retry
 	unsent   chan struct{}  // semaphore of sends
 	dropped  atomic.Int64   // links still unsent when the process stopped
-	senders  chan struct{}  // semaphore for first attempts and, at shutdown, for last attempts
+	senders  chan struct{}  // semaphore of first attempts and, at shutdown, of last attempts
 	retriers chan struct{}  // semaphore of retries
 }
 

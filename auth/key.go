@@ -30,7 +30,7 @@ const (
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Secret is a complete API key. It is displayed once, when it is created; only its hash is stored.
+// Secret is a whole API key. It is displayed once, when it is created; only its hash is stored.
 type Secret string
 
 // NewSecret returns a new random API key.
@@ -87,5 +87,5 @@ func (s Secret) Key() store.Key {
 // String hides the secret, so that it cannot be logged by accident.
 func (s Secret) String() string { return string(s[:displayPrefix]) + "…" }
 
-// Reveal returns the complete key, to display once.
+// Reveal returns the whole key, to display once.
 func (s Secret) Reveal() string { return string(s) }

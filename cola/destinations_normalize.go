@@ -178,8 +178,8 @@ func (c Challenge) Matches(typed string) bool {
 	return len(c) >= codeLength && subtle.ConstantTimeCompare([]byte(typed), []byte(c.code())) == 1
 }
 
-// AnsweredBy reports whether a response body is the challenge's token, as text or as {"challenge":
-// token}.
+// AnsweredBy reports whether a response body is the challenge's token, as text or as
+// {"challenge": token}.
 func (c Challenge) AnsweredBy(body []byte) bool {
 	var echo struct {
 		Challenge string `json:"challenge"`

@@ -212,8 +212,7 @@ func inMilliliters(v Opt[float64], unit string) Opt[float64] {
 }
 
 // Narrow reports whether normalized filters are narrow enough for a schedule. A status,
-// estimated_dates, bounds that exclude no value, and all booleans in a group are not narrow enough
-// on their own.
+// estimated_dates, bounds that exclude no value, and all booleans in a group don't count.
 func (f SavedSearchFilters) Narrow() bool {
 	for i := range filters {
 		if c := &filters[i]; c.Saved != nil && c.narrows(c.saved(&f)) {

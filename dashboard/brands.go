@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// brandService contains the operations of the “Check a name” page.
+// brandService contains the operations that the “Check a name” page uses.
 type brandService interface {
 	SearchBrands(context.Context, cola.Caller, cola.BrandParams) (registry.BrandPage, cola.QuotaState, error)
 }

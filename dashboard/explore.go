@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// exploreService contains the operations of the Explore pages.
+// exploreService contains the operations that the Explore pages use.
 type exploreService interface {
 	Explore(context.Context, cola.Caller, cola.SearchParams) (registry.ExploreResult, cola.QuotaState, error)
 	ExportColas(context.Context, cola.Caller, cola.SearchParams) (registry.ColaPage, cola.QuotaState, error)

@@ -18,7 +18,7 @@ const maxReasons = 100
 type reasonCounts struct {
 	list  []*reasonCount
 	byKey map[string]*reasonCount
-	other int // rows with further reasons
+	other int // rows with any other reason
 }
 
 // reasonCount counts the rows with one reason.

@@ -255,7 +255,7 @@ func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.
 	})
 }
 
-// EndOtherSignIns ends all of the account's browser sessions except the caller's own, and returns
+// EndOtherSignIns ends all of the caller's browser sessions except the current one, and returns
 // how many it ended. After CodeUnavailable the outcome may be unknown.
 func (s *Service) EndOtherSignIns(ctx context.Context, c cola.Caller) (int, cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)

@@ -14,7 +14,7 @@ const flushTimeout = 5 * time.Second
 // database. Failed writes are retried. The owner keeps the pending records and guards them with mu.
 type background struct {
 	what     string        // what the records are, for log messages
-	interval time.Duration // delay between adding a record and writing it
+	interval time.Duration // delay between adding the first pending record and writing
 	log      *slog.Logger
 	// write writes the pending records and keeps those that it could not write. Before it returns,
 	// it calls reschedule.

@@ -137,8 +137,7 @@ func (s *Service) Collection(ctx context.Context, c cola.Caller) (Collection, co
 	return found, state, nil
 }
 
-// collectionUnconfirmed is the error message for when the outcome of a change to the collectors is
-// unknown.
+// collectionUnconfirmed is the message for a change to the collectors with an unknown outcome.
 const collectionUnconfirmed = "The change may not have taken effect. Try again in a few seconds; it's safe to retry."
 
 // changeCollection makes a change for an operator and logs it.

@@ -254,7 +254,7 @@ func confirmationLimitMessage(kind string, limit store.ConfirmationLimit) string
 	return fmt.Sprintf("An account can request at most %d confirmations in 24 hours.", maxConfirmations)
 }
 
-// confirmUnconfirmed is the error message for when the outcome of a confirmation is unknown.
+// confirmUnconfirmed is the message for a confirmation with an unknown outcome.
 const confirmUnconfirmed = "The code may not have been accepted. Check the state with GET /destinations/{uuid}, or " +
 	"send the same request again in a few seconds."
 

@@ -251,7 +251,7 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 	return NewKey{Key: keyOf(created), Secret: secret.Reveal()}, nil
 }
 
-// createKeyUnconfirmed is the error message for when it is unknown whether a key was created.
+// createKeyUnconfirmed is the message for a new key whose creation has an unknown outcome.
 const createKeyUnconfirmed = "The key may not have been created. Check the list of keys in a few seconds. If a " +
 	"new key is listed, its secret is lost: revoke that key and create another."
 

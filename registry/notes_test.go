@@ -57,6 +57,8 @@ func TestSearchNotes(t *testing.T) {
 		"two misspelled words": {cola.SearchParams{Q: "hapx bygune"}, []string{`No label contains the word "hapx".`, `No label contains the word "bygune". Did you mean hapax bygone?`}},
 		"a word and a prefix":  {cola.SearchParams{Q: "hakw gingre*"}, []string{`No label contains the word "hakw".`, `No label has a word that begins with "gingre". Did you mean hawk ginger* (1 label)?`, "has a similar name"}},
 		"two misspelled names": {cola.SearchParams{BrandName: "gingr hakw"}, []string{`No brand name contains "gingr".`, `No brand name contains "hakw". Did you mean ginger hawk (1 label)?`, "has a similar name"}},
+		"six misspelled words": {cola.SearchParams{Q: " hapx  bygune tomorow twofld gussed hakw"}, []string{`"hapx".`, `"bygune".`, `"tomorow".`, `"twofld".`, `"gussed". Did you mean hapax bygone tomorrow twofold guessed hawk?`}},
+		"a repeated name":      {cola.SearchParams{BrandName: "hakw hakw"}, []string{`No brand name contains "hakw". Did you mean hawk`}},
 		"a text and a brand":   {cola.SearchParams{Q: "gingre", BrandName: "hakw"}, []string{`No label contains the word "gingre".`, `No brand name contains "hakw". Did you mean ginger with brand name hawk (1 label)?`}},
 		"an unknown prefix":    {cola.SearchParams{Q: "hapx*"}, []string{`No label has a word that begins with "hapx". Did you mean hapax* (2 labels)?`}},
 		"no similar prefix":    {cola.SearchParams{Q: "hapax zyxwv*"}, []string{`No label has a word that begins with "zyxwv".`}},

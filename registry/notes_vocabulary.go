@@ -93,7 +93,7 @@ func (w Vocabulary) SavedSearchNotes(f cola.SavedSearchFilters) []string {
 // listFilter is a filter on a reference list and its value.
 type listFilter struct{ name, value string }
 
-// noCombination is the note for when every filter value exists, but in different rows.
+// noCombination is the note on filters whose values all exist, but in different rows.
 const noCombination = "Each filter alone has matching rows, but no row matches all of them."
 
 // maxListedWords is the maximum number of values that a note lists.

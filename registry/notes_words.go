@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -93,24 +94,25 @@ func wholeBrandNotes(view *search.View, p *cola.SearchParams, q cola.Query) []No
 const maxWordNotes = 5
 
 // wordNotes returns a note on each word or prefix of the query that no label has, and on each word
-// of the brand name that no brand has. Each suggests the most similar known word. If there is none, a
-// note on the query suggests the prefix instead: chardon* for chardon. If several words can be
-// corrected, the last of their notes suggests one search with all corrections. A query or brand name
-// without any words gets a single note instead.
+// of the brand name that no brand has. Each suggests the most similar known word. If there is none,
+// a note on the query suggests the prefix instead: chardon* for chardon. If several words can be
+// corrected, the last of their notes suggests one search with all corrections, even of words that
+// have no note because of maxWordNotes. A query or brand name without any words gets a single note
+// instead.
 func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
+	all := *p           // with all corrections
 	var corrected []int // indexes of notes
-	var corrections []func(*cola.SearchParams)
 	add := func(finding, word, near, star string, query func(text string) cola.Query, field func(*cola.SearchParams) *string) {
 		n := newNote(fmt.Sprintf("%s %s.", finding, cola.Quoted(word)))
 		if near != "" && countMatches(view, query(near+star)) > 0 {
-			correction := func(changed *cola.SearchParams) {
+			correct := func(changed *cola.SearchParams) {
 				*field(changed) = replaceWord(*field(changed), word, near)
 			}
-			n.correct(view, near+star, p, q, correction)
+			n.correct(view, near+star, p, q, correct)
 			if *field(n.Search) == *field(p) {
 				n.Action, n.Search = "", nil // spelled differently in the text, perhaps with accents
-			} else if len(notes) < maxWordNotes {
-				corrected, corrections = append(corrected, len(notes)), append(corrections, correction)
+			} else if correct(&all); len(notes) < maxWordNotes {
+				corrected = append(corrected, len(notes))
 			}
 		}
 		if len(notes) < maxWordNotes {
@@ -136,40 +138,38 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 			add("No label has a word that begins with", prefix, view.NearestPrefix(prefix), "*", withText, text)
 		}
 	}
-	for word := range strings.FieldsSeq(part) {
+	words := strings.Fields(part)
+	for i, word := range words {
 		inBrand := func(word string) cola.Query { return cola.Query{BrandName: word} }
-		if hasWord(word) && countMatches(view, inBrand(word)) == 0 {
+		if hasWord(word) && !slices.Contains(words[:i], word) && countMatches(view, inBrand(word)) == 0 {
 			add("No brand name contains", word, view.NearestWord(word), "", inBrand,
 				func(p *cola.SearchParams) *string { return &p.BrandName })
 		}
 	}
-	if len(corrections) > 1 {
+	if len(corrected) > 1 {
 		for _, i := range corrected {
 			notes[i] = newNote(notes[i].Finding)
 		}
-		last := corrected[len(corrected)-1]
-		notes[last].correctAll(view, p, q, corrections)
+		last := &notes[corrected[len(corrected)-1]]
+		last.correct(view, correctedText(p, &all), p, q, func(changed *cola.SearchParams) {
+			changed.Q, changed.BrandName = all.Q, all.BrandName
+		})
 	}
 	return notes
 }
 
-// correctAll suggests p with several corrections of its text and brand name. q is the query of p.
-func (n *Note) correctAll(view *search.View, p *cola.SearchParams, q cola.Query, corrections []func(*cola.SearchParams)) {
-	change := func(changed *cola.SearchParams) {
-		for _, correct := range corrections {
-			correct(changed)
-		}
-	}
-	changed := *p
-	change(&changed)
-	near := changed.Q
+// correctedText returns the text or the brand name of a corrected search, or both, depending on
+// which of them differ from the original.
+func correctedText(original, corrected *cola.SearchParams) string {
+	text := strings.Join(strings.Fields(corrected.Q), " ")
+	brand := strings.Join(strings.Fields(corrected.BrandName), " ")
 	switch {
-	case changed.Q == p.Q:
-		near = changed.BrandName
-	case changed.BrandName != p.BrandName:
-		near += " with brand name " + changed.BrandName
+	case corrected.Q == original.Q:
+		return brand
+	case corrected.BrandName == original.BrandName:
+		return text
 	}
-	n.correct(view, near, p, q, change)
+	return text + " with brand name " + brand
 }
 
 var (

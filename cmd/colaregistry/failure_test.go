@@ -234,7 +234,7 @@ func bothHosts(t *testing.T, database string, standby *pgtest.Server) string {
 func mustWriteLabel(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "new.jsonl")
-	label := `{"ttb_id":"99001001000001","brand_name":"AFTERWARDS","product_type":"wine","permit_number":"CA-W-99001","application_status":"approved","approval_date":"2024-05-06"}`
+	label := `{"ttb_id":"99001001000001","brand_name":"AFTERWARD","product_type":"wine","permit_number":"CA-W-99001","application_status":"approved","approval_date":"2024-05-06"}`
 	if err := os.WriteFile(file, []byte(label+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -122,14 +122,14 @@ func (f *finder) same(o *finder) bool {
 
 // square is a possible QR code, located by three finder patterns.
 type square struct {
-	finders     [3]vec // centers of the patterns; the first is the corner between the other two
+	finders     [3]vec // centers of the patterns; the first is the corner next to both others
 	right, down vec    // from the first center to the others; one module long after fit
 	module      float64
 	light       bool
 }
 
-// squareOf checks that three patterns are corners of a square, with the first between the other
-// two.
+// squareOf checks that three patterns are corners of a square, and that the first is next to
+// both others.
 func squareOf(a, b, c finder) (square, bool) {
 	right, down := b.center.sub(a.center), c.center.sub(a.center)
 	x, y := right.length(), down.length()

@@ -36,7 +36,7 @@ func (b *Billing) returnURL(t cola.Tier) string {
 
 // ChangePlan returns the URL of the Stripe page where an account switches to a tier: the customer
 // portal if the account has a subscription, Checkout otherwise. If an account without a
-// subscription changes to the free tier, ChangePlan returns the URL of the plans page.
+// subscription switches to the free tier, ChangePlan returns the URL of the plans page.
 func (b *Billing) ChangePlan(ctx context.Context, account cola.AccountID, t cola.Tier) (address string, err error) {
 	prices, err := b.catalog(ctx)
 	if err != nil {

@@ -26,7 +26,7 @@ const (
 )
 
 // Run syncs due records until the context ends. Processes share the work: a record that another
-// process has synced is not due. Run logs only the first of several consecutive failures.
+// process has synced is not due. Run logs only the first of consecutive failures.
 func (b *Billing) Run(ctx context.Context) {
 	failing := false
 	for wait := rand.N(maxStartDelay); sleep(ctx, wait); wait = passInterval {
