@@ -135,7 +135,7 @@ func (a *samples) texts() []class {
 		{"text: hyphenated common words", searchText(hyphenated(a.pairs)...)},
 		{"text: long chain of hyphens", searchText(strings.Join(a.common[:20], "-"), "table-red-wine-"+a.common[0])},
 		{"text: space instead of an apostrophe", searchText(slices.Concat(surround("d ", a.common, ""), surround("", a.common, " s"))...)},
-		{"text: misspelled word", func(v *View, i int) int { return len(v.NearestWord(a.common[i%len(a.common)] + "x")) }},
+		{"text: misspelled word", func(v *View, i int) int { return len(v.NearestWords(a.common[i%len(a.common)] + "x")) }},
 		{"text: dense phrases", searchText(`"table red"`, `"red wine"`, `"table red wine"`, `"cabernet sauvignon"`, `"wine red"`,
 			`"straight bourbon"`, `"red w*"`, `"cabernet s*"`)},
 		{"text: 1-character prefix", searchText(surround("", letters(1), "*")...)},

@@ -1,6 +1,9 @@
 package search
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -61,15 +64,26 @@ func correct(q string, each eachWord) string {
 	return ""
 }
 
-// nearestWord returns the word that is most similar to the given word, or "" if there is none. For
-// an incomplete word, it may return only the beginning of the most similar word. Words too short or
-// too long to correct are returned unchanged.
+// nearestWord returns the word that is most similar to the given word, or "" if there is none. Words
+// too short or too long to correct are returned unchanged.
 func nearestWord(word string, incomplete bool, each eachWord) string {
-	spelling := text.NewSpelling(word)
-	if spelling.Limit == 0 {
+	if text.NewSpelling(word).Limit == 0 {
 		return word
 	}
-	found := map[string]text.Nearest{}
+	if near := nearestWords(word, incomplete, each); len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}
+
+// nearestWords returns the words that a word may stand for, most likely first. For an incomplete
+// word, it may return only the beginnings of words. Words too short or too long to correct have none.
+func nearestWords(word string, incomplete bool, each eachWord) (words []string) {
+	spelling := text.NewSpelling(word)
+	if spelling.Limit == 0 {
+		return nil
+	}
+	found := map[string]candidate{}
 	each(spelling.First(), func(w string, values int) {
 		edits := spelling.Edits(w)
 		if incomplete && edits > 0 {
@@ -80,16 +94,26 @@ func nearestWord(word string, incomplete bool, each eachWord) string {
 			}
 		}
 		if edits <= spelling.Limit {
-			found[w] = text.Nearest{Word: w, Edits: edits, Docs: found[w].Docs + values}
+			found[w] = candidate{w, edits, found[w].values + values}
 		}
 	})
-	var best text.Nearest
-	for _, n := range found {
-		if n.Better(best) {
-			best = n
-		}
+	for _, c := range slices.SortedFunc(maps.Values(found), candidate.compare) {
+		words = append(words, c.word)
 	}
-	return best.Word
+	return words
+}
+
+// candidate is a possible correction of a misspelled word.
+type candidate struct {
+	word   string
+	edits  int // insertions, deletions, substitutions and swaps of adjacent letters
+	values int // values that have the word
+}
+
+// compare returns a negative number if c is a better correction than other: fewer edits, then more
+// values, then alphabetical order.
+func (c candidate) compare(other candidate) int {
+	return cmp.Or(c.edits-other.edits, other.values-c.values, strings.Compare(c.word, other.word))
 }
 
 // eachBrandWord implements eachWord for brands.

@@ -192,15 +192,20 @@ func (v *View) hasWord(p text.Phrase) bool {
 	})
 }
 
-// NearestWord returns the indexed word that a misspelled word most likely stands for, or "".
-func (v *View) NearestWord(word string) string {
-	var best text.Nearest
+// maxNearestWords is the maximum number of words that NearestWords returns.
+const maxNearestWords = 10
+
+// NearestWords returns the indexed words that a misspelled word may stand for, most likely first.
+func (v *View) NearestWords(word string) []string {
+	near := nearestWords(text.Fold(word), false, v.eachTextWord)
+	return near[:min(len(near), maxNearestWords)]
+}
+
+// eachTextWord implements eachWord for the text of labels.
+func (v *View) eachTextWord(first string, yield func(w string, docs int)) {
 	for i := range v.segments {
-		if found := v.segments[i].texts.Nearest(text.Fold(word)); found.Better(best) {
-			best = found
-		}
+		v.segments[i].texts.EachWord(first, yield)
 	}
-	return best.Word
 }
 
 // UnknownPrefixes returns the prefixes in a query, folded, that no word or ID of any label begins
@@ -221,15 +226,11 @@ func (v *View) UnknownPrefixes(query string) (unknown []string) {
 // NearestPrefix returns the beginning of indexed words that an unknown prefix most likely stands
 // for, or "".
 func (v *View) NearestPrefix(prefix string) string {
-	near := nearestWord(prefix, true, func(first string, yield func(w string, docs int)) {
-		for i := range v.segments {
-			v.segments[i].texts.EachWord(first, yield)
-		}
-	})
-	if near == prefix {
-		return "" // too short to correct
+	near := nearestWords(prefix, true, v.eachTextWord)
+	if len(near) == 0 {
+		return ""
 	}
-	return near
+	return near[0]
 }
 
 // KnowsClass reports whether any label has the given class/type. If not, nearest is a similar one,

@@ -7,49 +7,6 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Nearest is the word that is most similar to a misspelled word.
-type Nearest struct {
-	Word string // empty if none is similar enough
-	// Edits is the number of insertions, deletions, substitutions and swaps of adjacent letters.
-	Edits int
-	Docs  int // documents with the word
-}
-
-// Better reports whether n is a better correction than other: fewer edits, then more documents,
-// then alphabetical order.
-func (n Nearest) Better(other Nearest) bool {
-	switch {
-	case n.Word == "" || other.Word == "":
-		return other.Word == ""
-	case n.Edits != other.Edits:
-		return n.Edits < other.Edits
-	case n.Docs != other.Docs:
-		return n.Docs > other.Docs
-	}
-	return n.Word < other.Word
-}
-
-// Nearest returns the best correction of a folded word among the words with the same first letter.
-// It allows as many edits as vocabulary.NearestSpelling.
-func (t *Index) Nearest(word string) (best Nearest) {
-	s := NewSpelling(word)
-	if s.Limit == 0 {
-		return best
-	}
-	lo, hi := t.vocab.PrefixRange(s.First())
-	for tok := lo; tok < hi; tok++ {
-		w := t.vocab.At(tok)
-		edits := s.Edits(w)
-		if edits > s.Limit {
-			continue
-		}
-		if found := (Nearest{w, edits, t.wordDocs.At(tok).Len()}); found.Better(best) {
-			best = found
-		}
-	}
-	return best
-}
-
 // EachWord calls yield with each word that begins with first, and the number of documents that
 // contain it.
 func (t *Index) EachWord(first string, yield func(word string, docs int)) {
