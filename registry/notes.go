@@ -50,8 +50,8 @@ func (n *Note) didYouMean(near string, p *cola.SearchParams, change func(*cola.S
 }
 
 // correct suggests p with a corrected text or brand name, in which near replaces a misspelling. The
-// suggestion says how many labels the changed search finds, unless other words or filters exclude
-// them all. q is the query of p.
+// suggestion says how many labels the changed search finds. If other words or filters exclude all
+// labels, whatever their dates, n has the suggestion only in Text. q is the query of p.
 func (n *Note) correct(
 	view *search.View, near string, p *cola.SearchParams, q cola.Query, change func(*cola.SearchParams),
 ) {
@@ -59,9 +59,13 @@ func (n *Note) correct(
 	change(&changed)
 	q.Text, q.BrandName = changed.Q, changed.BrandName
 	if found := countMatches(view, q); found > 0 {
-		near = fmt.Sprintf("%s (%s)", near, labels(found))
+		n.didYouMean(fmt.Sprintf("%s (%s)", near, labels(found)), p, change)
+		return
 	}
 	n.didYouMean(near, p, change)
+	if q.From, q.To = 0, 0; countMatches(view, q) == 0 {
+		n.Action, n.Search = "", nil
+	}
 }
 
 // newNote returns a note without a suggested search.
@@ -83,6 +87,9 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	if total < fewLabels {
 		notes = append(notes, dateNotes(view, p, q, total)...)
 		notes = append(notes, newNotes(unknownFieldNotes(view, &q.Query)...)...)
+	}
+	if n, ok := filterNote(view, p, q.Query, total); ok {
+		return append(notes, n)
 	}
 	if total > 0 {
 		return notes

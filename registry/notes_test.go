@@ -59,6 +59,14 @@ func TestSearchNotes(t *testing.T) {
 		"two misspelled names": {cola.SearchParams{BrandName: "gingr hakw"}, []string{`No brand name contains "gingr".`, `No brand name contains "hakw". Did you mean ginger hawk (1 label)?`, "has a similar name"}},
 		"six misspelled words": {cola.SearchParams{Q: " hapx  bygune tomorow twofld gussed hakw"}, []string{`"hapx".`, `"bygune".`, `"tomorow".`, `"twofld".`, `"gussed". Did you mean hapax bygone tomorrow twofold guessed hawk?`}},
 		"a repeated name":      {cola.SearchParams{BrandName: "hakw hakw"}, []string{`No brand name contains "hakw". Did you mean hawk`}},
+		"an origin in q":       {cola.SearchParams{Q: "twofold Delaware"}, []string{`Keywords don't match origins. 1 label matches with origin="Delaware" and q="twofold".`}},
+		"a grape in q":         {cola.SearchParams{Q: "vitis zinfandel"}, []string{`Keywords don't match grape varieties. 1 label matches with grape="zinfandel" and q="vitis".`}},
+		"two values in q":      {cola.SearchParams{Q: "zinfandel vitis napa valley"}, []string{`Keywords don't match appellations or grape varieties. 1 label matches with appellation="napa valley" and grape="zinfandel" and q="vitis".`}},
+		"part of a value":      {cola.SearchParams{Q: "vitis napa"}, []string{`Keywords don't match appellations. 1 label matches with appellation="NAPA VALLEY" and q="vitis".`}},
+		"only values":          {cola.SearchParams{Q: "napa", BrandName: "vitis"}, []string{`1 label matches with appellation="NAPA VALLEY" instead of q.`}},
+		"a value and a filter": {cola.SearchParams{Q: "napa", Appellation: "napa valley", BrandName: "vitis"}, []string{`No label contains the word "napa".`}},
+		"a quoted value":       {cola.SearchParams{Q: `vitis "napa valley"`}, []string{`No label contains the word "napa".`}},
+		"an empty combination": {cola.SearchParams{Q: "hapax delaware"}, []string{`No label contains the word "delaware".`}},
 		"a text and a brand":   {cola.SearchParams{Q: "gingre", BrandName: "hakw"}, []string{`No label contains the word "gingre".`, `No brand name contains "hakw". Did you mean ginger with brand name hawk (1 label)?`}},
 		"an unknown prefix":    {cola.SearchParams{Q: "hapx*"}, []string{`No label has a word that begins with "hapx". Did you mean hapax* (2 labels)?`}},
 		"no similar prefix":    {cola.SearchParams{Q: "hapax zyxwv*"}, []string{`No label has a word that begins with "zyxwv".`}},
@@ -144,23 +152,29 @@ func TestSuggestedSearches(t *testing.T) {
 		labelOf(26001001000002, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "BYGONE", cola.NewDate(2009, 5, 1) }),
 		labelOf(26001001000003, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "GUESSED", 0 }),
 		labelOf(15999001000004, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "DATELESS", 0 }),
+		labelOf(26001001000005, func(c *cola.Cola) { c.BrandName = "PINO ROSSO" }),
+		labelOf(26001001000006, func(c *cola.Cola) { c.BrandName = "PINO BIANCO" }),
+		labelOf(26001001000007, func(c *cola.Cola) { c.BrandName = "PINOT HAPAX" }),
 	)
 	for name, p := range map[string]cola.SearchParams{
-		"a word":          {Q: "HAPX!"},
-		"a quoted word":   {Q: `"hapx" hapax`, Page: cola.Some(1)},
-		"a word, dated":   {Q: "gussed", DateRange: cola.AllDates},
-		"a filtered word": {Q: "hapx", Grape: "zinfandel"},
-		"a repeated word": {Q: "hapx hapx, hapx"},
-		"a prefix":        {Q: "HAPX*"},
-		"a brand":         {BrandName: "hapx"},
-		"part of a brand": {BrandName: `"hap"`},
-		"a grape":         {Grape: "zinfandal", Q: "hapax"},
-		"a place":         {Appellation: "napa vally", Q: "hapax"},
-		"an origin":       {Origin: "georgja", Q: "hapax"},
-		"a combination":   {Grape: "zinfandel", Q: "guessed"},
-		"before":          {Q: "bygone"},
-		"undated":         {Q: "dateless", ApprovalDateFrom: cola.NewDate(2005, 1, 1)},
-		"estimated dates": {Q: "guessed", EstimatedDates: "exclude", DateRange: cola.AllDates},
+		"a word":              {Q: "HAPX!"},
+		"a quoted word":       {Q: `"hapx" hapax`, Page: cola.Some(1)},
+		"a word, dated":       {Q: "gussed", DateRange: cola.AllDates},
+		"a filtered word":     {Q: "hapx", Grape: "zinfandel"},
+		"a repeated word":     {Q: "hapx hapx, hapx"},
+		"a context":           {Q: "pinto hapax"},
+		"a prefix":            {Q: "HAPX*"},
+		"a brand":             {BrandName: "hapx"},
+		"part of a brand":     {BrandName: `"hap"`},
+		"a grape":             {Grape: "zinfandal", Q: "hapax"},
+		"an unsearched value": {Q: "hapax georgia"},
+		"a partial value":     {Q: "hapax napa"},
+		"a place":             {Appellation: "napa vally", Q: "hapax"},
+		"an origin":           {Origin: "georgja", Q: "hapax"},
+		"a combination":       {Grape: "zinfandel", Q: "guessed"},
+		"before":              {Q: "bygone"},
+		"undated":             {Q: "dateless", ApprovalDateFrom: cola.NewDate(2005, 1, 1)},
+		"estimated dates":     {Q: "guessed", EstimatedDates: "exclude", DateRange: cola.AllDates},
 	} {
 		page, _, err := w.SearchColas(t.Context(), c, p)
 		if err != nil || len(page.Advice) != 1 || page.Advice[0].Search == nil {
@@ -175,11 +189,15 @@ func TestSuggestedSearches(t *testing.T) {
 			t.Errorf("%s: %q, but the search finds %d labels", name, page.Advice[0].Action, found.Pagination.Total)
 		}
 	}
-	several, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{Q: `"bygune hapx" zyxwv`, DateRange: cola.AllDates})
-	if err != nil || len(several.Advice) != 3 || several.Advice[0].Search != nil || several.Advice[2].Search != nil {
+	several, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{Q: `"tabel red wnie"`})
+	if err != nil || len(several.Advice) != 2 || several.Advice[0].Search != nil {
 		t.Errorf("two corrections: advice = %+v, %v, want one search", several.Advice, err)
-	} else if search := several.Advice[1].Search; search == nil || search.Q != `"bygone hapax" zyxwv` {
+	} else if search := several.Advice[1].Search; search == nil || search.Q != `"table red wine"` {
 		t.Errorf("two corrections suggest %+v", search)
+	}
+	hopeless, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{Q: "hapx zyxwv"})
+	if err != nil || len(hopeless.Advice) != 2 || hopeless.Advice[0].Search != nil {
+		t.Errorf("a word without a correction: advice = %+v, %v, want no search", hopeless.Advice, err)
 	}
 	accents, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{Q: "HÁPX"})
 	if err != nil || len(accents.Advice) != 1 || accents.Advice[0].Search != nil {

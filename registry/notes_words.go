@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -93,23 +92,44 @@ func wholeBrandNotes(view *search.View, p *cola.SearchParams, q cola.Query) []No
 // maxWordNotes is the maximum number of notes on the words of one search.
 const maxWordNotes = 5
 
+// unknownWord is a word or prefix that no label has, or a word that no brand has.
+type unknownWord struct {
+	finding string   // introduces the word, such as "No label contains the word"
+	word    string   // folded
+	star    string   // "*" for a prefix
+	near    []string // possible corrections, most likely first, without star
+	query   func(text string) cola.Query
+	field   func(*cola.SearchParams) *string
+}
+
 // wordNotes returns a note on each word or prefix of the query that no label has, and on each word
-// of the brand name that no brand has. Each suggests the most similar known word. If there is none,
-// a note on the query suggests the prefix instead: chardon* for chardon. If several words can be
-// corrected, the last of their notes suggests one search with all corrections, even of words that
-// have no note because of maxWordNotes. A query or brand name without any words gets a single note
-// instead.
+// of the brand name that no brand has. Each suggests the most similar known word with which the
+// search finds labels. If no word is similar, a note on the query suggests the prefix instead:
+// chardon* for chardon. If several words can be corrected, the last of their notes suggests one
+// search with all corrections, even of words that have no note because of maxWordNotes. A query or
+// brand name without any words gets a single note instead.
 func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
+	for _, given := range []string{q.Text, brandPart(q.BrandName)} {
+		if strings.TrimSpace(given) != "" && !hasWord(given) {
+			return newNotes(fmt.Sprintf("No label matches %s, because it has no letters or digits.", cola.Quoted(given)))
+		}
+	}
+	unknown := unknownWords(view, q)
+	context := *p // without the unknown words that are not yet corrected
+	for _, u := range unknown {
+		*u.field(&context) = replaceWord(*u.field(&context), u.word, "")
+	}
 	all := *p           // with all corrections
 	var corrected []int // indexes of notes
-	add := func(finding, word, near, star string, query func(text string) cola.Query, field func(*cola.SearchParams) *string) {
-		n := newNote(fmt.Sprintf("%s %s.", finding, cola.Quoted(word)))
-		if near != "" && countMatches(view, query(near+star)) > 0 {
+	for _, u := range unknown {
+		n := newNote(fmt.Sprintf("%s %s.", u.finding, cola.Quoted(u.word)))
+		if near := u.correction(view, &context, q); near != "" {
 			correct := func(changed *cola.SearchParams) {
-				*field(changed) = replaceWord(*field(changed), word, near)
+				*u.field(changed) = replaceWord(*u.field(changed), u.word, near)
 			}
-			n.correct(view, near+star, p, q, correct)
-			if *field(n.Search) == *field(p) {
+			n.correct(view, near+u.star, p, q, correct)
+			unchanged := *p
+			if correct(&unchanged); *u.field(&unchanged) == *u.field(p) {
 				n.Action, n.Search = "", nil // spelled differently in the text, perhaps with accents
 			} else if correct(&all); len(notes) < maxWordNotes {
 				corrected = append(corrected, len(notes))
@@ -117,33 +137,6 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 		}
 		if len(notes) < maxWordNotes {
 			notes = append(notes, n)
-		}
-	}
-	part := q.BrandName
-	if _, ok := cola.WholeBrand(part); ok {
-		part = "" // see wholeBrandNotes
-	}
-	for _, given := range []string{q.Text, part} {
-		if strings.TrimSpace(given) != "" && !hasWord(given) {
-			return newNotes(fmt.Sprintf("No label matches %s, because it has no letters or digits.", cola.Quoted(given)))
-		}
-	}
-	if _, isID := cola.ParseTTBID(q.Text); !isID && !vocabulary.BarcodeShaped(q.Text) {
-		withText := func(text string) cola.Query { return cola.Query{Text: text} }
-		text := func(p *cola.SearchParams) *string { return &p.Q }
-		for _, word := range view.UnknownWords(q.Text) {
-			add("No label contains the word", word, cmp.Or(view.NearestWord(word), word+"*"), "", withText, text)
-		}
-		for _, prefix := range view.UnknownPrefixes(q.Text) {
-			add("No label has a word that begins with", prefix, view.NearestPrefix(prefix), "*", withText, text)
-		}
-	}
-	words := strings.Fields(part)
-	for i, word := range words {
-		inBrand := func(word string) cola.Query { return cola.Query{BrandName: word} }
-		if hasWord(word) && !slices.Contains(words[:i], word) && countMatches(view, inBrand(word)) == 0 {
-			add("No brand name contains", word, view.NearestWord(word), "", inBrand,
-				func(p *cola.SearchParams) *string { return &p.BrandName })
 		}
 	}
 	if len(corrected) > 1 {
@@ -156,6 +149,64 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 		})
 	}
 	return notes
+}
+
+// unknownWords returns the words and prefixes of the query that no label has, and the words of the
+// brand name that no brand has.
+func unknownWords(view *search.View, q cola.Query) (unknown []unknownWord) {
+	if _, isID := cola.ParseTTBID(q.Text); !isID && !vocabulary.BarcodeShaped(q.Text) {
+		withText := func(text string) cola.Query { return cola.Query{Text: text} }
+		text := func(p *cola.SearchParams) *string { return &p.Q }
+		for _, word := range view.UnknownWords(q.Text) {
+			near := view.NearestWords(word)
+			if len(near) == 0 {
+				near = []string{word + "*"}
+			}
+			unknown = append(unknown, unknownWord{"No label contains the word", word, "", near, withText, text})
+		}
+		for _, prefix := range view.UnknownPrefixes(q.Text) {
+			near := nonEmpty(view.NearestPrefix(prefix))
+			unknown = append(unknown,
+				unknownWord{"No label has a word that begins with", prefix, "*", near, withText, text})
+		}
+	}
+	inBrand := func(word string) cola.Query { return cola.Query{BrandName: word} }
+	words := strings.Fields(brandPart(q.BrandName))
+	for i, word := range words {
+		if hasWord(word) && !slices.Contains(words[:i], word) && countMatches(view, inBrand(word)) == 0 {
+			unknown = append(unknown, unknownWord{"No brand name contains", word, "", view.NearestWords(word), inBrand,
+				func(p *cola.SearchParams) *string { return &p.BrandName }})
+		}
+	}
+	return unknown
+}
+
+// brandPart returns the brand name of a query if it is not a whole brand. See wholeBrandNotes.
+func brandPart(brand string) string {
+	if _, ok := cola.WholeBrand(brand); ok {
+		return ""
+	}
+	return brand
+}
+
+// correction returns the most likely correction with which the search finds labels, and adds it to
+// context, which has the search's known words and earlier corrections. If the search finds no labels
+// with any, correction returns the most likely one that labels have, or "".
+func (u *unknownWord) correction(view *search.View, context *cola.SearchParams, q cola.Query) string {
+	known := slices.DeleteFunc(slices.Clone(u.near), func(near string) bool { return countMatches(view, u.query(near+u.star)) == 0 })
+	for _, near := range known {
+		changed := *context
+		*u.field(&changed) += " " + near + u.star
+		q.Text, q.BrandName = strings.TrimSpace(changed.Q), strings.TrimSpace(changed.BrandName)
+		if countMatches(view, q) > 0 {
+			*context = changed
+			return near
+		}
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	return known[0]
 }
 
 // correctedText returns the text or the brand name of a corrected search, or both, depending on

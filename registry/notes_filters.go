@@ -1,0 +1,116 @@
+package registry
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"slices"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search"
+)
+
+// unsearchedField is a field that keywords don't search, with its filter.
+type unsearchedField struct {
+	param, noun, plural string
+	of                  func(*cola.SearchParams) *string
+	set                 func(q *cola.Query, value string)
+}
+
+// unsearchedFields are in order of precedence: OREGON is an origin and an appellation.
+var unsearchedFields = []unsearchedField{
+	{"origin", "origin", "origins", func(p *cola.SearchParams) *string { return &p.Origin },
+		func(q *cola.Query, value string) { q.OriginNames = vocabulary.OriginNames(value) }},
+	{"grape", "grape variety", "grape varieties", func(p *cola.SearchParams) *string { return &p.Grape },
+		func(q *cola.Query, value string) { q.Grape = value }},
+	{"appellation", "appellation", "appellations", func(p *cola.SearchParams) *string { return &p.Appellation },
+		func(q *cola.Query, value string) { q.Appellation = value }},
+}
+
+const (
+	minValueLetters = 4  // shorter values, such as the code OR, are usually something else
+	maxValueWords   = 3  // as in Russian River Valley
+	maxSplitWords   = 10 // longer texts have no filterNote
+)
+
+// filterNote suggests filters in place of keywords that name an origin, a grape variety or an
+// appellation, which keywords don't search. If the keywords match any labels, filterNote suggests
+// filters only if they replace the whole text and find more labels.
+func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int) (n Note, ok bool) {
+	words := strings.Fields(q.Text)
+	if len(words) > maxSplitWords || strings.ContainsAny(q.Text, `*"“”„‟«»`) {
+		return n, false
+	}
+	var unknown []string
+	if total == 0 {
+		unknown = view.UnknownWords(q.Text)
+	}
+	changed := *p
+	var names, nouns, params []string
+	for size := min(maxValueWords, len(words)); size > 0; size-- {
+		for i := 0; i+size <= len(words); {
+			f, value := valueIn(view, &changed, strings.Join(words[i:i+size], " "), unknown)
+			if f == nil {
+				i++
+				continue
+			}
+			words = slices.Delete(words, i, i+size)
+			*f.of(&changed) = value
+			f.set(&q, value)
+			names, nouns = append(names, f.noun+" "+value), append(nouns, f.plural)
+			params = append(params, f.param+"="+cola.Quoted(value))
+		}
+	}
+	if len(names) == 0 || total > 0 && len(words) > 0 {
+		return n, false
+	}
+	changed.Q = strings.Join(words, " ")
+	q.Text = changed.Q
+	instead := " instead of q"
+	if q.Text != "" {
+		instead = " and q=" + cola.Quoted(q.Text)
+	}
+	n = newNote("Keywords don't match " + strings.Join(nouns, " or ") + ".")
+	with := strings.Join(params, " and ") + instead + "."
+	action := "Filter by " + strings.Join(names, " and ")
+	if found := countMatches(view, q); found > total {
+		n.Text += fmt.Sprintf(" %s with %s", labelsMatch(found), with)
+		action += fmt.Sprintf(" (%s)", labels(found))
+	} else if q.From, q.To = 0, 0; total == 0 && countMatches(view, q) > 0 {
+		n.Text += " Labels on other dates match with " + with
+	} else {
+		return n, false
+	}
+	n.suggest(action, p, func(s *cola.SearchParams) {
+		s.Q, s.Origin, s.Grape, s.Appellation = changed.Q, changed.Origin, changed.Grape, changed.Appellation
+	})
+	return n, true
+}
+
+// valueIn returns the field that words name a value of, and the value. The search must not filter by
+// the field yet. If labels don't contain the words, they may be the beginning of an appellation, such
+// as NAPA VALLEY. f is nil if the words are not a value that labels have.
+func valueIn(view *search.View, p *cola.SearchParams, words string, unknown []string) (f *unsearchedField, value string) {
+	if utf8.RuneCountInString(words) < minValueLetters {
+		return nil, ""
+	}
+	for i := range unsearchedFields {
+		f := &unsearchedFields[i]
+		var q cola.Query
+		if f.set(&q, words); *f.of(p) == "" && countMatches(view, q) > 0 {
+			return f, words
+		}
+	}
+	folded := vocabulary.FoldText(words)
+	if p.Appellation != "" || !slices.Contains(unknown, folded) {
+		return nil, ""
+	}
+	for _, s := range view.Suggest(cola.SuggestSearch{Field: cola.SuggestAppellation, Q: words, Limit: 1}) {
+		if strings.HasPrefix(vocabulary.FoldText(s.Value), folded+" ") {
+			return &unsearchedFields[len(unsearchedFields)-1], s.Value
+		}
+	}
+	return nil, ""
+}
