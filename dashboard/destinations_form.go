@@ -74,7 +74,10 @@ func (f *destinationForm) Field(name string) formField {
 		MaxLength: 1000,
 	}
 	if name == "address" {
-		field.Mode, field.Hint = "url", webhookURLHint(f.Rules)+" or an email address."
+		field.Mode, field.Hint = "url", webhookURLHint(f.Rules)+"."
+		if f.SendsMail() {
+			field.Hint = webhookURLHint(f.Rules) + " or an email address."
+		}
 		if f.Is("kind", cola.KindEmail) {
 			field.Mode = "email"
 		}

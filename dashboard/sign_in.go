@@ -149,6 +149,10 @@ type linkPage struct {
 
 func (req *request) signInLink() error {
 	target, err := req.browsers.LinkAccount(req.ctx(), req.path("token"))
+	if req.signedIn && cola.CodeOf(err) == cola.CodeUnauthorized {
+		return req.redirect(homePath, "The sign-in link was already used or has expired. You’re still signed in as "+
+			req.account.Email+".")
+	}
 	if err != nil {
 		return err
 	}

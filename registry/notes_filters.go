@@ -72,7 +72,7 @@ func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int
 	if q.Text != "" {
 		instead = " and q=" + cola.Quoted(q.Text)
 	}
-	n = newNote("Keywords don't match " + strings.Join(nouns, " or ") + ".")
+	n = newNote("Keyword search doesn't cover " + strings.Join(nouns, " or ") + ".")
 	with := strings.Join(params, " and ") + instead + "."
 	action := "Filter by " + strings.Join(names, " and ")
 	if found := countMatches(view, q); found > total {
