@@ -149,12 +149,8 @@ type linkPage struct {
 
 func (req *request) signInLink() error {
 	target, err := req.browsers.LinkAccount(req.ctx(), req.path("token"))
-	if req.signedIn && cola.CodeOf(err) == cola.CodeUnauthorized {
-		return req.redirect(homePath, "The sign-in link was already used or has expired. You’re still signed in as "+
-			req.account.Email+".")
-	}
 	if err != nil {
-		return err
+		return req.linkError(err)
 	}
 	p := linkPage{Email: target.Email, New: target.New, Action: signInPath + "/link/" + url.PathEscape(req.path("token"))}
 	if req.signedIn && req.account.Email != target.Email {
@@ -170,13 +166,22 @@ func (req *request) signInLink() error {
 func (req *request) useSignInLink() error {
 	created, err := req.browsers.UseLink(req.ctx(), req.path("token"), req.http.UserAgent())
 	if err != nil {
-		return err
+		return req.linkError(err)
 	}
 	notice := ""
 	if created {
 		notice = "Your account is ready. You’re on the free plan."
 	}
 	return req.redirect(safeReturnPath(req.takeReturnCookie()), notice)
+}
+
+// linkError redirects a signed-in user with an invalid sign-in link to the overview.
+func (req *request) linkError(err error) error {
+	if req.signedIn && cola.CodeOf(err) == cola.CodeUnauthorized {
+		return req.redirect(homePath, "This sign-in link is incomplete, expired or already used. You’re still signed in as "+
+			req.account.Email+".")
+	}
+	return err
 }
 
 const docsArea = "/docs" // served by package site

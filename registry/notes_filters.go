@@ -2,10 +2,9 @@ package registry
 
 import (
 	"fmt"
-	"strings"
-	"unicode/utf8"
-
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
@@ -31,7 +30,7 @@ var unsearchedFields = []unsearchedField{
 
 const (
 	minValueLetters = 4  // shorter values, such as the code OR, are usually something else
-	maxValueWords   = 3  // as in Russian River Valley
+	maxValueWords   = 5  // as in Paso Robles Willow Creek District
 	maxSplitWords   = 10 // longer texts have no filterNote
 )
 
@@ -39,8 +38,9 @@ const (
 // appellation, which keywords don't search. If the keywords match any labels, filterNote suggests
 // filters only if they replace the whole text and find more labels.
 func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int) (n Note, ok bool) {
-	words := strings.Fields(q.Text)
-	if len(words) > maxSplitWords || strings.ContainsAny(q.Text, `*"“”„‟«»`) {
+	words := strings.FieldsFunc(q.Text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;", r) })
+	special := func(r rune) bool { return r == '*' || vocabulary.IsQuote(r) }
+	if len(words) > maxSplitWords || strings.ContainsFunc(q.Text, special) || operatorNote(q.Text, total) != "" {
 		return n, false
 	}
 	var unknown []string
@@ -63,7 +63,10 @@ func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int
 			params = append(params, f.param+"="+cola.Quoted(value))
 		}
 	}
-	if len(names) == 0 || total > 0 && len(words) > 0 {
+	if !slices.ContainsFunc(words, isSearched) {
+		words = nil
+	}
+	if len(names) == 0 || len(words) > 0 && (total > 0 || countMatches(view, cola.Query{Text: q.Text}) > 0) {
 		return n, false
 	}
 	changed.Q = strings.Join(words, " ")
@@ -83,9 +86,7 @@ func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int
 	} else {
 		return n, false
 	}
-	n.suggest(action, p, func(s *cola.SearchParams) {
-		s.Q, s.Origin, s.Grape, s.Appellation = changed.Q, changed.Origin, changed.Grape, changed.Appellation
-	})
+	n.suggest(action, &changed, func(*cola.SearchParams) {})
 	return n, true
 }
 
@@ -93,7 +94,7 @@ func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int
 // the field yet. If labels don't contain the words, they may be the beginning of an appellation, such
 // as NAPA VALLEY. f is nil if the words are not a value that labels have.
 func valueIn(view *search.View, p *cola.SearchParams, words string, unknown []string) (f *unsearchedField, value string) {
-	if utf8.RuneCountInString(words) < minValueLetters {
+	if !slices.ContainsFunc(strings.Fields(words), isLong) {
 		return nil, ""
 	}
 	for i := range unsearchedFields {
@@ -113,4 +114,20 @@ func valueIn(view *search.View, p *cola.SearchParams, words string, unknown []st
 		}
 	}
 	return nil, ""
+}
+
+// isLong reports whether a word has at least minValueLetters letters.
+func isLong(word string) bool {
+	letters := 0
+	for _, r := range word {
+		if unicode.IsLetter(r) {
+			letters++
+		}
+	}
+	return letters >= minValueLetters
+}
+
+// isSearched reports whether keyword search looks for a word, unless there are only connectors.
+func isSearched(word string) bool {
+	return hasWord(word) && !vocabulary.IsConnector(vocabulary.FoldText(word))
 }

@@ -64,6 +64,10 @@ func TestSearchNotes(t *testing.T) {
 		"two values in q":      {cola.SearchParams{Q: "zinfandel vitis napa valley"}, []string{`Keyword search doesn't cover appellations or grape varieties. 1 label matches with appellation="napa valley" and grape="zinfandel" and q="vitis".`}},
 		"part of a value":      {cola.SearchParams{Q: "vitis napa"}, []string{`Keyword search doesn't cover appellations. 1 label matches with appellation="NAPA VALLEY" and q="vitis".`}},
 		"only values":          {cola.SearchParams{Q: "napa", BrandName: "vitis"}, []string{`1 label matches with appellation="NAPA VALLEY" instead of q.`}},
+		"an excluded value":    {cola.SearchParams{Q: "twofold -delaware"}, []string{`"-delaware" was treated as the word "delaware".`, `No label contains the word "delaware".`}},
+		"a short value":        {cola.SearchParams{Q: "twofold D.E."}, []string{`The brand "TWOFOLD" has a similar name.`}},
+		"a name and a value":   {cola.SearchParams{Q: "twofold delaware", BrandName: "hapax"}, []string{`No label contains the word "delaware".`}},
+		"values and a word":    {cola.SearchParams{Q: "vitis and zinfandel, napa valley"}, []string{`and q="vitis and".`}},
 		"a value and a filter": {cola.SearchParams{Q: "napa", Appellation: "napa valley", BrandName: "vitis"}, []string{`No label contains the word "napa".`}},
 		"a quoted value":       {cola.SearchParams{Q: `vitis "napa valley"`}, []string{`No label contains the word "napa".`}},
 		"an empty combination": {cola.SearchParams{Q: "hapax delaware"}, []string{`No label contains the word "delaware".`}},
@@ -163,6 +167,9 @@ func TestSuggestedSearches(t *testing.T) {
 		"a filtered word":     {Q: "hapx", Grape: "zinfandel"},
 		"a repeated word":     {Q: "hapx hapx, hapx"},
 		"a context":           {Q: "pinto hapax"},
+		"a brand in context":  {BrandName: "pinto, hapax"},
+		"a word with accents": {Q: "HÁPX"},
+		"a list of values":    {Q: "napa valley, zinfandel"},
 		"a prefix":            {Q: "HAPX*"},
 		"a brand":             {BrandName: "hapx"},
 		"part of a brand":     {BrandName: `"hap"`},
@@ -199,9 +206,9 @@ func TestSuggestedSearches(t *testing.T) {
 	if err != nil || len(hopeless.Advice) != 2 || hopeless.Advice[0].Search != nil {
 		t.Errorf("a word without a correction: advice = %+v, %v, want no search", hopeless.Advice, err)
 	}
-	accents, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{Q: "HÁPX"})
-	if err != nil || len(accents.Advice) != 1 || accents.Advice[0].Search != nil {
-		t.Errorf("a word spelled differently: advice = %+v, %v, want no search", accents.Advice, err)
+	apostrophe, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{Q: "hap'x"})
+	if err != nil || len(apostrophe.Advice) != 1 || apostrophe.Advice[0].Search != nil {
+		t.Errorf("a word spelled differently: advice = %+v, %v, want no search", apostrophe.Advice, err)
 	}
 }
 

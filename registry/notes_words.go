@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -92,22 +93,43 @@ func wholeBrandNotes(view *search.View, p *cola.SearchParams, q cola.Query) []No
 // maxWordNotes is the maximum number of notes on the words of one search.
 const maxWordNotes = 5
 
-// unknownWord is a word or prefix that no label has, or a word that no brand has.
-type unknownWord struct {
-	finding string   // introduces the word, such as "No label contains the word"
-	word    string   // folded
-	star    string   // "*" for a prefix
-	near    []string // possible corrections, most likely first, without star
+// wordKind is a kind of word in a search.
+type wordKind struct {
+	finding string // introduces a word that is unknown
+	star    string // "*" for a prefix
 	query   func(text string) cola.Query
 	field   func(*cola.SearchParams) *string
+}
+
+var (
+	textWord   = &wordKind{"No label contains the word", "", textQuery, textField}
+	textPrefix = &wordKind{"No label has a word that begins with", "*", textQuery, textField}
+	brandWord  = &wordKind{"No brand name contains", "",
+		func(text string) cola.Query { return cola.Query{BrandName: text} },
+		func(p *cola.SearchParams) *string { return &p.BrandName }}
+)
+
+func textQuery(text string) cola.Query       { return cola.Query{Text: text} }
+func textField(p *cola.SearchParams) *string { return &p.Q }
+
+// unknownWord is a word or prefix that no label has, or a word that no brand has.
+type unknownWord struct {
+	*wordKind
+	word string   // folded
+	near []string // possible corrections, most likely first, without star
+}
+
+// replace replaces the word in its field.
+func (u *unknownWord) replace(p *cola.SearchParams, with string) {
+	*u.field(p) = replaceWord(*u.field(p), u.word, with)
 }
 
 // wordNotes returns a note on each word or prefix of the query that no label has, and on each word
 // of the brand name that no brand has. Each suggests the most similar known word with which the
 // search finds labels. If no word is similar, a note on the query suggests the prefix instead:
-// chardon* for chardon. If several words can be corrected, the last of their notes suggests one
-// search with all corrections, even of words that have no note because of maxWordNotes. A query or
-// brand name without any words gets a single note instead.
+// chardon* for chardon. If several words are unknown and all can be corrected, the last note suggests
+// one search with all corrections, even of words that have no note because of maxWordNotes. A query
+// or brand name without any words gets a single note instead.
 func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
 	for _, given := range []string{q.Text, brandPart(q.BrandName)} {
 		if strings.TrimSpace(given) != "" && !hasWord(given) {
@@ -115,37 +137,32 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 		}
 	}
 	unknown := unknownWords(view, q)
-	context := *p // without the unknown words that are not yet corrected
-	for _, u := range unknown {
-		*u.field(&context) = replaceWord(*u.field(&context), u.word, "")
-	}
-	all := *p           // with all corrections
-	var corrected []int // indexes of notes
-	for _, u := range unknown {
+	context := *p // with corrections, and without unknown words that have none
+	all := *p     // with all corrections
+	corrections := 0
+	for i, u := range unknown {
 		n := newNote(fmt.Sprintf("%s %s.", u.finding, cola.Quoted(u.word)))
-		if near := u.correction(view, &context, q); near != "" {
-			correct := func(changed *cola.SearchParams) {
-				*u.field(changed) = replaceWord(*u.field(changed), u.word, near)
-			}
-			n.correct(view, near+u.star, p, q, correct)
-			unchanged := *p
-			if correct(&unchanged); *u.field(&unchanged) == *u.field(p) {
-				n.Action, n.Search = "", nil // spelled differently in the text, perhaps with accents
-			} else if correct(&all); len(notes) < maxWordNotes {
-				corrected = append(corrected, len(notes))
+		if near := u.correction(view, &context, unknown[i+1:], q); near != "" {
+			changed := *p
+			u.replace(&changed, near)
+			n.correct(view, near+u.star, p, q, func(s *cola.SearchParams) { s.Q, s.BrandName = changed.Q, changed.BrandName })
+			if *u.field(&changed) == *u.field(p) {
+				n.Action, n.Search = "", nil // spelled differently in the text, perhaps with an apostrophe
+			} else {
+				u.replace(&all, near)
+				corrections++
 			}
 		}
 		if len(notes) < maxWordNotes {
 			notes = append(notes, n)
 		}
 	}
-	if len(corrected) > 1 {
-		for _, i := range corrected {
+	if len(unknown) > 1 && corrections == len(unknown) {
+		for i := range notes {
 			notes[i] = newNote(notes[i].Finding)
 		}
-		last := &notes[corrected[len(corrected)-1]]
-		last.correct(view, correctedText(p, &all), p, q, func(changed *cola.SearchParams) {
-			changed.Q, changed.BrandName = all.Q, all.BrandName
+		notes[len(notes)-1].correct(view, correctedText(p, &all), p, q, func(s *cola.SearchParams) {
+			s.Q, s.BrandName = all.Q, all.BrandName
 		})
 	}
 	return notes
@@ -155,27 +172,21 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 // brand name that no brand has.
 func unknownWords(view *search.View, q cola.Query) (unknown []unknownWord) {
 	if _, isID := cola.ParseTTBID(q.Text); !isID && !vocabulary.BarcodeShaped(q.Text) {
-		withText := func(text string) cola.Query { return cola.Query{Text: text} }
-		text := func(p *cola.SearchParams) *string { return &p.Q }
 		for _, word := range view.UnknownWords(q.Text) {
 			near := view.NearestWords(word)
 			if len(near) == 0 {
 				near = []string{word + "*"}
 			}
-			unknown = append(unknown, unknownWord{"No label contains the word", word, "", near, withText, text})
+			unknown = append(unknown, unknownWord{textWord, word, near})
 		}
 		for _, prefix := range view.UnknownPrefixes(q.Text) {
-			near := nonEmpty(view.NearestPrefix(prefix))
-			unknown = append(unknown,
-				unknownWord{"No label has a word that begins with", prefix, "*", near, withText, text})
+			unknown = append(unknown, unknownWord{textPrefix, prefix, view.NearestPrefixes(prefix)})
 		}
 	}
-	inBrand := func(word string) cola.Query { return cola.Query{BrandName: word} }
-	words := strings.Fields(brandPart(q.BrandName))
+	words := wordPattern.FindAllString(vocabulary.FoldText(brandPart(q.BrandName)), -1)
 	for i, word := range words {
-		if hasWord(word) && !slices.Contains(words[:i], word) && countMatches(view, inBrand(word)) == 0 {
-			unknown = append(unknown, unknownWord{"No brand name contains", word, "", view.NearestWords(word), inBrand,
-				func(p *cola.SearchParams) *string { return &p.BrandName }})
+		if !slices.Contains(words[:i], word) && countMatches(view, brandWord.query(word)) == 0 {
+			unknown = append(unknown, unknownWord{brandWord, word, view.NearestWords(word)})
 		}
 	}
 	return unknown
@@ -189,24 +200,32 @@ func brandPart(brand string) string {
 	return brand
 }
 
-// correction returns the most likely correction with which the search finds labels, and adds it to
-// context, which has the search's known words and earlier corrections. If the search finds no labels
-// with any, correction returns the most likely one that labels have, or "".
-func (u *unknownWord) correction(view *search.View, context *cola.SearchParams, q cola.Query) string {
-	known := slices.DeleteFunc(slices.Clone(u.near), func(near string) bool { return countMatches(view, u.query(near+u.star)) == 0 })
-	for _, near := range known {
-		changed := *context
-		*u.field(&changed) += " " + near + u.star
+// correction returns the most likely correction with which the search finds labels, and replaces
+// the word in context. later are the unknown words after u. If the search finds no labels with any
+// correction, it removes the word from context, and returns the most likely one that labels have,
+// or "".
+func (u *unknownWord) correction(
+	view *search.View, context *cola.SearchParams, later []unknownWord, q cola.Query,
+) (first string) {
+	known := *context
+	for _, l := range later {
+		l.replace(&known, "")
+	}
+	for _, near := range u.near {
+		if countMatches(view, u.query(near+u.star)) == 0 {
+			continue
+		}
+		changed := known
+		u.replace(&changed, near)
 		q.Text, q.BrandName = strings.TrimSpace(changed.Q), strings.TrimSpace(changed.BrandName)
 		if countMatches(view, q) > 0 {
-			*context = changed
+			u.replace(context, near)
 			return near
 		}
+		first = cmp.Or(first, near)
 	}
-	if len(known) == 0 {
-		return ""
-	}
-	return known[0]
+	u.replace(context, "")
+	return first
 }
 
 // correctedText returns the text or the brand name of a corrected search, or both, depending on
@@ -226,6 +245,8 @@ func correctedText(original, corrected *cola.SearchParams) string {
 var (
 	quotation = regexp.MustCompile(`["“”„‟«»][^"“”„‟«»]*["“”„‟«»]`)
 	exclusion = regexp.MustCompile(`^-\pL`) // unlike the name -196
+
+	wordPattern = regexp.MustCompile(`[\pL\pM\pN]+`)
 )
 
 // operatorNote returns a note if a query seems to contain operators, which searches don't support,
@@ -251,16 +272,14 @@ func operatorNote(text string, total int) string {
 	return ""
 }
 
-// replaceWord replaces a word in a query, ignoring case.
+// replaceWord replaces a folded word in a text.
 func replaceWord(text, word, with string) string {
-	whole := regexp.MustCompile(`(?i)(^|[^\pL\pN])` + regexp.QuoteMeta(word) + `($|[^\pL\pN])`)
-	// A match consumes the separator after it, so adjacent occurrences need a second pass. It must not
-	// match the replacement, which may be the word with a star.
-	const replaced = "\x00"
-	for range 2 {
-		text = whole.ReplaceAllString(text, "${1}"+replaced+"${2}")
-	}
-	return strings.ReplaceAll(text, replaced, with)
+	return wordPattern.ReplaceAllStringFunc(text, func(w string) string {
+		if vocabulary.FoldText(w) == word {
+			return with
+		}
+		return w
+	})
 }
 
 // hasWord reports whether a string has a letter or digit.

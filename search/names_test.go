@@ -136,9 +136,9 @@ func TestUnknownPrefixes(t *testing.T) {
 			t.Errorf("UnknownPrefixes(%s) (-want +got):\n%s", query, diff)
 		}
 	}
-	for prefix, want := range map[string]string{"ravemn": "ravenn", "ravxn": "raven", "chatau": "chateau", "xyz": "", "qqqq": ""} {
-		if got := v.NearestPrefix(prefix); got != want {
-			t.Errorf("NearestPrefix(%s) = %q, want %q", prefix, got, want)
+	for prefix, want := range map[string]string{"ravemn": "ravenn", "ravxn": "raven ravin", "chatau": "chateau", "xyz": "", "qqqq": ""} {
+		if got := strings.Join(v.NearestPrefixes(prefix), " "); got != want {
+			t.Errorf("NearestPrefixes(%s) = %q, want %q", prefix, got, want)
 		}
 	}
 }

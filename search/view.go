@@ -192,7 +192,7 @@ func (v *View) hasWord(p text.Phrase) bool {
 	})
 }
 
-// maxNearestWords is the maximum number of words that NearestWords returns.
+// maxNearestWords is the maximum number of words that NearestWords and NearestPrefixes return.
 const maxNearestWords = 10
 
 // NearestWords returns the indexed words that a misspelled word may stand for, most likely first.
@@ -223,14 +223,11 @@ func (v *View) UnknownPrefixes(query string) (unknown []string) {
 	return unknown
 }
 
-// NearestPrefix returns the beginning of indexed words that an unknown prefix most likely stands
-// for, or "".
-func (v *View) NearestPrefix(prefix string) string {
+// NearestPrefixes returns the beginnings of indexed words that an unknown prefix may stand for, most
+// likely first.
+func (v *View) NearestPrefixes(prefix string) []string {
 	near := nearestWords(prefix, true, v.eachTextWord)
-	if len(near) == 0 {
-		return ""
-	}
-	return near[0]
+	return near[:min(len(near), maxNearestWords)]
 }
 
 // KnowsClass reports whether any label has the given class/type. If not, nearest is a similar one,

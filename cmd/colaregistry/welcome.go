@@ -148,8 +148,8 @@ func (w *welcome) links() string {
 	case w.link != "":
 		fmt.Fprintf(&b, "  Dashboard   %s\n", w.link)
 		fmt.Fprintf(&b,
-			"              (signs in as %s; can be used once; expires in 15 minutes; to create another:)\n"+
-				"              %s\n", demoEmail, w.linkCommand())
+			"              (signs in as %s; can be used once; expires in 15 minutes)\n"+
+				"              To create another: %s\n", demoEmail, w.linkCommand())
 	case w.demo:
 		fmt.Fprintf(&b, "  Dashboard   %s/   (create a sign-in link with:)\n", w.publicURL)
 		fmt.Fprintf(&b, "              %s\n", w.linkCommand())
