@@ -49,9 +49,9 @@ func (n *Note) didYouMean(near string, p *cola.SearchParams, change func(*cola.S
 	}
 }
 
-// correct suggests p with a corrected text or brand name, in which near replaces a misspelling. The
-// suggestion says how many labels the changed search finds. If other words or filters exclude all
-// labels, whatever their dates, n has the suggestion only in Text. q is the query of p.
+// correct suggests p with a corrected text or brand name, in which near replaces a misspelling, if
+// labels have both. The suggestion says how many labels the changed search finds. If other filters
+// exclude all labels, whatever their dates, n has the suggestion only in Text. q is the query of p.
 func (n *Note) correct(
 	view *search.View, near string, p *cola.SearchParams, q cola.Query, change func(*cola.SearchParams),
 ) {
@@ -60,6 +60,9 @@ func (n *Note) correct(
 	q.Text, q.BrandName = changed.Q, changed.BrandName
 	if found := countMatches(view, q); found > 0 {
 		n.didYouMean(fmt.Sprintf("%s (%s)", near, labels(found)), p, change)
+		return
+	}
+	if countMatches(view, cola.Query{Text: q.Text, BrandName: q.BrandName}) == 0 {
 		return
 	}
 	n.didYouMean(near, p, change)
@@ -88,7 +91,7 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 		notes = append(notes, dateNotes(view, p, q, total)...)
 		notes = append(notes, newNotes(unknownFieldNotes(view, &q.Query)...)...)
 	}
-	if n, ok := filterNote(view, p, q.Query, total); ok {
+	if n, ok := filterNote(view, p, q.Query, total, false); ok {
 		return append(notes, n)
 	}
 	if total > 0 {
@@ -96,6 +99,11 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	}
 	words := wordNotes(view, p, q.Query)
 	notes = append(notes, words...)
+	if !slices.ContainsFunc(words, func(n Note) bool { return n.Search != nil }) {
+		if n, ok := filterNote(view, p, q.Query, total, true); ok {
+			return append(notes, n)
+		}
+	}
 	if number := q.PermitNumber; number != "" && countMatches(view, cola.Query{PermitNumber: number}) == 0 {
 		notes = append(notes, newNote(fmt.Sprintf("No label has the permit number %s. To find a company's permit "+
 			"numbers, search permittees.", cola.Quoted(number))))

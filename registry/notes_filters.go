@@ -16,16 +16,39 @@ type unsearchedField struct {
 	param, noun, plural string
 	of                  func(*cola.SearchParams) *string
 	set                 func(q *cola.Query, value string)
+	// near returns the value that misspelled or half-typed words most likely stand for, or "".
+	near func(view *search.View, words string) string
 }
 
 // unsearchedFields are in order of precedence: OREGON is an origin and an appellation.
 var unsearchedFields = []unsearchedField{
 	{"origin", "origin", "origins", func(p *cola.SearchParams) *string { return &p.Origin },
-		func(q *cola.Query, value string) { q.OriginNames = vocabulary.OriginNames(value) }},
+		func(q *cola.Query, value string) { q.OriginNames = vocabulary.OriginNames(value) },
+		func(view *search.View, words string) string { return completed(view, cola.SuggestOrigin, words) }},
 	{"grape", "grape variety", "grape varieties", func(p *cola.SearchParams) *string { return &p.Grape },
-		func(q *cola.Query, value string) { q.Grape = value }},
+		func(q *cola.Query, value string) { q.Grape = value },
+		func(view *search.View, words string) string {
+			_, nearest := view.KnowsGrape(words)
+			return nearest
+		}},
 	{"appellation", "appellation", "appellations", func(p *cola.SearchParams) *string { return &p.Appellation },
-		func(q *cola.Query, value string) { q.Appellation = value }},
+		func(q *cola.Query, value string) { q.Appellation = value },
+		func(view *search.View, words string) string { return completed(view, cola.SuggestAppellation, words) }},
+}
+
+// completed returns the most frequent value that begins with words or their correction, or "".
+func completed(view *search.View, field, words string) string {
+	for _, begin := range []string{words, view.Correct(field, words)} {
+		if begin == "" {
+			continue
+		}
+		for _, s := range view.Suggest(cola.SuggestSearch{Field: field, Q: begin, Limit: 1}) {
+			if strings.HasPrefix(vocabulary.FoldText(s.Value), vocabulary.FoldText(begin)) {
+				return s.Value
+			}
+		}
+	}
+	return ""
 }
 
 const (
@@ -36,8 +59,9 @@ const (
 
 // filterNote suggests filters in place of keywords that name an origin, a grape variety or an
 // appellation, which keywords don't search. If the keywords match any labels, filterNote suggests
-// filters only if they replace the whole text and find more labels.
-func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int) (n Note, ok bool) {
+// filters only if they replace the whole text and find more labels. If near is true, keywords that
+// no label contains may be misspelled or half-typed.
+func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int, near bool) (n Note, ok bool) {
 	words := strings.FieldsFunc(q.Text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;", r) })
 	special := func(r rune) bool { return r == '*' || vocabulary.IsQuote(r) }
 	if len(words) > maxSplitWords || strings.ContainsFunc(q.Text, special) || operatorNote(q.Text, total) != "" {
@@ -51,7 +75,7 @@ func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int
 	var names, nouns, params []string
 	for size := min(maxValueWords, len(words)); size > 0; size-- {
 		for i := 0; i+size <= len(words); {
-			f, value := valueIn(view, &changed, strings.Join(words[i:i+size], " "), unknown)
+			f, value := valueIn(view, &changed, words[i:i+size], unknown, near)
 			if f == nil {
 				i++
 				continue
@@ -62,6 +86,9 @@ func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int
 			names, nouns = append(names, f.noun+" "+value), append(nouns, f.plural)
 			params = append(params, f.param+"="+cola.Quoted(value))
 		}
+	}
+	if total == 0 { // wine from Oregon
+		words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(prepositions, vocabulary.FoldText(w)) })
 	}
 	if !slices.ContainsFunc(words, isSearched) {
 		words = nil
@@ -90,27 +117,36 @@ func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int
 	return n, true
 }
 
+var prepositions = []string{"from", "in", "of", "by", "with", "for", "the"}
+
 // valueIn returns the field that words name a value of, and the value. The search must not filter by
-// the field yet. If labels don't contain the words, they may be the beginning of an appellation, such
-// as NAPA VALLEY. f is nil if the words are not a value that labels have.
-func valueIn(view *search.View, p *cola.SearchParams, words string, unknown []string) (f *unsearchedField, value string) {
-	if !slices.ContainsFunc(strings.Fields(words), isLong) {
+// the field yet. If labels don't contain a word, it may be the beginning of an appellation, such as
+// NAPA VALLEY. f is nil if the words are not a value that labels have.
+func valueIn(
+	view *search.View, p *cola.SearchParams, words []string, unknown []string, near bool,
+) (f *unsearchedField, value string) {
+	if !slices.ContainsFunc(words, isLong) {
+		return nil, ""
+	}
+	phrase := strings.Join(words, " ")
+	for i := range unsearchedFields {
+		f := &unsearchedFields[i]
+		var q cola.Query
+		if f.set(&q, phrase); *f.of(p) == "" && countMatches(view, q) > 0 {
+			return f, phrase
+		}
+	}
+	if !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(unknown, vocabulary.FoldText(w)) }) {
 		return nil, ""
 	}
 	for i := range unsearchedFields {
 		f := &unsearchedFields[i]
-		var q cola.Query
-		if f.set(&q, words); *f.of(p) == "" && countMatches(view, q) > 0 {
-			return f, words
+		if !near && f.param != "appellation" || *f.of(p) != "" {
+			continue
 		}
-	}
-	folded := vocabulary.FoldText(words)
-	if p.Appellation != "" || !slices.Contains(unknown, folded) {
-		return nil, ""
-	}
-	for _, s := range view.Suggest(cola.SuggestSearch{Field: cola.SuggestAppellation, Q: words, Limit: 1}) {
-		if strings.HasPrefix(vocabulary.FoldText(s.Value), folded+" ") {
-			return &unsearchedFields[len(unsearchedFields)-1], s.Value
+		value := f.near(view, phrase)
+		if value != "" && (near || strings.HasPrefix(vocabulary.FoldText(value), vocabulary.FoldText(phrase)+" ")) {
+			return f, value
 		}
 	}
 	return nil, ""

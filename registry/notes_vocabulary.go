@@ -74,10 +74,39 @@ func (w Vocabulary) UnknownState(state string) string {
 	return fmt.Sprintf("No label is from the US state %s.", cola.Quoted(state))
 }
 
-// UnknownWords returns a note for each word in a saved search's filters that no label has.
+// UnknownWords returns a note for each value in a saved search's filters that no label has. If no
+// label matches the filters, it also returns corrections of misspelled words in the text or brand
+// name, and a note on words that keyword search doesn't cover.
 func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
-	return nonEmpty(w.UnknownOrigin(f.Country), w.UnknownState(f.USState),
+	notes := nonEmpty(w.UnknownOrigin(f.Country), w.UnknownState(f.USState),
 		w.UnknownCategory(f.DerivedCategory))
+	q := f.AsQuery()
+	if w.view == nil || countMatches(w.view, q) > 0 {
+		return notes
+	}
+	p := cola.SearchParams{Q: q.Text, BrandName: q.BrandName}
+	if n, ok := filterNote(w.view, &p, q, 0, false); ok {
+		notes = append(notes, n.Finding)
+	} else {
+		for _, n := range wordNotes(w.view, &p, q) {
+			if n.Search != nil { // without a correction, it may be a brand to wait for
+				notes = append(notes, n.Text)
+			}
+		}
+	}
+	for _, v := range []struct {
+		noun, value string
+		knows       func(string) (bool, string)
+	}{
+		{"class/type", f.Class, w.view.KnowsClass},
+		{"grape variety", f.Grape, w.view.KnowsGrape},
+		{"appellation", f.Appellation, w.view.KnowsAppellation},
+	} {
+		if finding, near := unknownValue(v.noun, v.value, v.knows); finding != "" {
+			notes = append(notes, finding+didYouMean(near, near != ""))
+		}
+	}
+	return notes
 }
 
 // SavedSearchNotes returns notes on the filters of a saved search: how an ambiguous country was

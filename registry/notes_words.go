@@ -146,9 +146,7 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 			changed := *p
 			u.replace(&changed, near)
 			n.correct(view, near+u.star, p, q, func(s *cola.SearchParams) { s.Q, s.BrandName = changed.Q, changed.BrandName })
-			if *u.field(&changed) == *u.field(p) {
-				n.Action, n.Search = "", nil // spelled differently in the text, perhaps with an apostrophe
-			} else {
+			if *u.field(&changed) != *u.field(p) { // else spelled differently, perhaps with an apostrophe
 				u.replace(&all, near)
 				corrections++
 			}
@@ -200,13 +198,14 @@ func brandPart(brand string) string {
 	return brand
 }
 
-// correction returns the most likely correction with which the search finds labels, and replaces
-// the word in context. later are the unknown words after u. If the search finds no labels with any
+// correction returns the most likely correction with which the search finds labels on any date, and
+// replaces the word in context. later are the unknown words after u. If the search finds no labels with any
 // correction, it removes the word from context, and returns the most likely one that labels have,
 // or "".
 func (u *unknownWord) correction(
 	view *search.View, context *cola.SearchParams, later []unknownWord, q cola.Query,
 ) (first string) {
+	q.From, q.To = 0, 0
 	known := *context
 	for _, l := range later {
 		l.replace(&known, "")

@@ -25,6 +25,7 @@ type Vocabulary struct {
 	AVAs              ListVocabulary // states of the areas
 
 	resolve func(path string) string // maps an outdated category path to the current one; may be nil
+	view    *search.View             // for UnknownWords; may be nil
 }
 
 // ListVocabulary lists the values in the rows of a reference list by filter, sorted.
@@ -43,7 +44,7 @@ func (s *Service) Vocabulary(context.Context) (Vocabulary, error) {
 
 // vocabularyOf returns the filter values of labels and permittees.
 func vocabularyOf(v *search.View) Vocabulary {
-	return Vocabulary{Categories: v.Categories(), Places: v.Origins(), States: v.States(), resolve: v.Resolve}
+	return Vocabulary{Categories: v.Categories(), Places: v.Origins(), States: v.States(), resolve: v.Resolve, view: v}
 }
 
 // addReferences adds the words of the reference lists.
