@@ -99,9 +99,9 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	}
 	words := wordNotes(view, p, q.Query)
 	notes = append(notes, words...)
-	if !slices.ContainsFunc(words, func(n Note) bool { return n.Search != nil }) {
+	if len(words) > 0 && !slices.ContainsFunc(words, func(n Note) bool { return n.Search != nil }) {
 		if n, ok := filterNote(view, p, q.Query, total, true); ok {
-			return append(notes, n)
+			notes = append(notes, n)
 		}
 	}
 	if number := q.PermitNumber; number != "" && countMatches(view, cola.Query{PermitNumber: number}) == 0 {

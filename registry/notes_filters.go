@@ -43,7 +43,11 @@ func completed(view *search.View, field, words string) string {
 			continue
 		}
 		for _, s := range view.Suggest(cola.SuggestSearch{Field: field, Q: begin, Limit: 1}) {
-			if strings.HasPrefix(vocabulary.FoldText(s.Value), vocabulary.FoldText(begin)) {
+			value, prefix := spacedWords(s.Value), spacedWords(begin)
+			if begin != words { // don't complete a corrected word: chip isn't Chile
+				value, prefix = value+" ", prefix+" "
+			}
+			if strings.HasPrefix(value, prefix) {
 				return s.Value
 			}
 		}
@@ -75,7 +79,8 @@ func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int
 	var names, nouns, params []string
 	for size := min(maxValueWords, len(words)); size > 0; size-- {
 		for i := 0; i+size <= len(words); {
-			f, value := valueIn(view, &changed, words[i:i+size], unknown, near)
+			q.Text = knownText(slices.Concat(words[:i], words[i+size:]), unknown)
+			f, value := valueIn(view, &changed, q, words[i:i+size], unknown, near)
 			if f == nil {
 				i++
 				continue
@@ -93,11 +98,18 @@ func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int
 	if !slices.ContainsFunc(words, isSearched) {
 		words = nil
 	}
-	if len(names) == 0 || len(words) > 0 && (total > 0 || countMatches(view, cola.Query{Text: q.Text}) > 0) {
+	if len(names) == 0 || len(words) > 0 && (total > 0 || countMatches(view, cola.Query{Text: p.Q}) > 0) {
 		return n, false
 	}
 	changed.Q = strings.Join(words, " ")
 	q.Text = changed.Q
+	if near { // such as vitsi in "vitsi napa"
+		for _, fix := range wordNotes(view, &changed, q) {
+			if fix.Search != nil && fix.Search.BrandName == p.BrandName {
+				changed.Q, q.Text = fix.Search.Q, fix.Search.Q
+			}
+		}
+	}
 	instead := " instead of q"
 	if q.Text != "" {
 		instead = " and q=" + cola.Quoted(q.Text)
@@ -120,11 +132,13 @@ func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int
 var prepositions = []string{"from", "in", "of", "by", "with", "for", "the"}
 
 // valueIn returns the field that words name a value of, and the value. The search must not filter by
-// the field yet. If labels don't contain a word, it may be the beginning of an appellation, such as
-// NAPA VALLEY. f is nil if the words are not a value that labels have.
+// the field yet; q is the search without the words and without unknown ones. If labels don't contain
+// a word, it may be the beginning of an appellation, such as NAPA VALLEY. Of several similar values,
+// the one with which q finds most labels wins. field is nil if the words are not a value that labels
+// have.
 func valueIn(
-	view *search.View, p *cola.SearchParams, words []string, unknown []string, near bool,
-) (f *unsearchedField, value string) {
+	view *search.View, p *cola.SearchParams, q cola.Query, words, unknown []string, near bool,
+) (field *unsearchedField, value string) {
 	if !slices.ContainsFunc(words, isLong) {
 		return nil, ""
 	}
@@ -139,17 +153,36 @@ func valueIn(
 	if !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(unknown, vocabulary.FoldText(w)) }) {
 		return nil, ""
 	}
+	most := -1
 	for i := range unsearchedFields {
 		f := &unsearchedFields[i]
 		if !near && f.param != "appellation" || *f.of(p) != "" {
 			continue
 		}
-		value := f.near(view, phrase)
-		if value != "" && (near || strings.HasPrefix(vocabulary.FoldText(value), vocabulary.FoldText(phrase)+" ")) {
-			return f, value
+		similar := f.near(view, phrase)
+		if similar == "" || !near && !strings.HasPrefix(spacedWords(similar)+" ", spacedWords(phrase)+" ") {
+			continue
+		}
+		with := q
+		with.From, with.To = 0, 0
+		f.set(&with, similar)
+		if found := countMatches(view, with); found > most {
+			field, value, most = f, similar, found
 		}
 	}
-	return nil, ""
+	return field, value
+}
+
+// spacedWords returns the folded words of a text, without punctuation.
+func spacedWords(text string) string {
+	return strings.Join(wordPattern.FindAllString(vocabulary.FoldText(text), -1), " ")
+}
+
+// knownText joins the words that are not unknown.
+func knownText(words, unknown []string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool {
+		return slices.Contains(unknown, vocabulary.FoldText(w))
+	}), " ")
 }
 
 // isLong reports whether a word has at least minValueLetters letters.

@@ -199,9 +199,9 @@ func brandPart(brand string) string {
 }
 
 // correction returns the most likely correction with which the search finds labels on any date, and
-// replaces the word in context. later are the unknown words after u. If the search finds no labels with any
-// correction, it removes the word from context, and returns the most likely one that labels have,
-// or "".
+// replaces the word in context. later are the unknown words after u. If the search finds no labels
+// with any correction, it removes the word from context, and returns the most likely one that labels
+// have, or "".
 func (u *unknownWord) correction(
 	view *search.View, context *cola.SearchParams, later []unknownWord, q cola.Query,
 ) (first string) {
