@@ -20,21 +20,26 @@ type unsearchedField struct {
 	near func(view *search.View, words string) string
 }
 
-// unsearchedFields are in order of precedence: OREGON is an origin and an appellation.
-var unsearchedFields = []unsearchedField{
-	{"origin", "origin", "origins", func(p *cola.SearchParams) *string { return &p.Origin },
+var (
+	originField = &unsearchedField{"origin", "origin", "origins",
+		func(p *cola.SearchParams) *string { return &p.Origin },
 		func(q *cola.Query, value string) { q.OriginNames = vocabulary.OriginNames(value) },
-		func(view *search.View, words string) string { return completed(view, cola.SuggestOrigin, words) }},
-	{"grape", "grape variety", "grape varieties", func(p *cola.SearchParams) *string { return &p.Grape },
+		func(view *search.View, words string) string { return completed(view, cola.SuggestOrigin, words) }}
+	grapeField = &unsearchedField{"grape", "grape variety", "grape varieties",
+		func(p *cola.SearchParams) *string { return &p.Grape },
 		func(q *cola.Query, value string) { q.Grape = value },
 		func(view *search.View, words string) string {
 			_, nearest := view.KnowsGrape(words)
 			return nearest
-		}},
-	{"appellation", "appellation", "appellations", func(p *cola.SearchParams) *string { return &p.Appellation },
+		}}
+	appellationField = &unsearchedField{"appellation", "appellation", "appellations",
+		func(p *cola.SearchParams) *string { return &p.Appellation },
 		func(q *cola.Query, value string) { q.Appellation = value },
-		func(view *search.View, words string) string { return completed(view, cola.SuggestAppellation, words) }},
-}
+		func(view *search.View, words string) string { return completed(view, cola.SuggestAppellation, words) }}
+)
+
+// unsearchedFields are in order of precedence: OREGON is an origin and an appellation.
+var unsearchedFields = []*unsearchedField{originField, grapeField, appellationField}
 
 // completed returns the most frequent value that begins with words or their correction, or "".
 func completed(view *search.View, field, words string) string {
@@ -132,10 +137,10 @@ func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int
 var prepositions = []string{"from", "in", "of", "by", "with", "for", "the"}
 
 // valueIn returns the field that words name a value of, and the value. The search must not filter by
-// the field yet; q is the search without the words and without unknown ones. If labels don't contain
-// a word, it may be the beginning of an appellation, such as NAPA VALLEY. Of several similar values,
-// the one with which q finds most labels wins. field is nil if the words are not a value that labels
-// have.
+// the field yet; q is the search without the words and without unknown ones. Words may be the
+// beginning of a grape variety, such as Cabernet Sauvignon, or, if labels don't contain them, of an
+// appellation, such as NAPA VALLEY. Of several similar values, the one with which q finds most labels
+// wins. field is nil if the words are not a value that labels have.
 func valueIn(
 	view *search.View, p *cola.SearchParams, q cola.Query, words, unknown []string, near bool,
 ) (field *unsearchedField, value string) {
@@ -143,20 +148,23 @@ func valueIn(
 		return nil, ""
 	}
 	phrase := strings.Join(words, " ")
-	for i := range unsearchedFields {
-		f := &unsearchedFields[i]
+	for _, f := range unsearchedFields {
 		var q cola.Query
 		if f.set(&q, phrase); *f.of(p) == "" && countMatches(view, q) > 0 {
 			return f, phrase
+		}
+	}
+	if p.Grape == "" {
+		if grape := view.CompleteGrape(phrase); grape != "" {
+			return grapeField, grape
 		}
 	}
 	if !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(unknown, vocabulary.FoldText(w)) }) {
 		return nil, ""
 	}
 	most := -1
-	for i := range unsearchedFields {
-		f := &unsearchedFields[i]
-		if !near && f.param != "appellation" || *f.of(p) != "" {
+	for _, f := range unsearchedFields {
+		if !near && f != appellationField || *f.of(p) != "" {
 			continue
 		}
 		similar := f.near(view, phrase)

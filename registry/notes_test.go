@@ -41,7 +41,7 @@ func TestSearchNotes(t *testing.T) {
 		labelOf(26001001000014, func(c *cola.Cola) { c.BrandName, c.OriginName = "QUIXOTIC", "CHILE" }),
 		labelOf(26001001000015, func(c *cola.Cola) { c.BrandName, c.OriginName = "QUIXOTIC", "GRENADA" }),
 		labelOf(26001001000016, func(c *cola.Cola) {
-			c.BrandName, c.GrapeVarietals, c.WineAppellation = "ZEPHYRUS", []string{"Grenache"}, "ST. HELENA"
+			c.BrandName, c.GrapeVarietals, c.WineAppellation = "ZEPHYRUS", []string{"Grenache", "Lambrusca Nera"}, "ST. HELENA"
 		}),
 		labelOf(26001001000017, func(c *cola.Cola) { c.BrandName, c.WineAppellation = "MONTE RIO", "MONTEREY" }),
 		labelOf(26001001000013, func(c *cola.Cola) { c.BrandName = "PICNIC TABLE LANTERN HARVEST MEADOW ORCHARD" }),
@@ -75,6 +75,10 @@ func TestSearchNotes(t *testing.T) {
 		"a misspelled value":       {cola.SearchParams{Q: "vitis nappa vally"}, []string{`No label contains the word "nappa".`, `No label contains the word "vally".`, `1 label matches with appellation="NAPA VALLEY" and q="vitis".`}},
 		"a misspelled grape in q":  {cola.SearchParams{Q: "vitis zinfandal"}, []string{`No label contains the word "zinfandal".`, `1 label matches with grape="Zinfandel" and q="vitis".`}},
 		"a preposition":            {cola.SearchParams{Q: "twofold from Delaware"}, []string{`1 label matches with origin="Delaware" and q="twofold".`}},
+		"the start of a grape":     {cola.SearchParams{Q: "zephyrus lambrusca"}, []string{`Keyword search doesn't cover grape varieties. 1 label matches with grape="Lambrusca Nera" and q="zephyrus".`}},
+		"part of a grape filter":   {cola.SearchParams{Grape: "lambrusca", BrandName: "zephyrus"}, []string{`No label has the grape variety "lambrusca". Did you mean Lambrusca Nera?`}},
+		"part of an appellation":   {cola.SearchParams{Appellation: "napa"}, []string{"Did you mean NAPA VALLEY?"}},
+		"part of a class":          {cola.SearchParams{Class: "red wine"}, []string{"Did you mean TABLE RED WINE?"}},
 		"a distant origin":         {cola.SearchParams{Q: "chim"}, []string{`No label contains the word "chim".`}},
 		"two similar values":       {cola.SearchParams{Q: "zephyrus grenach"}, []string{`No label contains the word "grenach".`, `1 label matches with grape="Grenache" and q="zephyrus".`}},
 		"a value with a period":    {cola.SearchParams{Q: "zephyrus st helna"}, []string{`No label contains the word "helna".`, `1 label matches with appellation="ST. HELENA" and q="zephyrus".`}},

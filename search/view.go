@@ -249,40 +249,78 @@ func (v *View) KnowsAppellation(name string) (known bool, nearest string) {
 	return v.knowsListed(listAppellation, name, v.appellations.Within(name))
 }
 
+// CompleteGrape returns the most frequent grape variety that begins with the given words, such as
+// Cabernet Sauvignon for cabernet, or "".
+func (v *View) CompleteGrape(words string) string {
+	fold, labels := listFields[listGrape].fold, map[string]int{}
+	for i := range v.segments {
+		index := &v.segments[i].listValues[listGrape]
+		lo, hi := index.keys.PrefixRange(fold(words) + " ")
+		for k := lo; k < hi; k++ {
+			labels[index.keys.At(k)] += index.lists.At(k).Len()
+		}
+	}
+	return v.listValue(listGrape, withMostLabels(labels))
+}
+
+// withMostLabels returns the key with the most labels, the first in alphabetical order if there are
+// several, or "" if there are none.
+func withMostLabels(labels map[string]int) (most string) {
+	for key, n := range labels {
+		if best := labels[most]; most == "" || n > best || n == best && key < most {
+			most = key
+		}
+	}
+	return most
+}
+
 // knowsListed is knowsValue for a column of lists. It returns the nearest value as a label spells
 // it.
 func (v *View) knowsListed(column int, name string, values []string) (known bool, nearest string) {
-	index, fold := func(seg *segmentView) *valueIndex { return &seg.listValues[column] }, listFields[column].fold
-	known, key := v.knowsValue(index, fold, name, values)
+	index := func(seg *segmentView) *valueIndex { return &seg.listValues[column] }
+	known, key := v.knowsValue(index, listFields[column].fold, name, values)
+	return known, v.listValue(column, key)
+}
+
+// listValue returns the value of a column of lists with the given key, as a label spells it.
+func (v *View) listValue(column int, key string) string {
 	if key == "" {
-		return known, ""
+		return ""
 	}
 	for i := range v.segments {
 		spellings := &v.segments[i].t.lists[column]
 		for n := range uint32(spellings.Len()) {
-			if nearest = spellings.At(n); fold(nearest) == key {
-				return known, nearest
+			if value := spellings.At(n); listFields[column].fold(value) == key {
+				return value
 			}
 		}
 	}
-	return known, key
+	return key
 }
 
 // knowsValue reports whether any label has one of the values in an index, compared after folding.
-// If not, it returns the value nearest to name.
+// If not, it returns the value nearest to name or, if none is similar, the most frequent value that
+// contains name as whole words.
 func (v *View) knowsValue(
 	indexOf func(*segmentView) *valueIndex, fold func(string) string, name string, values []string,
 ) (known bool, nearest string) {
 	var all []string
+	part, labels := " "+fold(name)+" ", map[string]int{}
 	for i := range v.segments {
 		index := indexOf(&v.segments[i])
 		if len(index.keyNumbers(fold, values)) > 0 {
 			return true, ""
 		}
-		for key := range uint32(index.keys.Len()) {
-			all = append(all, index.keys.At(key))
+		for k := range uint32(index.keys.Len()) {
+			key := index.keys.At(k)
+			all = append(all, key)
+			if strings.Contains(" "+key+" ", part) {
+				labels[key] += index.lists.At(k).Len()
+			}
 		}
 	}
-	nearest, _ = vocabulary.NearestSpelling(name, all)
-	return false, nearest
+	if nearest, ok := vocabulary.NearestSpelling(name, all); ok {
+		return false, nearest
+	}
+	return false, withMostLabels(labels)
 }
