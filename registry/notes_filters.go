@@ -136,11 +136,11 @@ func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int
 
 var prepositions = []string{"from", "in", "of", "by", "with", "for", "the"}
 
-// valueIn returns the field that words name a value of, and the value. The search must not filter by
-// the field yet; q is the search without the words and without unknown ones. Words may be the
+// valueIn returns the field that words name a value of, and the value. The search must not filter
+// by the field yet; q is the search without the words and without unknown ones. Words may be the
 // beginning of a grape variety, such as Cabernet Sauvignon, or, if labels don't contain them, of an
-// appellation, such as NAPA VALLEY. Of several similar values, the one with which q finds most labels
-// wins. field is nil if the words are not a value that labels have.
+// appellation, such as NAPA VALLEY. Of several similar values, the one with which q finds most
+// labels wins. field is nil if the words are not a value that labels have.
 func valueIn(
 	view *search.View, p *cola.SearchParams, q cola.Query, words, unknown []string, near bool,
 ) (field *unsearchedField, value string) {

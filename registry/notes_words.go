@@ -127,9 +127,9 @@ func (u *unknownWord) replace(p *cola.SearchParams, with string) {
 // wordNotes returns a note on each word or prefix of the query that no label has, and on each word
 // of the brand name that no brand has. Each suggests the most similar known word with which the
 // search finds labels. If no word is similar, a note on the query suggests the prefix instead:
-// chardon* for chardon. If several words are unknown and all can be corrected, the last note suggests
-// one search with all corrections, even of words that have no note because of maxWordNotes. A query
-// or brand name without any words gets a single note instead.
+// chardon* for chardon. If several words are unknown and all can be corrected, the last note
+// suggests one search with all corrections, even of words that have no note because of
+// maxWordNotes. A query or brand name without any words gets a single note instead.
 func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
 	for _, given := range []string{q.Text, brandPart(q.BrandName)} {
 		if strings.TrimSpace(given) != "" && !hasWord(given) {
@@ -200,8 +200,8 @@ func brandPart(brand string) string {
 
 // correction returns the most likely correction with which the search finds labels on any date, and
 // replaces the word in context. later are the unknown words after u. If the search finds no labels
-// with any correction, it removes the word from context, and returns the most likely one that labels
-// have, or "".
+// with any correction, it removes the word from context, and returns the most likely one that
+// labels have, or "".
 func (u *unknownWord) correction(
 	view *search.View, context *cola.SearchParams, later []unknownWord, q cola.Query,
 ) (first string) {

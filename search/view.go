@@ -223,8 +223,8 @@ func (v *View) UnknownPrefixes(query string) (unknown []string) {
 	return unknown
 }
 
-// NearestPrefixes returns the beginnings of indexed words that an unknown prefix may stand for, most
-// likely first.
+// NearestPrefixes returns the beginnings of indexed words that an unknown prefix may stand for,
+// most likely first.
 func (v *View) NearestPrefixes(prefix string) []string {
 	near := nearestWords(prefix, true, v.eachTextWord)
 	return near[:min(len(near), maxNearestWords)]
