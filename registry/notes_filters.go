@@ -149,8 +149,8 @@ func valueIn(
 	}
 	phrase := strings.Join(words, " ")
 	for _, f := range unsearchedFields {
-		var q cola.Query
-		if f.set(&q, phrase); *f.of(p) == "" && countMatches(view, q) > 0 {
+		var alone cola.Query
+		if f.set(&alone, phrase); *f.of(p) == "" && countMatches(view, alone) > 0 {
 			return f, phrase
 		}
 	}

@@ -94,17 +94,8 @@ func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
 			}
 		}
 	}
-	for _, v := range []struct {
-		noun, value string
-		knows       func(string) (bool, string)
-	}{
-		{"class/type", f.Class, w.view.KnowsClass},
-		{"grape variety", f.Grape, w.view.KnowsGrape},
-		{"appellation", f.Appellation, w.view.KnowsAppellation},
-	} {
-		if finding, near := unknownValue(v.noun, v.value, v.knows); finding != "" {
-			notes = append(notes, finding+didYouMean(near, near != ""))
-		}
+	for _, n := range valueNotes(w.view, &cola.SearchParams{Class: f.Class, Grape: f.Grape, Appellation: f.Appellation}) {
+		notes = append(notes, strings.TrimSpace(n.Finding+" "+n.Action))
 	}
 	return notes
 }

@@ -230,21 +230,21 @@ func (v *View) NearestPrefixes(prefix string) []string {
 	return near[:min(len(near), maxNearestWords)]
 }
 
-// KnowsClass reports whether any label has the given class/type. If not, nearest is a similar one,
-// or "".
+// KnowsClass reports whether any label has the given class/type. If not, nearest is a similar one or
+// one that contains the name, or "".
 func (v *View) KnowsClass(name string) (known bool, nearest string) {
 	index := func(seg *segmentView) *valueIndex { return &seg.values[colClass] }
 	return v.knowsValue(index, foldValue, name, []string{name})
 }
 
-// KnowsGrape reports whether any label has the given grape variety. If not, nearest is a similar
-// one, or "".
+// KnowsGrape reports whether any label has the given grape variety. If not, nearest is a similar one
+// or one that contains the name, or "".
 func (v *View) KnowsGrape(name string) (known bool, nearest string) {
 	return v.knowsListed(listGrape, name, []string{name})
 }
 
 // KnowsAppellation reports whether any label has the given appellation or one inside it. If not,
-// nearest is a similar one, or "".
+// nearest is a similar one or one that contains the name, or "".
 func (v *View) KnowsAppellation(name string) (known bool, nearest string) {
 	return v.knowsListed(listAppellation, name, v.appellations.Within(name))
 }
