@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ var (
 		func(q *cola.Query, value string) { q.Grape = value },
 		func(view *search.View, words string) string {
 			_, nearest := view.KnowsGrape(words)
-			return nearest
+			return cmp.Or(nearest, view.CompleteGrape(words, false))
 		}}
 	appellationField = &unsearchedField{"appellation", "appellation", "appellations",
 		func(p *cola.SearchParams) *string { return &p.Appellation },
@@ -155,7 +156,7 @@ func valueIn(
 		}
 	}
 	if p.Grape == "" {
-		if grape := view.CompleteGrape(phrase); grape != "" {
+		if grape := view.CompleteGrape(phrase, true); grape != "" {
 			return grapeField, grape
 		}
 	}

@@ -76,6 +76,7 @@ func TestSearchNotes(t *testing.T) {
 		"a misspelled grape in q":  {cola.SearchParams{Q: "vitis zinfandal"}, []string{`No label contains the word "zinfandal".`, `1 label matches with grape="Zinfandel" and q="vitis".`}},
 		"a preposition":            {cola.SearchParams{Q: "twofold from Delaware"}, []string{`1 label matches with origin="Delaware" and q="twofold".`}},
 		"the start of a grape":     {cola.SearchParams{Q: "zephyrus lambrusca"}, []string{`Keyword search doesn't cover grape varieties. 1 label matches with grape="Lambrusca Nera" and q="zephyrus".`}},
+		"a half-typed grape":       {cola.SearchParams{Q: "zephyrus lambru"}, []string{`No label contains the word "lambru".`, `1 label matches with grape="Lambrusca Nera" and q="zephyrus".`}},
 		"part of a grape filter":   {cola.SearchParams{Grape: "lambrusca", BrandName: "zephyrus"}, []string{`No label has the grape variety "lambrusca". Did you mean Lambrusca Nera?`}},
 		"part of an appellation":   {cola.SearchParams{Appellation: "napa"}, []string{"Did you mean NAPA VALLEY?"}},
 		"part of a class":          {cola.SearchParams{Class: "red wine"}, []string{"Did you mean TABLE RED WINE?"}},

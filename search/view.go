@@ -250,12 +250,15 @@ func (v *View) KnowsAppellation(name string) (known bool, nearest string) {
 }
 
 // CompleteGrape returns the most frequent grape variety that begins with the given words, such as
-// Cabernet Sauvignon for cabernet, or "".
-func (v *View) CompleteGrape(words string) string {
-	fold, labels := listFields[listGrape].fold, map[string]int{}
+// Cabernet Sauvignon for cabernet, or "". Unless whole is true, the last word may be incomplete.
+func (v *View) CompleteGrape(words string, whole bool) string {
+	begin, labels := listFields[listGrape].fold(words), map[string]int{}
+	if whole {
+		begin += " "
+	}
 	for i := range v.segments {
 		index := &v.segments[i].listValues[listGrape]
-		lo, hi := index.keys.PrefixRange(fold(words) + " ")
+		lo, hi := index.keys.PrefixRange(begin)
 		for k := lo; k < hi; k++ {
 			labels[index.keys.At(k)] += index.lists.At(k).Len()
 		}
