@@ -23,6 +23,24 @@ type Note struct {
 	Finding string // Text without advice for API callers
 	Action  string // such as "Search all dates"; empty if Search is nil
 	Search  *cola.SearchParams
+	found   matches // of Search, if it changes keywords
+}
+
+// matches is the number of labels that a search finds: within its dates, and on any date if there
+// are none.
+type matches struct{ dated, ever int }
+
+func matchesOf(view *search.View, q cola.Query) (m matches) {
+	if m.dated = countMatches(view, q); m.dated == 0 && (q.From != 0 || q.To != 0) {
+		q.From, q.To = 0, 0
+		m.ever = countMatches(view, q)
+	}
+	return m
+}
+
+// compare returns a positive number if m are more useful matches than o.
+func (m matches) compare(o matches) int {
+	return cmp.Or(cmp.Compare(m.dated, o.dated), cmp.Compare(m.ever, o.ever))
 }
 
 func noteTexts(notes []Note) []string {
@@ -50,25 +68,29 @@ func (n *Note) didYouMean(near string, p *cola.SearchParams, change func(*cola.S
 }
 
 // correct suggests p with a corrected text or brand name, in which near replaces a misspelling, if
-// labels have both. The suggestion says how many labels the changed search finds. If other filters
-// exclude all labels, whatever their dates, n has the suggestion only in Text. q is the query of p.
+// labels have both. The suggestion says how many labels the changed search finds. If they are all on
+// other dates, it searches all dates. If other filters exclude all labels, n has the suggestion only
+// in Text. q is the query of p.
 func (n *Note) correct(
 	view *search.View, near string, p *cola.SearchParams, q cola.Query, change func(*cola.SearchParams),
 ) {
 	changed := *p
 	change(&changed)
 	q.Text, q.BrandName = changed.Q, changed.BrandName
-	if found := countMatches(view, q); found > 0 {
-		n.didYouMean(fmt.Sprintf("%s (%s)", near, labels(found)), p, change)
-		return
+	switch n.found = matchesOf(view, q); {
+	case n.found.dated > 0:
+		n.didYouMean(fmt.Sprintf("%s (%s)", near, labels(n.found.dated)), p, change)
+	case n.found.ever > 0:
+		searchAllDates(&changed)
+		n.didYouMean(fmt.Sprintf("%s (%s on other dates)", near, labels(n.found.ever)), &changed, change)
+	case countMatches(view, cola.Query{Text: q.Text, BrandName: q.BrandName}) > 0:
+		n.Text += didYouMean(near, true)
 	}
-	if countMatches(view, cola.Query{Text: q.Text, BrandName: q.BrandName}) == 0 {
-		return
-	}
-	n.didYouMean(near, p, change)
-	if q.From, q.To = 0, 0; countMatches(view, q) == 0 {
-		n.Action, n.Search = "", nil
-	}
+}
+
+// searchAllDates removes the dates from a search.
+func searchAllDates(p *cola.SearchParams) {
+	p.ApprovalDateFrom, p.ApprovalDateTo, p.DateRange = 0, 0, cola.AllDates
 }
 
 // newNote returns a note without a suggested search.
@@ -91,19 +113,11 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 		notes = append(notes, dateNotes(view, p, q, total)...)
 		notes = append(notes, newNotes(unknownFieldNotes(view, &q.Query)...)...)
 	}
-	if n, ok := filterNote(view, p, q.Query, total, false); ok {
-		return append(notes, n)
+	if filters := filterNotes(view, p, q.Query, total, guessNone); len(filters) > 0 || total > 0 {
+		return append(notes, filters...)
 	}
-	if total > 0 {
-		return notes
-	}
-	words := wordNotes(view, p, q.Query)
-	notes = append(notes, words...)
-	if len(words) > 0 && !slices.ContainsFunc(words, func(n Note) bool { return n.Search != nil }) {
-		if n, ok := filterNote(view, p, q.Query, total, true); ok {
-			notes = append(notes, n)
-		}
-	}
+	filters, words := keywordNotes(view, p, q.Query)
+	notes = slices.Concat(notes, filters, words)
 	if number := q.PermitNumber; number != "" && countMatches(view, cola.Query{PermitNumber: number}) == 0 {
 		notes = append(notes, newNote(fmt.Sprintf("No label has the permit number %s. To find a company's permit "+
 			"numbers, search permittees.", cola.Quoted(number))))
@@ -122,6 +136,27 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 		notes = combinationNotes(view, p, q)
 	}
 	return notes
+}
+
+// keywordNotes returns notes on unknown, misspelled and half-typed words of a search without results.
+// If filters in place of the words find more labels than corrected words, keywordNotes suggests the
+// filters, and leaves out words without a suggested correction.
+func keywordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (filters, words []Note) {
+	words = wordNotes(view, p, q)
+	suggested := slices.DeleteFunc(slices.Clone(words), func(n Note) bool { return n.Search == nil })
+	var most matches
+	for _, n := range suggested {
+		if n.found.compare(most) > 0 {
+			most = n.found
+		}
+	}
+	for _, guess := range []guessing{guessUnknown, guessGrapes} {
+		filters = filterNotes(view, p, q, 0, guess)
+		if len(filters) > 0 && filters[0].found.compare(most) > 0 {
+			return filters, suggested
+		}
+	}
+	return nil, words
 }
 
 // maxCombinationNotes is the maximum number of notes on filters that together exclude all labels.
@@ -192,33 +227,48 @@ func removals(view *search.View, p *cola.SearchParams, q *cola.ColaSearch) (note
 	return notes
 }
 
-// valueNotes returns a note on each filter whose value no label has.
+// maxNearValues is the maximum number of values that valueNotes suggests for one filter.
+const maxNearValues = 3
+
+// valueNotes returns a note on each filter whose value no label has. If the value is part of several
+// others, further notes suggest them.
 func valueNotes(view *search.View, p *cola.SearchParams) (notes []Note) {
 	var words Vocabulary
 	if p.Origin != "" || p.DerivedSubcategory != "" { // listing the values takes longer than the search
 		words = vocabularyOf(view)
 	}
-	add := func(value, finding, near string, change func(changed *cola.SearchParams)) {
-		if finding != "" {
-			n := newNote(finding)
-			n.didYouMean(near, p, change)
-			if near == "" && strings.Contains(value, ",") { // names contain commas, too
-				n.Text += " This filter takes only one value."
-			}
-			n.Text += " This filter alone rules out every label."
-			notes = append(notes, n)
+	add := func(value, finding string, near []string, field func(*cola.SearchParams) *string) {
+		if finding == "" {
+			return
+		}
+		n := newNote(finding)
+		if len(near) > 0 {
+			n.didYouMean(near[0], p, func(changed *cola.SearchParams) { *field(changed) = near[0] })
+		} else if strings.Contains(value, ",") { // names contain commas, too
+			n.Text += " This filter takes only one value."
+		}
+		n.Text += " This filter alone rules out every label."
+		notes = append(notes, n)
+		for i := 1; i < min(len(near), maxNearValues); i++ {
+			or := Note{Text: "Or did you mean " + near[i] + "?"}
+			or.suggest(or.Text, p, func(changed *cola.SearchParams) { *field(changed) = near[i] })
+			notes = append(notes, or)
 		}
 	}
 	finding, near := words.unknownOrigin(p.Origin)
-	add(p.Origin, finding, near, func(changed *cola.SearchParams) { changed.Origin = near })
+	add(p.Origin, finding, nonEmpty(near), func(p *cola.SearchParams) *string { return &p.Origin })
 	path, nearPath := words.unknownCategory(p.DerivedSubcategory)
-	add(p.DerivedSubcategory, path, nearPath, func(changed *cola.SearchParams) { changed.DerivedSubcategory = nearPath })
+	add(p.DerivedSubcategory, path, nonEmpty(nearPath),
+		func(p *cola.SearchParams) *string { return &p.DerivedSubcategory })
 	class, nearClass := unknownValue("class/type", p.Class, view.KnowsClass)
-	add(p.Class, class, nearClass, func(changed *cola.SearchParams) { changed.Class = nearClass })
+	add(p.Class, class, nearClass, func(p *cola.SearchParams) *string { return &p.Class })
 	grape, nearGrape := unknownValue("grape variety", p.Grape, view.KnowsGrape)
-	add(p.Grape, grape, nearGrape, func(changed *cola.SearchParams) { changed.Grape = nearGrape })
+	add(p.Grape, grape, nearGrape, grapeField.of)
 	area, nearArea := unknownValue("appellation", p.Appellation, view.KnowsAppellation)
-	add(p.Appellation, area, nearArea, func(changed *cola.SearchParams) { changed.Appellation = nearArea })
+	slices.SortStableFunc(nearArea, func(a, b string) int { // a label also has the areas around its own
+		return countMatches(view, cola.Query{Appellation: b}) - countMatches(view, cola.Query{Appellation: a})
+	})
+	add(p.Appellation, area, nearArea, appellationField.of)
 	return notes
 }
 
@@ -226,9 +276,6 @@ func valueNotes(view *search.View, p *cola.SearchParams) (notes []Note) {
 // outside the default window, those without a date and those with an estimated one. total is the
 // number of labels that match.
 func dateNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) (notes []Note) {
-	allDates := func(changed *cola.SearchParams) {
-		changed.ApprovalDateFrom, changed.ApprovalDateTo, changed.DateRange = 0, 0, cola.AllDates
-	}
 	if q.From != 0 || q.To != 0 {
 		anyTime, dated := q.Query, q.Query
 		anyTime.From, anyTime.To = 0, 0
@@ -240,13 +287,13 @@ func dateNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, tota
 			note := Note{Finding: otherMatches(n, countMatches(view, newer) == 0)}
 			note.Text = fmt.Sprintf("%s outside the default window of %d days. To search all dates, set date_range to all.",
 				labelsMatch(n), cola.DefaultWindowDays)
-			note.suggest("show", p, allDates)
+			note.suggest("show", p, searchAllDates)
 			notes = append(notes, note)
 		}
 		if n := all - known; n > 0 {
 			note := Note{Finding: labelsMatch(n) + ", but the approval date is unknown and can't be estimated."}
 			note.Text = note.Finding + " To include undated labels, remove the date filters and set date_range to all."
-			note.suggest("Include undated labels", p, allDates)
+			note.suggest("Include undated labels", p, searchAllDates)
 			notes = append(notes, note)
 		}
 	}

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,169 +16,282 @@ type unsearchedField struct {
 	param, noun, plural string
 	of                  func(*cola.SearchParams) *string
 	set                 func(q *cola.Query, value string)
-	// near returns the value that misspelled or half-typed words most likely stand for, or "".
-	near func(view *search.View, words string) string
+	// near returns values that misspelled or half-typed words may stand for.
+	near func(view *search.View, words string) []string
 }
 
 var (
 	originField = &unsearchedField{"origin", "origin", "origins",
 		func(p *cola.SearchParams) *string { return &p.Origin },
 		func(q *cola.Query, value string) { q.OriginNames = vocabulary.OriginNames(value) },
-		func(view *search.View, words string) string { return completed(view, cola.SuggestOrigin, words) }}
+		func(view *search.View, words string) []string { return completed(view, cola.SuggestOrigin, words) }}
 	grapeField = &unsearchedField{"grape", "grape variety", "grape varieties",
 		func(p *cola.SearchParams) *string { return &p.Grape },
 		func(q *cola.Query, value string) { q.Grape = value },
-		func(view *search.View, words string) string {
+		func(view *search.View, words string) []string {
 			_, nearest := view.KnowsGrape(words)
-			return cmp.Or(nearest, view.CompleteGrape(words, false))
+			return nearest
 		}}
 	appellationField = &unsearchedField{"appellation", "appellation", "appellations",
 		func(p *cola.SearchParams) *string { return &p.Appellation },
 		func(q *cola.Query, value string) { q.Appellation = value },
-		func(view *search.View, words string) string { return completed(view, cola.SuggestAppellation, words) }}
+		func(view *search.View, words string) []string { return completed(view, cola.SuggestAppellation, words) }}
 )
 
 // unsearchedFields are in order of precedence: OREGON is an origin and an appellation.
 var unsearchedFields = []*unsearchedField{originField, grapeField, appellationField}
 
-// completed returns the most frequent value that begins with words or their correction, or "".
-func completed(view *search.View, field, words string) string {
+// has reports whether any label has the value.
+func (f *unsearchedField) has(view *search.View, value string) bool {
+	var alone cola.Query
+	f.set(&alone, value)
+	return countMatches(view, alone) > 0
+}
+
+// completed returns the most frequent values that begin with words or, if there are none, with
+// their correction.
+func completed(view *search.View, field, words string) (values []string) {
 	for _, begin := range []string{words, view.Correct(field, words)} {
-		if begin == "" {
+		if begin == "" || len(values) > 0 {
 			continue
 		}
-		for _, s := range view.Suggest(cola.SuggestSearch{Field: field, Q: begin, Limit: 1}) {
+		for _, s := range view.Suggest(cola.SuggestSearch{Field: field, Q: begin, Limit: maxCompletions}) {
 			value, prefix := spacedWords(s.Value), spacedWords(begin)
 			if begin != words { // don't complete a corrected word: chip isn't Chile
 				value, prefix = value+" ", prefix+" "
 			}
 			if strings.HasPrefix(value, prefix) {
-				return s.Value
+				values = append(values, s.Value)
 			}
 		}
 	}
-	return ""
+	return values
 }
 
 const (
 	minValueLetters = 4  // shorter values, such as the code OR, are usually something else
+	minGrapeLetters = 3  // of a half-typed grape variety, such as cab
 	maxValueWords   = 5  // as in Paso Robles Willow Creek District
-	maxSplitWords   = 10 // longer texts have no filterNote
+	maxSplitWords   = 10 // longer texts have no filterNotes
+	maxCompletions  = 10 // values that a misspelled or half-typed name may stand for
+	maxFilterNotes  = 3
 )
 
-// filterNote suggests filters in place of keywords that name an origin, a grape variety or an
-// appellation, which keywords don't search. If the keywords match any labels, filterNote suggests
-// filters only if they replace the whole text and find more labels. If near is true, keywords that
-// no label contains may be misspelled or half-typed.
-func filterNote(view *search.View, p *cola.SearchParams, q cola.Query, total int, near bool) (n Note, ok bool) {
+// guessing says which keywords filterNotes interprets as misspelled or half-typed values.
+type guessing int
+
+const (
+	guessNone    guessing = iota
+	guessUnknown          // words that no label contains
+	guessGrapes           // also other words, if they begin a grape variety
+)
+
+// filterNotes suggests filters in place of keywords that name an origin, a grape variety or an
+// appellation, which keywords don't search. If the keywords match any labels, filterNotes suggests
+// filters only if they replace the whole text and find more labels. If a name is ambiguous, each
+// note suggests one of its values, most labels first.
+func filterNotes(view *search.View, p *cola.SearchParams, q cola.Query, total int, guess guessing) (notes []Note) {
 	words := strings.FieldsFunc(q.Text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;", r) })
 	special := func(r rune) bool { return r == '*' || vocabulary.IsQuote(r) }
 	if len(words) > maxSplitWords || strings.ContainsFunc(q.Text, special) || operatorNote(q.Text, total) != "" {
-		return n, false
+		return nil
 	}
-	var unknown []string
+	r := reading{view: view, p: p, total: total, guess: guess}
 	if total == 0 {
-		unknown = view.UnknownWords(q.Text)
+		r.unknown = view.UnknownWords(q.Text)
 	}
-	changed := *p
-	var names, nouns, params []string
-	for size := min(maxValueWords, len(words)); size > 0; size-- {
-		for i := 0; i+size <= len(words); {
-			q.Text = knownText(slices.Concat(words[:i], words[i+size:]), unknown)
-			f, value := valueIn(view, &changed, q, words[i:i+size], unknown, near)
-			if f == nil {
-				i++
-				continue
-			}
-			words = slices.Delete(words, i, i+size)
-			*f.of(&changed) = value
-			f.set(&q, value)
-			names, nouns = append(names, f.noun+" "+value), append(nouns, f.plural)
-			params = append(params, f.param+"="+cola.Quoted(value))
+	r.interpret(words, q)
+	if len(r.names) == 0 || len(r.words) > 0 && (total > 0 || countMatches(view, cola.Query{Text: p.Q}) > 0) {
+		return nil
+	}
+	for _, names := range r.alternatives() {
+		if n, ok := r.note(names, q); ok {
+			notes = append(notes, n)
 		}
 	}
-	if total == 0 { // wine from Oregon
-		words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(prepositions, vocabulary.FoldText(w)) })
-	}
-	if !slices.ContainsFunc(words, isSearched) {
-		words = nil
-	}
-	if len(names) == 0 || len(words) > 0 && (total > 0 || countMatches(view, cola.Query{Text: p.Q}) > 0) {
-		return n, false
-	}
-	changed.Q = strings.Join(words, " ")
-	q.Text = changed.Q
-	if near { // such as vitsi in "vitsi napa"
-		for _, fix := range wordNotes(view, &changed, q) {
-			if fix.Search != nil && fix.Search.BrandName == p.BrandName {
-				changed.Q, q.Text = fix.Search.Q, fix.Search.Q
-			}
+	slices.SortStableFunc(notes, func(a, b Note) int { return b.found.compare(a.found) })
+	notes = notes[:min(len(notes), maxFilterNotes)]
+	for i := range notes {
+		if i > 0 {
+			notes[i].Text = strings.TrimPrefix(notes[i].Text, notes[i].Finding+" ") // the first has it
+			notes[i].Finding = ""
 		}
 	}
-	instead := " instead of q"
-	if q.Text != "" {
-		instead = " and q=" + cola.Quoted(q.Text)
-	}
-	n = newNote("Keyword search doesn't cover " + strings.Join(nouns, " or ") + ".")
-	with := strings.Join(params, " and ") + instead + "."
-	action := "Filter by " + strings.Join(names, " and ")
-	if found := countMatches(view, q); found > total {
-		n.Text += fmt.Sprintf(" %s with %s", labelsMatch(found), with)
-		action += fmt.Sprintf(" (%s)", labels(found))
-	} else if q.From, q.To = 0, 0; total == 0 && countMatches(view, q) > 0 {
-		n.Text += " Labels on other dates match with " + with
-	} else {
-		return n, false
-	}
-	n.suggest(action, &changed, func(*cola.SearchParams) {})
-	return n, true
+	return notes
+}
+
+// reading interprets the keywords of a search as values of unsearched fields.
+type reading struct {
+	view    *search.View
+	p       *cola.SearchParams
+	total   int // labels that match p
+	guess   guessing
+	unknown []string // words that no label contains, folded
+	names   []name
+	words   []string // the other keywords
+}
+
+// name stands for one of several values of a field, the most likely first.
+type name struct {
+	field  *unsearchedField
+	values []string
 }
 
 var prepositions = []string{"from", "in", "of", "by", "with", "for", "the"}
 
-// valueIn returns the field that words name a value of, and the value. The search must not filter
-// by the field yet; q is the search without the words and without unknown ones. Words may be the
-// beginning of a grape variety, such as Cabernet Sauvignon, or, if labels don't contain them, of an
-// appellation, such as NAPA VALLEY. Of several similar values, the one with which q finds most
-// labels wins. field is nil if the words are not a value that labels have.
-func valueIn(
-	view *search.View, p *cola.SearchParams, q cola.Query, words, unknown []string, near bool,
-) (field *unsearchedField, value string) {
-	if !slices.ContainsFunc(words, isLong) {
-		return nil, ""
+// interpret divides the words of a search into names and others, longest names first.
+func (r *reading) interpret(words []string, q cola.Query) {
+	for size := min(maxValueWords, len(words)); size > 0; size-- {
+		for i := 0; i+size <= len(words); {
+			q.Text = knownText(slices.Concat(words[:i], words[i+size:]), r.unknown)
+			n := r.nameOf(words[i:i+size], q)
+			if n.values == nil {
+				i++
+				continue
+			}
+			words = slices.Delete(words, i, i+size)
+			n.field.set(&q, n.values[0])
+			r.names = append(r.names, n)
+		}
 	}
+	if r.total == 0 { // wine from Oregon
+		words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(prepositions, vocabulary.FoldText(w)) })
+	}
+	if slices.ContainsFunc(words, isSearched) {
+		r.words = words
+	}
+}
+
+// nameOf returns the name that words stand for, without values if there is none. The search must not
+// filter by its field yet; q is the search without the words and without unknown ones. Words may be
+// the beginning of a grape variety, such as Cabernet Sauvignon, or, if labels don't contain them, of
+// an appellation, such as NAPA VALLEY. Values with which q finds most labels come first.
+func (r *reading) nameOf(words []string, q cola.Query) (best name) {
+	phrase, letters := strings.Join(words, " "), longest(words)
+	if letters >= minValueLetters {
+		for _, f := range unsearchedFields {
+			if r.isFree(f) && f.has(r.view, phrase) {
+				return name{f, []string{phrase}}
+			}
+		}
+		if grapes := r.view.CompleteGrape(phrase, true); r.isFree(grapeField) && len(grapes) > 0 {
+			values, _ := r.ranked(grapeField, grapes, q)
+			return name{grapeField, values}
+		}
+	}
+	var most matches
+	for _, f := range unsearchedFields {
+		if !r.isFree(f) {
+			continue
+		}
+		values, found := r.ranked(f, r.similar(f, words, letters), q)
+		if len(values) > 0 && (best.values == nil || found.compare(most) > 0) {
+			best, most = name{f, values}, found
+		}
+	}
+	return best
+}
+
+// similar returns values of a field that words may stand for although they are not the whole value.
+// letters is the length of the longest word.
+func (r *reading) similar(f *unsearchedField, words []string, letters int) []string {
 	phrase := strings.Join(words, " ")
-	for _, f := range unsearchedFields {
-		var alone cola.Query
-		if f.set(&alone, phrase); *f.of(p) == "" && countMatches(view, alone) > 0 {
-			return f, phrase
+	known := !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(r.unknown, vocabulary.FoldText(w)) })
+	switch {
+	case f == grapeField && letters >= minGrapeLetters && r.guess == guessGrapes && known:
+		return r.view.CompleteGrape(phrase, false)
+	case f == grapeField && letters >= minGrapeLetters && r.guess >= guessUnknown && !known:
+		return f.near(r.view, phrase)
+	case known || letters < minValueLetters:
+		return nil
+	case r.guess >= guessUnknown:
+		return f.near(r.view, phrase)
+	case f == appellationField:
+		return slices.DeleteFunc(f.near(r.view, phrase), func(value string) bool {
+			return !strings.HasPrefix(spacedWords(value)+" ", spacedWords(phrase)+" ")
+		})
+	}
+	return nil
+}
+
+// ranked returns up to maxFilterNotes values of a field, those with which q finds most labels first,
+// and the matches of the first.
+func (r *reading) ranked(f *unsearchedField, values []string, q cola.Query) (sorted []string, most matches) {
+	found := map[string]matches{}
+	for _, value := range values {
+		f.set(&q, value)
+		found[value] = matchesOf(r.view, q)
+	}
+	sorted = slices.Clone(values)
+	slices.SortStableFunc(sorted, func(a, b string) int { return found[b].compare(found[a]) })
+	if len(sorted) > 0 {
+		most = found[sorted[0]]
+	}
+	return sorted[:min(len(sorted), maxFilterNotes)], most
+}
+
+// isFree reports whether the search and the names so far have no value of a field.
+func (r *reading) isFree(f *unsearchedField) bool {
+	return *f.of(r.p) == "" && !slices.ContainsFunc(r.names, func(n name) bool { return n.field == f })
+}
+
+// alternatives returns the most likely interpretation, followed by those in which one name has
+// another value. Each name has a single value.
+func (r *reading) alternatives() (all [][]name) {
+	var first []name
+	for _, n := range r.names {
+		first = append(first, name{n.field, n.values[:1]})
+	}
+	all = append(all, first)
+	for i, n := range r.names {
+		for v := 1; v < len(n.values); v++ {
+			other := slices.Clone(first)
+			other[i].values = n.values[v : v+1]
+			all = append(all, other)
 		}
 	}
-	if p.Grape == "" {
-		if grape := view.CompleteGrape(phrase, true); grape != "" {
-			return grapeField, grape
+	return all
+}
+
+// note suggests filters by the values of names. ok is false if they don't find more labels.
+func (r *reading) note(names []name, q cola.Query) (n Note, ok bool) {
+	changed := *r.p
+	changed.Q = strings.Join(r.words, " ")
+	q.Text = changed.Q
+	var nouns, filters, params []string
+	for _, one := range names {
+		f, value := one.field, one.values[0]
+		*f.of(&changed) = value
+		f.set(&q, value)
+		nouns, filters = append(nouns, f.plural), append(filters, f.noun+" "+value)
+		params = append(params, f.param+"="+cola.Quoted(value))
+	}
+	if r.guess != guessNone { // such as vitsi in "vitsi napa"
+		for _, fix := range wordNotes(r.view, &changed, q) {
+			if fix.Search != nil && fix.Search.BrandName == r.p.BrandName {
+				changed.Q, q.Text = fix.Search.Q, fix.Search.Q
+			}
 		}
 	}
-	if !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(unknown, vocabulary.FoldText(w)) }) {
-		return nil, ""
+	instead, keywords := " instead of q", ""
+	if q.Text != "" {
+		instead, keywords = " and q="+cola.Quoted(q.Text), " and search for "+cola.Quoted(q.Text)
 	}
-	most := -1
-	for _, f := range unsearchedFields {
-		if !near && f != appellationField || *f.of(p) != "" {
-			continue
-		}
-		similar := f.near(view, phrase)
-		if similar == "" || !near && !strings.HasPrefix(spacedWords(similar)+" ", spacedWords(phrase)+" ") {
-			continue
-		}
-		with := q
-		with.From, with.To = 0, 0
-		f.set(&with, similar)
-		if found := countMatches(view, with); found > most {
-			field, value, most = f, similar, found
-		}
+	n = newNote("Keyword search doesn't cover " + strings.Join(nouns, " or ") + ".")
+	action := "Filter by " + strings.Join(filters, " and ") + keywords
+	with := " with " + strings.Join(params, " and ") + instead + "."
+	n.found = matchesOf(r.view, q)
+	switch {
+	case n.found.dated > r.total:
+		n.Text += " " + labelsMatch(n.found.dated) + with
+		n.suggest(fmt.Sprintf("%s (%s)", action, labels(n.found.dated)), &changed, func(*cola.SearchParams) {})
+	case r.total == 0 && n.found.ever > 0:
+		n.Text += " " + labelsMatch(n.found.ever) + " on other dates" + with
+		n.suggest(fmt.Sprintf("%s (%s on other dates)", action, labels(n.found.ever)), &changed, searchAllDates)
+	default:
+		return n, false
 	}
-	return field, value
+	return n, true
 }
 
 // spacedWords returns the folded words of a text, without punctuation.
@@ -194,15 +306,18 @@ func knownText(words, unknown []string) string {
 	}), " ")
 }
 
-// isLong reports whether a word has at least minValueLetters letters.
-func isLong(word string) bool {
-	letters := 0
-	for _, r := range word {
-		if unicode.IsLetter(r) {
-			letters++
+// longest returns the number of letters in the word with the most letters.
+func longest(words []string) (most int) {
+	for _, w := range words {
+		letters := 0
+		for _, r := range w {
+			if unicode.IsLetter(r) {
+				letters++
+			}
 		}
+		most = max(most, letters)
 	}
-	return letters >= minValueLetters
+	return most
 }
 
 // isSearched reports whether keyword search looks for a word, unless there are only connectors.

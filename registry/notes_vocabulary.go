@@ -27,17 +27,17 @@ func (w Vocabulary) unknownOrigin(word string) (finding, near string) {
 	return fmt.Sprintf("No label is from %s.", cola.Quoted(word)), near
 }
 
-// unknownValue returns a finding if no label has the given value. In that case, near is the nearest
-// known value, or "" if there is none.
+// unknownValue returns a finding if no label has the given value. In that case, near are the known
+// values that it may stand for.
 func unknownValue(
-	noun, value string, knows func(string) (known bool, nearest string),
-) (finding, near string) {
+	noun, value string, knows func(string) (known bool, nearest []string),
+) (finding string, near []string) {
 	if strings.TrimSpace(value) == "" {
-		return "", ""
+		return "", nil
 	}
 	known, near := knows(value)
 	if known {
-		return "", ""
+		return "", nil
 	}
 	return fmt.Sprintf("No label has the %s %s.", noun, cola.Quoted(value)), near
 }
@@ -75,29 +75,30 @@ func (w Vocabulary) UnknownState(state string) string {
 }
 
 // UnknownWords returns a note for each value in a saved search's filters that no label has. If no
-// label matches the filters, it also returns corrections of misspelled words in the text or brand
-// name, and a note on words that keyword search doesn't cover.
+// label matches the filters, it also returns notes on unknown words in the text or brand name, and on
+// words that keyword search doesn't cover. The notes suggest corrections and filters.
 func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
-	notes := nonEmpty(w.UnknownOrigin(f.Country), w.UnknownState(f.USState),
+	texts := nonEmpty(w.UnknownOrigin(f.Country), w.UnknownState(f.USState),
 		w.UnknownCategory(f.DerivedCategory))
 	q := f.AsQuery()
 	if w.view == nil || countMatches(w.view, q) > 0 {
-		return notes
+		return texts
 	}
-	p := cola.SearchParams{Q: q.Text, BrandName: q.BrandName}
-	if n, ok := filterNote(w.view, &p, q, 0, false); ok {
-		notes = append(notes, n.Finding)
-	} else {
-		for _, n := range wordNotes(w.view, &p, q) {
-			if n.Search != nil { // without a correction, it may be a brand to wait for
-				notes = append(notes, n.Text)
-			}
+	p := cola.SearchParams{Q: q.Text, BrandName: q.BrandName, Origin: f.Country, Grape: f.Grape, Appellation: f.Appellation}
+	notes := filterNotes(w.view, &p, q, 0, guessNone)
+	if len(notes) == 0 {
+		filters, words := keywordNotes(w.view, &p, q)
+		notes = slices.Concat(filters, words)
+	}
+	p = cola.SearchParams{Class: f.Class, Grape: f.Grape, Appellation: f.Appellation}
+	for _, n := range append(notes, valueNotes(w.view, &p)...) {
+		text := strings.TrimSpace(n.Finding + " " + n.Action)
+		if n.Search != nil && !strings.HasSuffix(text, "?") {
+			text += "."
 		}
+		texts = append(texts, text)
 	}
-	for _, n := range valueNotes(w.view, &cola.SearchParams{Class: f.Class, Grape: f.Grape, Appellation: f.Appellation}) {
-		notes = append(notes, strings.TrimSpace(n.Finding+" "+n.Action))
-	}
-	return notes
+	return texts
 }
 
 // SavedSearchNotes returns notes on the filters of a saved search: how an ambiguous country was

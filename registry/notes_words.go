@@ -175,7 +175,7 @@ func unknownWords(view *search.View, q cola.Query) (unknown []unknownWord) {
 			if len(near) == 0 {
 				near = []string{word + "*"}
 			}
-			unknown = append(unknown, unknownWord{textWord, word, near})
+			unknown = append(unknown, unknownWord{kindOf(view, word), word, near})
 		}
 		for _, prefix := range view.UnknownPrefixes(q.Text) {
 			unknown = append(unknown, unknownWord{textPrefix, prefix, view.NearestPrefixes(prefix)})
@@ -188,6 +188,18 @@ func unknownWords(view *search.View, q cola.Query) (unknown []unknownWord) {
 		}
 	}
 	return unknown
+}
+
+// kindOf returns textWord, or, for the value of an unsearched field, its kind with another finding.
+func kindOf(view *search.View, word string) *wordKind {
+	for _, f := range unsearchedFields {
+		if longest([]string{word}) >= minValueLetters && f.has(view, word) {
+			kind := *textWord
+			kind.finding = "Keyword search doesn't cover " + f.plural + ", such as"
+			return &kind
+		}
+	}
+	return textWord
 }
 
 // brandPart returns the brand name of a query if it is not a whole brand. See wholeBrandNotes.

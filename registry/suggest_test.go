@@ -45,6 +45,7 @@ func TestSuggestionsAreFilters(t *testing.T) {
 			return labels(cola.SearchParams{Appellation: v.Value})
 		},
 		cola.SuggestOrigin: func(v cola.Suggestion) (int, error) { return labels(cola.SearchParams{Origin: v.Value}) },
+		cola.SuggestGrape:  func(v cola.Suggestion) (int, error) { return labels(cola.SearchParams{Grape: v.Value}) },
 		cola.SuggestCommodity: func(v cola.Suggestion) (int, error) {
 			return rows(cola.ProductionReportParams{Commodity: v.Value})
 		},

@@ -25,7 +25,7 @@ type Vocabulary struct {
 	AVAs              ListVocabulary // states of the areas
 
 	resolve func(path string) string // maps an outdated category path to the current one; may be nil
-	view    *search.View             // for UnknownWords; may be nil
+	view    *search.View             // for UnknownWords and Grapes; may be nil
 }
 
 // ListVocabulary lists the values in the rows of a reference list by filter, sorted.
@@ -95,6 +95,17 @@ func (w Vocabulary) Origins() []string {
 		if name := vocabulary.PlaceName(place); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
+	}
+	return names
+}
+
+// Grapes returns up to limit grape varieties of labels, most frequent first.
+func (w Vocabulary) Grapes(limit int) (names []string) {
+	if w.view == nil {
+		return nil
+	}
+	for _, s := range w.view.Suggest(cola.SuggestSearch{Field: cola.SuggestGrape, Limit: limit}) {
+		names = append(names, s.Value)
 	}
 	return names
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -230,100 +231,113 @@ func (v *View) NearestPrefixes(prefix string) []string {
 	return near[:min(len(near), maxNearestWords)]
 }
 
-// KnowsClass reports whether any label has the given class/type. If not, nearest is a similar one or
-// one that contains the name, or "".
-func (v *View) KnowsClass(name string) (known bool, nearest string) {
+// maxNearestValues is the maximum number of values that KnowsClass and the like return.
+const maxNearestValues = 10
+
+// KnowsClass reports whether any label has the given class/type. If not, nearest is a similar one,
+// or up to ten with words that begin with those of the name, most frequent first.
+func (v *View) KnowsClass(name string) (known bool, nearest []string) {
 	index := func(seg *segmentView) *valueIndex { return &seg.values[colClass] }
 	return v.knowsValue(index, foldValue, name, []string{name})
 }
 
-// KnowsGrape reports whether any label has the given grape variety. If not, nearest is a similar one
-// or one that contains the name, or "".
-func (v *View) KnowsGrape(name string) (known bool, nearest string) {
+// KnowsGrape is KnowsClass for grape varieties.
+func (v *View) KnowsGrape(name string) (known bool, nearest []string) {
 	return v.knowsListed(listGrape, name, []string{name})
 }
 
-// KnowsAppellation reports whether any label has the given appellation or one inside it. If not,
-// nearest is a similar one or one that contains the name, or "".
-func (v *View) KnowsAppellation(name string) (known bool, nearest string) {
+// KnowsAppellation is KnowsClass for appellations. A label also has the appellations around its own.
+func (v *View) KnowsAppellation(name string) (known bool, nearest []string) {
 	return v.knowsListed(listAppellation, name, v.appellations.Within(name))
 }
 
-// CompleteGrape returns the most frequent grape variety that begins with the given words, such as
-// Cabernet Sauvignon for cabernet, or "". Unless whole is true, the last word may be incomplete.
-func (v *View) CompleteGrape(words string, whole bool) string {
-	begin, labels := listFields[listGrape].fold(words), map[string]int{}
-	if whole {
-		begin += " "
-	}
+// CompleteGrape returns up to ten grape varieties that begin with the given words, most frequent
+// first, such as Cabernet Sauvignon for cabernet. Unless whole is true, the words may be incomplete:
+// sauv blanc stands for Sauvignon Blanc.
+func (v *View) CompleteGrape(words string, whole bool) []string {
+	begin, labels := strings.Fields(listFields[listGrape].fold(words)), map[string]int{}
 	for i := range v.segments {
 		index := &v.segments[i].listValues[listGrape]
-		lo, hi := index.keys.PrefixRange(begin)
-		for k := lo; k < hi; k++ {
-			labels[index.keys.At(k)] += index.lists.At(k).Len()
-		}
-	}
-	return v.listValue(listGrape, withMostLabels(labels))
-}
-
-// withMostLabels returns the key with the most labels, the first in alphabetical order if there are
-// several, or "" if there are none.
-func withMostLabels(labels map[string]int) (most string) {
-	for key, n := range labels {
-		if best := labels[most]; most == "" || n > best || n == best && key < most {
-			most = key
-		}
-	}
-	return most
-}
-
-// knowsListed is knowsValue for a column of lists. It returns the nearest value as a label spells
-// it.
-func (v *View) knowsListed(column int, name string, values []string) (known bool, nearest string) {
-	index := func(seg *segmentView) *valueIndex { return &seg.listValues[column] }
-	known, key := v.knowsValue(index, listFields[column].fold, name, values)
-	return known, v.listValue(column, key)
-}
-
-// listValue returns the value of a column of lists with the given key, as a label spells it.
-func (v *View) listValue(column int, key string) string {
-	if key == "" {
-		return ""
-	}
-	for i := range v.segments {
-		spellings := &v.segments[i].t.lists[column]
-		for n := range uint32(spellings.Len()) {
-			if value := spellings.At(n); listFields[column].fold(value) == key {
-				return value
-			}
-		}
-	}
-	return key
-}
-
-// knowsValue reports whether any label has one of the values in an index, compared after folding.
-// If not, it returns the value nearest to name or, if none is similar, the most frequent value that
-// contains name as whole words.
-func (v *View) knowsValue(
-	indexOf func(*segmentView) *valueIndex, fold func(string) string, name string, values []string,
-) (known bool, nearest string) {
-	var all []string
-	part, labels := " "+fold(name)+" ", map[string]int{}
-	for i := range v.segments {
-		index := indexOf(&v.segments[i])
-		if len(index.keyNumbers(fold, values)) > 0 {
-			return true, ""
-		}
 		for k := range uint32(index.keys.Len()) {
-			key := index.keys.At(k)
-			all = append(all, key)
-			if strings.Contains(" "+key+" ", part) {
+			if key := index.keys.At(k); beginsWith(strings.Fields(key), begin, whole) {
 				labels[key] += index.lists.At(k).Len()
 			}
 		}
 	}
-	if nearest, ok := vocabulary.NearestSpelling(name, all); ok {
-		return false, nearest
+	return v.listValues(listGrape, keysWithMostLabels(labels))
+}
+
+// beginsWith reports whether words begin with the words of begin, or, unless whole is true, with
+// words that begin with them.
+func beginsWith(words, begin []string, whole bool) bool {
+	if len(begin) > len(words) || len(begin) == 0 {
+		return false
 	}
-	return false, withMostLabels(labels)
+	for i, b := range begin {
+		if words[i] != b && (whole || !strings.HasPrefix(words[i], b)) {
+			return false
+		}
+	}
+	return true
+}
+
+// keysWithMostLabels returns up to maxNearestValues keys, those with most labels first.
+func keysWithMostLabels(labels map[string]int) []string {
+	keys := slices.SortedFunc(maps.Keys(labels), func(a, b string) int {
+		return cmp.Or(cmp.Compare(labels[b], labels[a]), cmp.Compare(a, b))
+	})
+	return keys[:min(len(keys), maxNearestValues)]
+}
+
+// knowsListed is knowsValue for a column of lists. It returns the nearest values as labels spell
+// them.
+func (v *View) knowsListed(column int, name string, values []string) (known bool, nearest []string) {
+	index := func(seg *segmentView) *valueIndex { return &seg.listValues[column] }
+	known, keys := v.knowsValue(index, listFields[column].fold, name, values)
+	return known, v.listValues(column, keys)
+}
+
+// listValues returns the values of a column of lists with the given keys, as labels spell them.
+func (v *View) listValues(column int, keys []string) []string {
+	values := slices.Clone(keys)
+	for i := range v.segments {
+		spellings := &v.segments[i].t.lists[column]
+		for n := range uint32(spellings.Len()) {
+			value := spellings.At(n)
+			if k := slices.Index(keys, listFields[column].fold(value)); k >= 0 && values[k] == keys[k] {
+				values[k] = value
+			}
+		}
+	}
+	return values
+}
+
+// knowsValue reports whether any label has one of the values in an index, compared after folding.
+// If not, it returns the value nearest to name or, if none is similar, the most frequent ones with
+// words that begin with those of the name.
+func (v *View) knowsValue(
+	indexOf func(*segmentView) *valueIndex, fold func(string) string, name string, values []string,
+) (known bool, nearest []string) {
+	var all []string
+	begin, labels := strings.Fields(fold(name)), map[string]int{}
+	for i := range v.segments {
+		index := indexOf(&v.segments[i])
+		if len(index.keyNumbers(fold, values)) > 0 {
+			return true, nil
+		}
+		for k := range uint32(index.keys.Len()) {
+			key := index.keys.At(k)
+			all = append(all, key)
+			for words := strings.Fields(key); len(words) > 0; words = words[1:] {
+				if beginsWith(words, begin, false) {
+					labels[key] += index.lists.At(k).Len()
+					break
+				}
+			}
+		}
+	}
+	if near, ok := vocabulary.NearestSpelling(name, all); ok {
+		return false, []string{near}
+	}
+	return false, keysWithMostLabels(labels)
 }
