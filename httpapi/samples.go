@@ -247,8 +247,8 @@ func (c exampleCall) golang() string {
 const goFatal = "\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n"
 
 // WithRecords returns the reference with example calls for records in this registry. values holds
-// the path parameters by name. Parameters without a value, and those of an account's own records,
-// keep their examples.
+// the path parameters by name; their descriptions then no longer say that the example is a
+// placeholder. Parameters without a value, and those of an account's own records, keep their examples.
 func (ref Reference) WithRecords(values map[string]string) Reference {
 	ref.Sections = slices.Clone(ref.Sections)
 	for i := range ref.Sections {
@@ -257,10 +257,23 @@ func (ref Reference) WithRecords(values map[string]string) Reference {
 		for j := range section.Operations {
 			if op := &section.Operations[j]; op.Public {
 				op.setCall(op.call.with(values))
+				op.Parameters = withExamples(op.Parameters, values)
 			}
 		}
 	}
 	return ref
+}
+
+// withExamples returns parameters with the given values of path parameters as examples.
+func withExamples(params []Field, values map[string]string) []Field {
+	params = slices.Clone(params)
+	for i := range params {
+		f := &params[i]
+		if value, ok := values[f.Name]; ok && f.Place == "path" {
+			f.Example, f.Doc = value, strings.TrimSuffix(f.Doc, placeholderNote)
+		}
+	}
+	return params
 }
 
 // WithParams returns the operation with samples for the given path and query parameters. Parameters

@@ -68,6 +68,7 @@ var searchKeywords = map[string]string{
 	docsPath + "/api#check-a-brand-name":                        "brand check, name availability",
 	docsPath + "/api#fields-and-formats":                        "JSON, CSV, export",
 	docsPath + "/api#versions-and-compatibility":                "changelog, versioning",
+	docsPath + "/pagination":                                    "cursor",
 	docsPath + "/pagination#download-all-results":               "bulk, bulk download, dump",
 	docsPath + "/quotas":                                        "usage limits",
 	docsPath + "/quotas#costs":                                  "cost of a search",

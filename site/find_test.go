@@ -82,6 +82,7 @@ func TestQuestions(t *testing.T) {
 		{"cursor expired", first, "/docs/pagination"},
 		{"invalid cursor", first, "/docs/pagination"},
 		{"cursor error", first, "/docs/pagination"},
+		{"cursor", first, "/docs/pagination"},
 		{"connect cursor", first, "/docs/assistants#cursor"},
 		{"count labels by year", first, "/docs/api#count-labels"},
 		{"error codes", top, "/docs/errors"},

@@ -2,9 +2,9 @@ package site
 
 import (
 	"bytes"
-	"fmt"
 	"html/template"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -115,36 +115,21 @@ func (s *server) addGuides() {
 	}
 }
 
-// keyOnlyNotes returns notes for the assistants guide of a server where apps can't sign in, by the
-// heading that they follow. Assistants that don't accept keys can't connect to such a server.
-func keyOnlyNotes() map[string]string {
-	return map[string]string{
-		"Before you connect": "**This server accepts only API keys.** Sign-in for apps isn't set up, so [ChatGPT](#chatgpt) and Claude " +
-			"on the web can't connect.",
-		"Claude": "**Connectors don't work with this server**, because sign-in for apps isn't set up. Use Claude Desktop or " +
-			"[Claude Code](#claude-code) with a key.",
-		"ChatGPT": "**ChatGPT can't connect to this server**, because sign-in for apps isn't set up.",
-	}
-}
+// signInParts finds the parts of a guide that apply only to servers where apps can sign in, each
+// with the text that other servers show instead.
+var signInParts = regexp.MustCompile(`(?s) *<!-- if sign-in -->\n(.*?) *<!-- else: (.*?) -->\n`)
 
-// withNotes adds paragraphs to a Markdown file, each after the second-level heading that is its
-// key. It panics if a heading is missing.
-func withNotes(source []byte, notes map[string]string) []byte {
-	for title, note := range notes {
-		before, after, ok := bytes.Cut(source, []byte("\n## "+title+"\n"))
-		if !ok {
-			panic("site: no heading for a note: " + title)
-		}
-		source = fmt.Appendf(nil, "%s\n## %s\n\n%s\n%s", before, title, note, after)
+// withSignIn keeps either the parts of a guide that need sign-in for apps or the text instead.
+func withSignIn(source []byte, signIn bool) []byte {
+	if signIn {
+		return signInParts.ReplaceAll(source, []byte("$1"))
 	}
-	return source
+	return signInParts.ReplaceAll(source, []byte("$2\n"))
 }
 
 // addGuide adds a guide as a page and as Markdown, and its sections to the search.
 func (s *server) addGuide(area string, g guide) {
-	if g.path == docsPath+"/assistants" && !s.opts.SignInForApps {
-		g.source = withNotes(g.source, keyOnlyNotes())
-	}
+	g.source = withSignIn(g.source, s.opts.SignInForApps)
 	m := s.renderMarkdown(g.file, g.source)
 	s.add(page{
 		Title: g.title, Path: g.path, Description: metaDescription(m.summary), Headings: m.headings,

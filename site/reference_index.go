@@ -97,7 +97,7 @@ func (s *server) indexOverview() {
 	add("Requests", "request", "The base URL is "+ref.BaseURL+". Send your API key in the X-API-Key header.")
 	plans := "Price, monthly quotas of detail views and list records, and rate limit of each plan: "
 	for _, p := range ref.Plans {
-		plans += string(p.Tier) + " (" + p.Price + "), "
+		plans += fmt.Sprintf("%s ($%d per month), ", p.Tier.Name(), p.Tier.MonthlyPrice())
 	}
 	add("Plans and limits", "plans", strings.TrimSuffix(plans, ", "))
 	for _, e := range s.commonErrors {

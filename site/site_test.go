@@ -649,6 +649,9 @@ func TestExampleRecords(t *testing.T) {
 			strings.Count(text, publicURL+target) != 4 {
 			t.Errorf("%s#%s: want %s and %d placeholders: %s", page, id, target, placeholders, text)
 		}
+		if notes := strings.Count(text, "The example is a placeholder."); notes != placeholders {
+			t.Errorf("%s#%s: %d parameters have a placeholder, want %d", page, id, notes, placeholders)
+		}
 	}
 	const labels, permittees, searches = "/docs/reference/labels", "/docs/reference/permittees", "/docs/reference/saved-searches"
 	check(labels, "getCola", "/api/v1/colas/11054001000049", 1)
@@ -1046,7 +1049,7 @@ func TestSampleTabs(t *testing.T) {
 }
 
 // TestSignInForApps checks that ChatGPT, which accepts no keys, is advertised only if apps can sign
-// in, and that the assistants guide otherwise says so below each heading that needs it.
+// in, and that the assistants guide has either the steps that need sign-in or the text instead.
 func TestSignInForApps(t *testing.T) {
 	full, err := registrytest.New(t).Samples(t.Context())
 	if err != nil {
@@ -1061,11 +1064,14 @@ func TestSignInForApps(t *testing.T) {
 				t.Errorf("sign-in %t: %s advertises ChatGPT: %t", signIn, path, got)
 			}
 		}
-		for suffix, heading := range map[string]string{"": "</h2>\n<p><strong>", ".md": "\n\n**"} {
+		for _, suffix := range []string{"", ".md"} {
 			page := mustRead(t, send(site, "GET", docsPath+"/assistants"+suffix))
-			for title := range keyOnlyNotes() {
-				if got := strings.Contains(page, title+heading); got == signIn {
-					t.Errorf("sign-in %t: %q is followed by a note in assistants%s: %t", signIn, title, suffix, got)
+			for part, want := range map[string]bool{
+				"add a custom connector": signIn, "/mcp/chatgpt": signIn, "ChatGPT can't connect": !signIn, "with a key, not": !signIn,
+				"<!--": false, "-->": false, "\n\n\n": false,
+			} {
+				if got := strings.Contains(page, part); got != want {
+					t.Errorf("sign-in %t: assistants%s contains %q: %t", signIn, suffix, part, got)
 				}
 			}
 		}
