@@ -13,6 +13,7 @@ const (
 	SuggestAppellation      = "appellation"
 	SuggestOrigin           = "origin"
 	SuggestClass            = "class"
+	SuggestGrape            = "grape"
 	SuggestCommodity        = "commodity"
 	SuggestReportType       = "report_type"
 	SuggestStatisticalGroup = "statistical_group"
@@ -21,7 +22,7 @@ const (
 // SuggestFields returns the fields that support completion.
 func SuggestFields() []string {
 	return []string{
-		SuggestBrand, SuggestCompany, SuggestCategory, SuggestAppellation, SuggestOrigin, SuggestClass,
+		SuggestBrand, SuggestCompany, SuggestCategory, SuggestAppellation, SuggestOrigin, SuggestClass, SuggestGrape,
 		SuggestCommodity, SuggestReportType, SuggestStatisticalGroup,
 	}
 }
@@ -42,7 +43,7 @@ type Suggestion struct {
 // SuggestParams are the parameters of GET /suggest and of the suggest_values tool, as sent.
 type SuggestParams struct {
 	Decoded
-	Field string   `json:"field" enum:"brand,company,category,appellation,origin,class,commodity,report_type,statistical_group" required:"true" doc:"Field to complete. To use a suggestion in a search, pass a brand as brand_name in quotes, a category as derived_subcategory, a class as class, a company's permit_number as permit_number. commodity, report_type and statistical_group are filters of production reports." example:"category"`
+	Field string   `json:"field" enum:"brand,company,category,appellation,origin,class,grape,commodity,report_type,statistical_group" required:"true" doc:"Field to complete. To use a suggestion in a search, pass a brand as brand_name in quotes, a category as derived_subcategory, a class as class, a company's permit_number as permit_number. commodity, report_type and statistical_group are filters of production reports." example:"category"`
 	Q     string   `json:"q" doc:"Beginning of the value or of a word in it; case, accents and punctuation don't matter. Required for brand, company and appellation. For other fields, omit it to list the most frequent values." maxLength:"200" example:"red"`
 	Limit Opt[int] `json:"limit" minimum:"1" maximum:"25" default:"10" doc:"Maximum number of values." example:"5"`
 }

@@ -17,6 +17,7 @@ var suggestFields = map[string]string{
 	"q":          cola.SuggestBrand + " " + cola.SuggestCompany,
 	"brand_name": cola.SuggestBrand, "permit_number": cola.SuggestCompany, "derived_subcategory": cola.SuggestCategory,
 	"class": cola.SuggestClass, "origin": cola.SuggestOrigin, "appellation": cola.SuggestAppellation,
+	"grape": cola.SuggestGrape,
 }
 
 // suggestionList is the response from suggestionsPath, as in the API.

@@ -42,6 +42,14 @@ func TestSuggestions(t *testing.T) {
 	s.costs(before, 0, 0)
 }
 
+// TestDatalists checks that the fields of a saved search with a list of suggestions have one.
+func TestDatalists(t *testing.T) {
+	form := mustSite(t).get("/saved-searches/new")
+	for field, list := range datalists {
+		form.shows(t, http.StatusOK, `name="filters.`+field+`"`, `list="`+list+`"`, `<datalist id="`+list+`"><option value="`)
+	}
+}
+
 // TestRejectedSuggestions checks the responses to invalid parameters, scripts on other sites,
 // signed-out users and requests over the rate limit.
 func TestRejectedSuggestions(t *testing.T) {

@@ -12,8 +12,8 @@ func suggestTools() []tool {
 		name: "suggest_values", title: "Suggest values",
 		description: "List a filter's values that begin with q, or contain a word that does, each with its number of " +
 			"labels or report rows. If q seems misspelled, a note names the text used instead. Use it before a " +
-			"search if you are unsure how a brand, company, category, appellation, origin or class is spelled, or to " +
-			"list the values in use.",
+			"search if you are unsure how a brand, company, category, appellation, origin, class or grape is " +
+			"spelled, or to list the values in use.",
 		cost:             "free.",
 		required:         []string{"field"},
 		serviceValidates: true,

@@ -26,8 +26,8 @@ type Note struct {
 	found   matches // of Search, if it changes keywords
 }
 
-// matches is the number of labels that a search finds: within its dates, and on any date if there
-// are none.
+// matches counts the labels that a search finds: dated within its dates and, only if dated is 0,
+// ever across all dates.
 type matches struct{ dated, ever int }
 
 func matchesOf(view *search.View, q cola.Query) (m matches) {
@@ -38,7 +38,7 @@ func matchesOf(view *search.View, q cola.Query) (m matches) {
 	return m
 }
 
-// compare returns a positive number if m are more useful matches than o.
+// compare returns a positive number if m ranks above o, and a negative one if it ranks below.
 func (m matches) compare(o matches) int {
 	return cmp.Or(cmp.Compare(m.dated, o.dated), cmp.Compare(m.ever, o.ever))
 }
@@ -68,8 +68,8 @@ func (n *Note) didYouMean(near string, p *cola.SearchParams, change func(*cola.S
 }
 
 // correct suggests p with a corrected text or brand name, in which near replaces a misspelling, if
-// labels have both. The suggestion says how many labels the changed search finds. If they are all on
-// other dates, it searches all dates. If other filters exclude all labels, n has the suggestion only
+// labels have both. The suggestion says how many labels the changed search finds. If it finds none
+// within its dates, the suggestion searches all dates. If other filters exclude all labels, n has the suggestion only
 // in Text. q is the query of p.
 func (n *Note) correct(
 	view *search.View, near string, p *cola.SearchParams, q cola.Query, change func(*cola.SearchParams),
@@ -82,7 +82,8 @@ func (n *Note) correct(
 		n.didYouMean(fmt.Sprintf("%s (%s)", near, labels(n.found.dated)), p, change)
 	case n.found.ever > 0:
 		searchAllDates(&changed)
-		n.didYouMean(fmt.Sprintf("%s (%s on other dates)", near, labels(n.found.ever)), &changed, change)
+		n.didYouMean(fmt.Sprintf("%s (%s across all dates)", near, labels(n.found.ever)), &changed, change)
+		n.Text += allDatesAdvice(p)
 	case countMatches(view, cola.Query{Text: q.Text, BrandName: q.BrandName}) > 0:
 		n.Text += didYouMean(near, true)
 	}
@@ -91,6 +92,14 @@ func (n *Note) correct(
 // searchAllDates removes the dates from a search.
 func searchAllDates(p *cola.SearchParams) {
 	p.ApprovalDateFrom, p.ApprovalDateTo, p.DateRange = 0, 0, cola.AllDates
+}
+
+// allDatesAdvice tells API callers how to search all dates.
+func allDatesAdvice(p *cola.SearchParams) string {
+	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 {
+		return " To search all dates, remove the date filters and set date_range to all."
+	}
+	return " To search all dates, set date_range to all."
 }
 
 // newNote returns a note without a suggested search.
@@ -126,7 +135,7 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 		notes = append(notes, newNote(fmt.Sprintf("No label has the main barcode %s.", cola.Quoted(code))))
 	}
 	notes = append(notes, newNotes(numberNote(view, q.Text))...)
-	notes = append(notes, valueNotes(view, p)...)
+	notes = append(notes, valueNotes(view, p, q.Query)...)
 	notes = append(notes, wholeBrandNotes(view, p, q.Query)...)
 	corrected := slices.ContainsFunc(words, func(n Note) bool { return n.Text != n.Finding })
 	if n, ok := brandNote(view, p, q.Query, corrected); ok {
@@ -150,7 +159,14 @@ func keywordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (filter
 			most = n.found
 		}
 	}
-	for _, guess := range []guessing{guessUnknown, guessGrapes} {
+	guesses := []guessing{guessUnknown, guessGrapes}
+	switch unknown := view.UnknownWords(q.Text); len(unknown) {
+	case 0:
+		guesses = guesses[1:]
+	case len(strings.Fields(q.Text)):
+		guesses = guesses[:1]
+	}
+	for _, guess := range guesses {
 		filters = filterNotes(view, p, q, 0, guess)
 		if len(filters) > 0 && filters[0].found.compare(most) > 0 {
 			return filters, suggested
@@ -230,46 +246,75 @@ func removals(view *search.View, p *cola.SearchParams, q *cola.ColaSearch) (note
 // maxNearValues is the maximum number of values that valueNotes suggests for one filter.
 const maxNearValues = 3
 
-// valueNotes returns a note on each filter whose value no label has. If the value is part of several
-// others, further notes suggest them.
-func valueNotes(view *search.View, p *cola.SearchParams) (notes []Note) {
+// valueNotes returns a note on each filter whose value no label has. If there are several near values
+// with which the search finds labels, further notes suggest them. q is the query of p.
+func valueNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
 	var words Vocabulary
 	if p.Origin != "" || p.DerivedSubcategory != "" { // listing the values takes longer than the search
 		words = vocabularyOf(view)
 	}
-	add := func(value, finding string, near []string, field func(*cola.SearchParams) *string) {
+	add := func(
+		value, finding string, near []string, field func(*cola.SearchParams) *string, set func(*cola.Query, string),
+	) {
 		if finding == "" {
 			return
 		}
 		n := newNote(finding)
+		near, found := rankValues(view, near, q, set)
+		suggest := func(n *Note, i int, text string) {
+			n.suggest(text, p, func(changed *cola.SearchParams) {
+				if *field(changed) = near[i]; found[i].dated == 0 && found[i].ever > 0 {
+					searchAllDates(changed)
+				}
+			})
+		}
 		if len(near) > 0 {
-			n.didYouMean(near[0], p, func(changed *cola.SearchParams) { *field(changed) = near[0] })
+			question := didYouMean(near[0], true)
+			n.Text += question
+			suggest(&n, 0, strings.TrimSpace(question))
 		} else if strings.Contains(value, ",") { // names contain commas, too
 			n.Text += " This filter takes only one value."
 		}
 		n.Text += " This filter alone rules out every label."
 		notes = append(notes, n)
-		for i := 1; i < min(len(near), maxNearValues); i++ {
+		for i := 1; i < min(len(near), maxNearValues) && found[i] != (matches{}); i++ {
 			or := Note{Text: "Or did you mean " + near[i] + "?"}
-			or.suggest(or.Text, p, func(changed *cola.SearchParams) { *field(changed) = near[i] })
+			suggest(&or, i, or.Text)
 			notes = append(notes, or)
 		}
 	}
 	finding, near := words.unknownOrigin(p.Origin)
-	add(p.Origin, finding, nonEmpty(near), func(p *cola.SearchParams) *string { return &p.Origin })
+	add(p.Origin, finding, nonEmpty(near), originField.of, originField.set)
 	path, nearPath := words.unknownCategory(p.DerivedSubcategory)
 	add(p.DerivedSubcategory, path, nonEmpty(nearPath),
-		func(p *cola.SearchParams) *string { return &p.DerivedSubcategory })
+		func(p *cola.SearchParams) *string { return &p.DerivedSubcategory },
+		func(q *cola.Query, value string) { q.CategoryPath = vocabulary.FoldPath(value) })
 	class, nearClass := unknownValue("class/type", p.Class, view.KnowsClass)
-	add(p.Class, class, nearClass, func(p *cola.SearchParams) *string { return &p.Class })
+	add(p.Class, class, nearClass,
+		func(p *cola.SearchParams) *string { return &p.Class },
+		func(q *cola.Query, value string) { q.Class = value })
 	grape, nearGrape := unknownValue("grape variety", p.Grape, view.KnowsGrape)
-	add(p.Grape, grape, nearGrape, grapeField.of)
+	add(p.Grape, grape, nearGrape, grapeField.of, grapeField.set)
 	area, nearArea := unknownValue("appellation", p.Appellation, view.KnowsAppellation)
-	slices.SortStableFunc(nearArea, func(a, b string) int { // a label also has the areas around its own
-		return countMatches(view, cola.Query{Appellation: b}) - countMatches(view, cola.Query{Appellation: a})
-	})
-	add(p.Appellation, area, nearArea, appellationField.of)
+	add(p.Appellation, area, nearArea, appellationField.of, appellationField.set)
 	return notes
+}
+
+// rankValues sorts values of a field by the matches of q with each, most first.
+func rankValues(
+	view *search.View, values []string, q cola.Query, set func(*cola.Query, string),
+) (sorted []string, found []matches) {
+	of := map[string]matches{}
+	for _, value := range values {
+		set(&q, value)
+		of[value] = matchesOf(view, q)
+	}
+	sorted = slices.Clone(values)
+	slices.SortStableFunc(sorted, func(a, b string) int { return of[b].compare(of[a]) })
+	for _, value := range sorted {
+		found = append(found, of[value])
+	}
+	return sorted, found
 }
 
 // dateNotes returns notes on labels that a search leaves out only because of their dates: those

@@ -50,19 +50,21 @@ func (f *unsearchedField) has(view *search.View, value string) bool {
 
 // completed returns the most frequent values that begin with words or, if there are none, with
 // their correction.
-func completed(view *search.View, field, words string) (values []string) {
-	for _, begin := range []string{words, view.Correct(field, words)} {
-		if begin == "" || len(values) > 0 {
-			continue
-		}
-		for _, s := range view.Suggest(cola.SuggestSearch{Field: field, Q: begin, Limit: maxCompletions}) {
-			value, prefix := spacedWords(s.Value), spacedWords(begin)
-			if begin != words { // don't complete a corrected word: chip isn't Chile
-				value, prefix = value+" ", prefix+" "
-			}
-			if strings.HasPrefix(value, prefix) {
-				values = append(values, s.Value)
-			}
+func completed(view *search.View, field, words string) []string {
+	if values := beginningWith(view, field, words, ""); len(values) > 0 {
+		return values
+	}
+	if corrected := view.Correct(field, words); corrected != "" {
+		return beginningWith(view, field, corrected, " ") // don't complete a corrected word: chip isn't Chile
+	}
+	return nil
+}
+
+// beginningWith returns the most frequent values that begin with words, followed by end.
+func beginningWith(view *search.View, field, words, end string) (values []string) {
+	for _, s := range view.Suggest(cola.SuggestSearch{Field: field, Q: words, Limit: maxCompletions}) {
+		if strings.HasPrefix(spacedWords(s.Value)+" ", spacedWords(words)+end) {
+			values = append(values, s.Value)
 		}
 	}
 	return values
@@ -77,7 +79,7 @@ const (
 	maxFilterNotes  = 3
 )
 
-// guessing says which keywords filterNotes interprets as misspelled or half-typed values.
+// guessing says which keywords filterNotes may interpret as misspelled or half-typed values.
 type guessing int
 
 const (
@@ -104,7 +106,11 @@ func filterNotes(view *search.View, p *cola.SearchParams, q cola.Query, total in
 	if len(r.names) == 0 || len(r.words) > 0 && (total > 0 || countMatches(view, cola.Query{Text: p.Q}) > 0) {
 		return nil
 	}
-	for _, names := range r.alternatives() {
+	all := r.alternatives()
+	if guess != guessNone { // such as vitsi in "vitsi napa"
+		r.correct(all[0], q)
+	}
+	for _, names := range all {
 		if n, ok := r.note(names, q); ok {
 			notes = append(notes, n)
 		}
@@ -114,7 +120,7 @@ func filterNotes(view *search.View, p *cola.SearchParams, q cola.Query, total in
 	for i := range notes {
 		if i > 0 {
 			notes[i].Text = strings.TrimPrefix(notes[i].Text, notes[i].Finding+" ") // the first has it
-			notes[i].Finding = ""
+			notes[i].Finding, notes[i].Action = "", "Or f"+strings.TrimPrefix(notes[i].Action, "F")
 		}
 	}
 	return notes
@@ -127,12 +133,12 @@ type reading struct {
 	total   int // labels that match p
 	guess   guessing
 	unknown []string // words that no label contains, folded
-	names   []name
+	names   []namedValue
 	words   []string // the other keywords
 }
 
-// name stands for one of several values of a field, the most likely first.
-type name struct {
+// namedValue is a name in the keywords, with the values that it may stand for, most likely first.
+type namedValue struct {
 	field  *unsearchedField
 	values []string
 }
@@ -165,38 +171,46 @@ func (r *reading) interpret(words []string, q cola.Query) {
 // nameOf returns the name that words stand for, without values if there is none. The search must not
 // filter by its field yet; q is the search without the words and without unknown ones. Words may be
 // the beginning of a grape variety, such as Cabernet Sauvignon, or, if labels don't contain them, of
-// an appellation, such as NAPA VALLEY. Values with which q finds most labels come first.
-func (r *reading) nameOf(words []string, q cola.Query) (best name) {
+// an appellation, such as NAPA VALLEY, or whatever r.guess allows.
+func (r *reading) nameOf(words []string, q cola.Query) (best namedValue) {
 	phrase, letters := strings.Join(words, " "), longest(words)
 	if letters >= minValueLetters {
 		for _, f := range unsearchedFields {
 			if r.isFree(f) && f.has(r.view, phrase) {
-				return name{f, []string{phrase}}
+				return namedValue{f, []string{phrase}}
 			}
 		}
-		if grapes := r.view.CompleteGrape(phrase, true); r.isFree(grapeField) && len(grapes) > 0 {
-			values, _ := r.ranked(grapeField, grapes, q)
-			return name{grapeField, values}
-		}
 	}
+	known := !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(r.unknown, vocabulary.FoldText(w)) })
 	var most matches
 	for _, f := range unsearchedFields {
 		if !r.isFree(f) {
 			continue
 		}
-		values, found := r.ranked(f, r.similar(f, words, letters), q)
-		if len(values) > 0 && (best.values == nil || found.compare(most) > 0) {
-			best, most = name{f, values}, found
+		values := r.similar(f, phrase, letters, known)
+		if r.total > 0 && len(values) > 0 { // only grapes; filterNotes sorts them
+			return namedValue{f, values[:min(len(values), maxFilterNotes)]}
+		}
+		values, found := rankValues(r.view, values, q, f.set)
+		// A known word is a grape only if the search finds labels with it.
+		if len(values) > 0 && (found[0].compare(most) > 0 || best.values == nil && !known) {
+			best, most = namedValue{f, values[:min(len(values), maxFilterNotes)]}, found[0]
 		}
 	}
 	return best
 }
 
-// similar returns values of a field that words may stand for although they are not the whole value.
-// letters is the length of the longest word.
-func (r *reading) similar(f *unsearchedField, words []string, letters int) []string {
-	phrase := strings.Join(words, " ")
-	known := !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(r.unknown, vocabulary.FoldText(w)) })
+// similar returns values of a field that a phrase may stand for although it is not the whole value.
+// letters is the length of its longest word. known reports whether labels contain all its words.
+func (r *reading) similar(f *unsearchedField, phrase string, letters int, known bool) []string {
+	if slices.Contains(prepositions, vocabulary.FoldText(phrase)) {
+		return nil
+	}
+	if f == grapeField && letters >= minValueLetters {
+		if grapes := r.view.CompleteGrape(phrase, true); len(grapes) > 0 {
+			return grapes
+		}
+	}
 	switch {
 	case f == grapeField && letters >= minGrapeLetters && r.guess == guessGrapes && known:
 		return r.view.CompleteGrape(phrase, false)
@@ -214,33 +228,17 @@ func (r *reading) similar(f *unsearchedField, words []string, letters int) []str
 	return nil
 }
 
-// ranked returns up to maxFilterNotes values of a field, those with which q finds most labels first,
-// and the matches of the first.
-func (r *reading) ranked(f *unsearchedField, values []string, q cola.Query) (sorted []string, most matches) {
-	found := map[string]matches{}
-	for _, value := range values {
-		f.set(&q, value)
-		found[value] = matchesOf(r.view, q)
-	}
-	sorted = slices.Clone(values)
-	slices.SortStableFunc(sorted, func(a, b string) int { return found[b].compare(found[a]) })
-	if len(sorted) > 0 {
-		most = found[sorted[0]]
-	}
-	return sorted[:min(len(sorted), maxFilterNotes)], most
-}
-
 // isFree reports whether the search and the names so far have no value of a field.
 func (r *reading) isFree(f *unsearchedField) bool {
-	return *f.of(r.p) == "" && !slices.ContainsFunc(r.names, func(n name) bool { return n.field == f })
+	return *f.of(r.p) == "" && !slices.ContainsFunc(r.names, func(n namedValue) bool { return n.field == f })
 }
 
 // alternatives returns the most likely interpretation, followed by those in which one name has
 // another value. Each name has a single value.
-func (r *reading) alternatives() (all [][]name) {
-	var first []name
+func (r *reading) alternatives() (all [][]namedValue) {
+	var first []namedValue
 	for _, n := range r.names {
-		first = append(first, name{n.field, n.values[:1]})
+		first = append(first, namedValue{n.field, n.values[:1]})
 	}
 	all = append(all, first)
 	for i, n := range r.names {
@@ -253,8 +251,23 @@ func (r *reading) alternatives() (all [][]name) {
 	return all
 }
 
+// correct corrects the words that are not names.
+func (r *reading) correct(names []namedValue, q cola.Query) {
+	changed := *r.p
+	changed.Q = strings.Join(r.words, " ")
+	q.Text = changed.Q
+	for _, n := range names {
+		n.field.set(&q, n.values[0])
+	}
+	for _, fix := range wordNotes(r.view, &changed, q) {
+		if fix.Search != nil && fix.Search.BrandName == r.p.BrandName {
+			r.words = strings.Fields(fix.Search.Q)
+		}
+	}
+}
+
 // note suggests filters by the values of names. ok is false if they don't find more labels.
-func (r *reading) note(names []name, q cola.Query) (n Note, ok bool) {
+func (r *reading) note(names []namedValue, q cola.Query) (n Note, ok bool) {
 	changed := *r.p
 	changed.Q = strings.Join(r.words, " ")
 	q.Text = changed.Q
@@ -266,14 +279,7 @@ func (r *reading) note(names []name, q cola.Query) (n Note, ok bool) {
 		nouns, filters = append(nouns, f.plural), append(filters, f.noun+" "+value)
 		params = append(params, f.param+"="+cola.Quoted(value))
 	}
-	if r.guess != guessNone { // such as vitsi in "vitsi napa"
-		for _, fix := range wordNotes(r.view, &changed, q) {
-			if fix.Search != nil && fix.Search.BrandName == r.p.BrandName {
-				changed.Q, q.Text = fix.Search.Q, fix.Search.Q
-			}
-		}
-	}
-	instead, keywords := " instead of q", ""
+	instead, keywords := " instead of q", " instead of keywords"
 	if q.Text != "" {
 		instead, keywords = " and q="+cola.Quoted(q.Text), " and search for "+cola.Quoted(q.Text)
 	}
@@ -286,8 +292,8 @@ func (r *reading) note(names []name, q cola.Query) (n Note, ok bool) {
 		n.Text += " " + labelsMatch(n.found.dated) + with
 		n.suggest(fmt.Sprintf("%s (%s)", action, labels(n.found.dated)), &changed, func(*cola.SearchParams) {})
 	case r.total == 0 && n.found.ever > 0:
-		n.Text += " " + labelsMatch(n.found.ever) + " on other dates" + with
-		n.suggest(fmt.Sprintf("%s (%s on other dates)", action, labels(n.found.ever)), &changed, searchAllDates)
+		n.Text += " " + labelsMatch(n.found.ever) + " across all dates" + with + allDatesAdvice(r.p)
+		n.suggest(fmt.Sprintf("%s (%s across all dates)", action, labels(n.found.ever)), &changed, searchAllDates)
 	default:
 		return n, false
 	}

@@ -65,7 +65,7 @@ func TestSearchNotes(t *testing.T) {
 		"the start of a word":      {cola.SearchParams{Q: "gues"}, []string{`No label contains the word "gues". Did you mean gues* (1 label)?`}},
 		"misspelled, filtered":     {cola.SearchParams{Q: "hapx", ABVMin: cola.Some(10.0)}, []string{"Did you mean hapax (1 label)?"}},
 		"misspelled, excluded":     {cola.SearchParams{Q: "hapx", ABVMin: cola.Some(90.0)}, []string{"Did you mean hapax?"}},
-		"misspelled, too old":      {cola.SearchParams{Q: "bygune"}, []string{"Did you mean bygone (1 label on other dates)?"}},
+		"misspelled, too old":      {cola.SearchParams{Q: "bygune"}, []string{"Did you mean bygone (1 label across all dates)?"}},
 		"two misspelled words":     {cola.SearchParams{Q: "hapx bygune"}, []string{`No label contains the word "hapx".`, `No label contains the word "bygune".`}},
 		"a word and a prefix":      {cola.SearchParams{Q: "hakw gingre*"}, []string{`No label contains the word "hakw".`, `No label has a word that begins with "gingre". Did you mean hawk ginger* (1 label)?`, "has a similar name"}},
 		"two misspelled names":     {cola.SearchParams{BrandName: "gingr hakw"}, []string{`No brand name contains "gingr".`, `No brand name contains "hakw". Did you mean ginger hawk (1 label)?`, "has a similar name"}},
@@ -238,6 +238,75 @@ func TestSuggestedSearches(t *testing.T) {
 	}
 }
 
+// TestAmbiguousNames checks that each suggestion for an ambiguous or half-typed name finds the number
+// of labels that it says.
+func TestAmbiguousNames(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustCaller(t, "ambiguous@example.com", cola.TierPro)
+	id := cola.TTBID(26001001000001)
+	for _, wine := range []struct {
+		brand, grape, area string
+		year               int
+	}{
+		{"HAPAX", "Cabernet Sauvignon", "NAPA VALLEY", 0}, {"HAPAX", "Cabernet Sauvignon", "SONOMA VALLEY", 0},
+		{"HAPAX", "Cabernet Franc", "SONOMA COAST", 0}, {"HAPAX", "Cabernet Pfeffer", "SONOMA COUNTY", 2009},
+		{"HAPAX", "Cabernet Dorsa", "LODI", 2009}, {"HAPAX", "Cabernet Jura", "LODI", 2010},
+		{"CABERNET", "Merlot", "LODI", 0}, {"CAB ROUGE", "Sangiovese", "LODI", 0}, {"SAN FELIPE", "Cabernet Jura", "LODI", 2009},
+	} {
+		w.mustImport(t, store.History, labelOf(id, func(c *cola.Cola) {
+			c.BrandName, c.GrapeVarietals, c.WineAppellation = wine.brand, []string{wine.grape}, cola.Text(wine.area)
+			if wine.year != 0 {
+				c.ApprovalDate = cola.NewDate(wine.year, 5, 1)
+			}
+		}))
+		id++
+	}
+	const all = " across all dates"
+	for _, tt := range []struct {
+		params cola.SearchParams
+		want   []string // suggestions, without the number of labels
+	}{
+		{cola.SearchParams{Q: "hapax cab"}, []string{
+			`Filter by grape variety Cabernet Sauvignon and search for "hapax" (2 labels)`,
+			`Or filter by grape variety Cabernet Franc and search for "hapax" (1 label)`,
+			`Or filter by grape variety Cabernet Jura and search for "hapax" (1 label` + all + ")",
+		}},
+		{cola.SearchParams{Q: "cabernet"}, []string{"Filter by grape variety Cabernet Sauvignon instead of keywords (2 labels)"}},
+		{cola.SearchParams{Q: "cabernet", Grape: "merlot"}, nil},
+		{cola.SearchParams{Q: "cab sau sonoma"}, []string{
+			"Filter by grape variety Cabernet Sauvignon and appellation SONOMA VALLEY instead of keywords (1 label)",
+		}},
+		{cola.SearchParams{Q: "san felipe cab"}, []string{
+			`Filter by grape variety Cabernet Jura and search for "san felipe" (1 label` + all + ")",
+			"Did you mean SAN FELIPE (1 label" + all + ")?", // a brand
+		}},
+		{cola.SearchParams{Appellation: "sonoma"}, []string{
+			"Did you mean SONOMA COAST?", "Or did you mean SONOMA VALLEY?", "Or did you mean SONOMA COUNTY?",
+		}},
+		{cola.SearchParams{Grape: "cab", Appellation: "sonoma coast"}, []string{"Did you mean Cabernet Franc?"}},
+	} {
+		page, _, err := w.SearchColas(t.Context(), c, tt.params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, n := range page.Advice {
+			if n.Search == nil || n.Action == "show" {
+				continue
+			}
+			got = append(got, n.Action)
+			found, _, err := w.SearchColas(t.Context(), c, *n.Search)
+			_, count, ok := strings.Cut(n.Action, "(")
+			if err != nil || found.Pagination.Total == 0 || ok && !strings.HasPrefix(count, fmt.Sprint(found.Pagination.Total, " label")) {
+				t.Errorf("%+v: %q finds %d labels, %v", tt.params, n.Action, found.Pagination.Total, err)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", tt.params, diff)
+		}
+	}
+}
+
 // TestSearchNoteCharge checks that the counts behind a note are free.
 func TestSearchNoteCharge(t *testing.T) {
 	w := mustWorld(t, 100)
@@ -359,6 +428,7 @@ func TestUnknownSavedSearchWords(t *testing.T) {
 	w := mustWorld(t, 0)
 	w.mustImport(t, store.History, labelOf(26001001000001, func(c *cola.Cola) {
 		c.GrapeVarietals, c.WineAppellation, c.ClassName = []string{"Zinfandel"}, "NAPA VALLEY", "TABLE RED WINE"
+		c.OriginName = "OREGON"
 	}))
 	words, err := w.Vocabulary(t.Context())
 	if err != nil {
@@ -373,7 +443,9 @@ func TestUnknownSavedSearchWords(t *testing.T) {
 		{cola.SavedSearchFilters{Query: "hapx"}, "Did you mean hapax (1 label)?"},
 		{cola.SavedSearchFilters{BrandName: "hapx"}, `No brand name contains "hapx".`},
 		{cola.SavedSearchFilters{Query: "hapax napa"}, `Filter by appellation NAPA VALLEY and search for "hapax" (1 label).`},
-		{cola.SavedSearchFilters{Query: "zinf"}, "Filter by grape variety Zinfandel (1 label)."},
+		{cola.SavedSearchFilters{Query: "zinf"}, "Filter by grape variety Zinfandel instead of keywords (1 label)."},
+		{cola.SavedSearchFilters{Query: "hapax oregon"}, "Filter by origin oregon"},
+		{cola.SavedSearchFilters{Query: "hapax oregon", USState: "CA"}, `Keyword search doesn't cover origins, such as "oregon".`},
 		{cola.SavedSearchFilters{Grape: "zinfandal"}, "Did you mean Zinfandel?"},
 		{cola.SavedSearchFilters{Appellation: "napa vally"}, "Did you mean NAPA VALLEY?"},
 		{cola.SavedSearchFilters{Class: "table red wime"}, "Did you mean TABLE RED WINE?"},

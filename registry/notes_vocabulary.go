@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,16 +85,20 @@ func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
 	if w.view == nil || countMatches(w.view, q) > 0 {
 		return texts
 	}
-	p := cola.SearchParams{Q: q.Text, BrandName: q.BrandName, Origin: f.Country, Grape: f.Grape, Appellation: f.Appellation}
+	p := cola.SearchParams{Q: q.Text, BrandName: q.BrandName, Origin: cmp.Or(f.Country, f.USState), Grape: f.Grape, Appellation: f.Appellation}
 	notes := filterNotes(w.view, &p, q, 0, guessNone)
 	if len(notes) == 0 {
 		filters, words := keywordNotes(w.view, &p, q)
 		notes = slices.Concat(filters, words)
 	}
 	p = cola.SearchParams{Class: f.Class, Grape: f.Grape, Appellation: f.Appellation}
-	for _, n := range append(notes, valueNotes(w.view, &p)...) {
+	for _, n := range append(notes, valueNotes(w.view, &p, q)...) {
+		if n.Search == nil {
+			texts = append(texts, n.Text)
+			continue
+		}
 		text := strings.TrimSpace(n.Finding + " " + n.Action)
-		if n.Search != nil && !strings.HasSuffix(text, "?") {
+		if !strings.HasSuffix(text, "?") {
 			text += "."
 		}
 		texts = append(texts, text)
@@ -105,8 +110,8 @@ func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
 // interpreted, operators in the text, and which words no label has yet.
 func (w Vocabulary) SavedSearchNotes(f cola.SavedSearchFilters) []string {
 	notes := nonEmpty(vocabulary.OriginNote(f.Country, f.AsQuery().Domestic), operatorNote(f.Query, 1))
-	for _, u := range w.UnknownWords(f) {
-		notes = append(notes, u+" The search has no matches yet.")
+	if unknown := w.UnknownWords(f); len(unknown) > 0 {
+		notes = append(append(notes, unknown...), "The search has no matches yet.")
 	}
 	return notes
 }

@@ -410,7 +410,9 @@ func suggestClasses(g *synthetic) []class {
 		{"suggest: brand, six words", correction(cola.SuggestBrand, common, 6)},
 		{"suggest: company, a correction", correction(cola.SuggestCompany, common, 1)},
 	}
-	for _, field := range []string{cola.SuggestCategory, cola.SuggestOrigin, cola.SuggestClass, cola.SuggestAppellation} {
+	for _, field := range []string{
+		cola.SuggestCategory, cola.SuggestOrigin, cola.SuggestClass, cola.SuggestAppellation, cola.SuggestGrape,
+	} {
 		first := suggest(field, letters(1)...)
 		all = append(all, class{"suggest: " + field + ", first in a view", func(v *View, i int) int {
 			v.suggestions = &suggestionCache{}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"sort"
 	"strings"
@@ -55,14 +56,24 @@ func buildListIndex(t *table, col int) valueIndex {
 	c := &t.lists[col]
 	keys, keyOf := foldKeys(&c.Dict, listFields[col].fold)
 	return buildValueIndex(t.n, keys, nil, func(doc uint32, put func(uint32)) {
-		row := c.Row(doc)
-		for i, v := range row {
-			key := keyOf[v]
-			if key != 0 && !slices.ContainsFunc(row[:i], func(v uint32) bool { return keyOf[v] == key }) {
-				put(key)
+		for v := range distinctKeys(c.Row(doc), keyOf) {
+			if keyOf[v] != 0 {
+				put(keyOf[v])
 			}
 		}
 	})
+}
+
+// distinctKeys returns the values of a row without those that have the key of an earlier one.
+func distinctKeys(row, keyOf []uint32) iter.Seq[uint32] {
+	return func(yield func(v uint32) bool) {
+		for i, v := range row {
+			repeats := slices.ContainsFunc(row[:i], func(w uint32) bool { return keyOf[w] == keyOf[v] })
+			if !repeats && !yield(v) {
+				return
+			}
+		}
+	}
 }
 
 // buildValueIndex indexes n documents. each calls put once for each distinct key of doc.

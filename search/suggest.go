@@ -127,6 +127,8 @@ func (c *suggestionCache) of(v *View, field string) *ValueList {
 		values = v.classCounts()
 	case cola.SuggestAppellation:
 		values = v.appellationCounts()
+	case cola.SuggestGrape:
+		values = v.grapeCounts()
 	}
 	if c.lists == nil {
 		c.lists = map[string]*ValueList{}

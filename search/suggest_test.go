@@ -59,9 +59,9 @@ func TestLargeSuggest(t *testing.T) {
 func (h *harness) checkSuggest() {
 	h.t.Helper()
 	s := cola.SuggestSearch{
-		Field: pick(h.draws, cola.SuggestFields()[:6]...), Limit: pick(h.draws, 1, 2, 5, 10, 25),
+		Field: pick(h.draws, cola.SuggestFields()[:7]...), Limit: pick(h.draws, 1, 2, 5, 10, 25),
 		Q: pick(h.draws, h.word(), h.cut(h.word()), h.cut(h.name(2)), "b", "oa", "wi", "table r", "Straight-Bourbon",
-			"beer > a", "ale", "val", "napa", "georgia", "F", "’", "o "+h.word(),
+			"beer > a", "ale", "val", "napa", "zin", "gr", "d'alex", "georgia", "F", "’", "o "+h.word(),
 			h.word()+" a", h.word()+" an"),
 	}
 	if h.chance(10) && s.Field != cola.SuggestBrand && s.Field != cola.SuggestCompany {
@@ -132,6 +132,10 @@ func (r *registry) valueCounts(field string) (all []cola.Suggestion) {
 			count(text.BrandKey(l.Summary.BrandName), strings.TrimSpace(l.Summary.BrandName))
 		case cola.SuggestClass:
 			count(strings.ToUpper(string(l.Summary.ClassName)), string(l.Summary.ClassName))
+		case cola.SuggestGrape:
+			for _, grape := range l.GrapeVarietals {
+				count(plain(grape), grape)
+			}
 		case cola.SuggestAppellation:
 			count(plain(l.WineAppellation), l.WineAppellation)
 		case cola.SuggestOrigin:
@@ -153,11 +157,13 @@ func (r *registry) valueCounts(field string) (all []cola.Suggestion) {
 			}
 			best.Count += spellings[spelling]
 		}
-		switch field { // values that include narrower ones
+		switch field { // values that include narrower ones or that a label may repeat
 		case cola.SuggestOrigin:
 			best.Count = len(r.search(&cola.Query{OriginNames: vocabulary.OriginNames(best.Value)}, nil))
 		case cola.SuggestAppellation:
 			best.Count = len(r.search(&cola.Query{Appellation: best.Value}, nil))
+		case cola.SuggestGrape:
+			best.Count = len(r.search(&cola.Query{Grape: best.Value}, nil))
 		}
 		all = append(all, best)
 	}
@@ -225,6 +231,7 @@ func TestCorrect(t *testing.T) {
 		u.Permittee(&cola.Permittee{PermitNumber: "P-1", CompanyName: "NIEDERHOFF IMPORTS", OperatingName: "Hawk Cellars"})
 		u.Label(labelWith(cola.TTBID(i+1), func(c *cola.Cola) {
 			c.BrandName, c.PermitNumber, c.OriginName, c.ClassName = brand, "P-1", "FRANCE", "STRAIGHT BOURBON WHISKY"
+			c.GrapeVarietals = []string{"Grüner Veltliner"}
 		}))
 		mustCommit(t, u, Marks{Labels: 1})
 	}
@@ -244,6 +251,7 @@ func TestCorrect(t *testing.T) {
 		{cola.SuggestOrigin, "french", "FRANCE"},
 		{cola.SuggestOrigin, "frnace", "france"},
 		{cola.SuggestClass, "straihgt", "straight"},
+		{cola.SuggestGrape, "gruner vetliner", "gruner veltliner"},
 	} {
 		if got := x.View().Correct(tt.field, tt.q); got != tt.want {
 			t.Errorf("Correct(%s, %q) = %q, want %q", tt.field, tt.q, got, tt.want)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
-	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
 // spellings counts the labels with each spelling of a value.
@@ -76,6 +75,30 @@ func (seg *segmentView) liveByListValue(column int) []uint32 {
 	return counts
 }
 
+// listCounts counts the labels with each key of a list column, and how often each spelling occurs.
+// A label with several spellings of a key counts once.
+func (v *View) listCounts(column int) (labels map[string]int, byKey spellingsByKey) {
+	labels, byKey = map[string]int{}, spellingsByKey{}
+	for i := range v.segments {
+		seg := &v.segments[i]
+		c, index := &seg.t.lists[column], &seg.listValues[column]
+		keys, keyOf := foldKeys(&c.Dict, listFields[column].fold)
+		for value, n := range seg.liveByListValue(column) {
+			byKey.add(keys.At(keyOf[value]), strings.TrimSpace(c.At(uint32(value))), int(n))
+		}
+		dead := make([]int, keys.Len())
+		seg.eachDead(0, seg.t.n, func(doc uint32) {
+			for value := range distinctKeys(c.Row(doc), keyOf) {
+				dead[keyOf[value]]++
+			}
+		})
+		for k, n := range dead {
+			labels[keys.At(uint32(k))] += index.lists.At(uint32(k)).Len() - n
+		}
+	}
+	return labels, byKey
+}
+
 // categoryCounts counts the labels at or below each category path.
 func (v *View) categoryCounts() (values []cola.Suggestion) {
 	paths := map[string]*pathCount{}
@@ -133,16 +156,7 @@ func (v *View) classCounts() (values []cola.Suggestion) {
 
 // appellationCounts counts the labels with each appellation, including the appellations inside it.
 func (v *View) appellationCounts() (values []cola.Suggestion) {
-	byKey, labels := spellingsByKey{}, map[string]int{}
-	for i := range v.segments {
-		seg := &v.segments[i]
-		for value, n := range seg.liveByListValue(listAppellation) {
-			name := strings.TrimSpace(seg.t.lists[listAppellation].At(uint32(value)))
-			key := text.Fold(name)
-			byKey.add(key, name, int(n))
-			labels[key] += int(n)
-		}
-	}
+	labels, byKey := v.listCounts(listAppellation)
 	for key, s := range byKey {
 		found := s.suggestion()
 		if inside := v.appellations.Within(key); len(inside) > 1 && found.Count > 0 {
@@ -151,6 +165,17 @@ func (v *View) appellationCounts() (values []cola.Suggestion) {
 				found.Count += labels[name]
 			}
 		}
+		values = append(values, found)
+	}
+	return values
+}
+
+// grapeCounts counts the labels with each grape variety.
+func (v *View) grapeCounts() (values []cola.Suggestion) {
+	labels, byKey := v.listCounts(listGrape)
+	for key, s := range byKey {
+		found := s.suggestion()
+		found.Count = min(found.Count, labels[key])
 		values = append(values, found)
 	}
 	return values

@@ -231,11 +231,13 @@ func (v *View) NearestPrefixes(prefix string) []string {
 	return near[:min(len(near), maxNearestWords)]
 }
 
-// maxNearestValues is the maximum number of values that KnowsClass and the like return.
+// maxNearestValues is the maximum number of values that KnowsClass, KnowsGrape, KnowsAppellation and
+// CompleteGrape return.
 const maxNearestValues = 10
 
 // KnowsClass reports whether any label has the given class/type. If not, nearest is a similar one,
-// or up to ten with words that begin with those of the name, most frequent first.
+// or up to ten that contain the words of the name or, if there are none, words that begin with them,
+// most frequent first.
 func (v *View) KnowsClass(name string) (known bool, nearest []string) {
 	index := func(seg *segmentView) *valueIndex { return &seg.values[colClass] }
 	return v.knowsValue(index, foldValue, name, []string{name})
@@ -256,9 +258,13 @@ func (v *View) KnowsAppellation(name string) (known bool, nearest []string) {
 // sauv blanc stands for Sauvignon Blanc.
 func (v *View) CompleteGrape(words string, whole bool) []string {
 	begin, labels := strings.Fields(listFields[listGrape].fold(words)), map[string]int{}
+	if len(begin) == 0 {
+		return nil
+	}
 	for i := range v.segments {
 		index := &v.segments[i].listValues[listGrape]
-		for k := range uint32(index.keys.Len()) {
+		lo, hi := index.keys.PrefixRange(begin[0])
+		for k := lo; k < hi; k++ {
 			if key := index.keys.At(k); beginsWith(strings.Fields(key), begin, whole) {
 				labels[key] += index.lists.At(k).Len()
 			}
@@ -270,7 +276,7 @@ func (v *View) CompleteGrape(words string, whole bool) []string {
 // beginsWith reports whether words begin with the words of begin, or, unless whole is true, with
 // words that begin with them.
 func beginsWith(words, begin []string, whole bool) bool {
-	if len(begin) > len(words) || len(begin) == 0 {
+	if len(begin) > len(words) {
 		return false
 	}
 	for i, b := range begin {
@@ -299,13 +305,15 @@ func (v *View) knowsListed(column int, name string, values []string) (known bool
 
 // listValues returns the values of a column of lists with the given keys, as labels spell them.
 func (v *View) listValues(column int, keys []string) []string {
-	values := slices.Clone(keys)
+	values := make([]string, len(keys))
+	missing := len(keys)
 	for i := range v.segments {
 		spellings := &v.segments[i].t.lists[column]
-		for n := range uint32(spellings.Len()) {
+		for n := uint32(0); missing > 0 && n < uint32(spellings.Len()); n++ {
 			value := spellings.At(n)
-			if k := slices.Index(keys, listFields[column].fold(value)); k >= 0 && values[k] == keys[k] {
+			if k := slices.Index(keys, listFields[column].fold(value)); k >= 0 && values[k] == "" {
 				values[k] = value
+				missing--
 			}
 		}
 	}
@@ -313,13 +321,13 @@ func (v *View) listValues(column int, keys []string) []string {
 }
 
 // knowsValue reports whether any label has one of the values in an index, compared after folding.
-// If not, it returns the value nearest to name or, if none is similar, the most frequent ones with
-// words that begin with those of the name.
+// If not, it returns the value nearest to name or, if none is similar, the most frequent ones that
+// contain its words or, if there are none, words that begin with them.
 func (v *View) knowsValue(
 	indexOf func(*segmentView) *valueIndex, fold func(string) string, name string, values []string,
 ) (known bool, nearest []string) {
 	var all []string
-	begin, labels := strings.Fields(fold(name)), map[string]int{}
+	begin, whole, part := strings.Fields(fold(name)), map[string]int{}, map[string]int{}
 	for i := range v.segments {
 		index := indexOf(&v.segments[i])
 		if len(index.keyNumbers(fold, values)) > 0 {
@@ -328,10 +336,13 @@ func (v *View) knowsValue(
 		for k := range uint32(index.keys.Len()) {
 			key := index.keys.At(k)
 			all = append(all, key)
-			for words := strings.Fields(key); len(words) > 0; words = words[1:] {
-				if beginsWith(words, begin, false) {
-					labels[key] += index.lists.At(k).Len()
+			for words := strings.Fields(key); len(words) >= len(begin) && len(begin) > 0; words = words[1:] {
+				if beginsWith(words, begin, true) {
+					whole[key] += index.lists.At(k).Len()
 					break
+				}
+				if beginsWith(words, begin, false) {
+					part[key] += index.lists.At(k).Len()
 				}
 			}
 		}
@@ -339,5 +350,8 @@ func (v *View) knowsValue(
 	if near, ok := vocabulary.NearestSpelling(name, all); ok {
 		return false, []string{near}
 	}
-	return false, keysWithMostLabels(labels)
+	if len(whole) > 0 {
+		return false, keysWithMostLabels(whole)
+	}
+	return false, keysWithMostLabels(part)
 }

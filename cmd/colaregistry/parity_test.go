@@ -100,6 +100,7 @@ func parityCases(t *testing.T) (cases []parityCase) {
 		{"field": "Brand", "q": "oak", "limit": "3"}, {"field": "brand", "q": "&"}, {"field": "origin", "Q": "f"},
 		{"field": "company", "q": "vin"}, {"field": "category"}, {"field": "category", "q": "red"},
 		{"field": "appellation", "q": "valley"}, {"field": "origin"}, {"field": "class", "q": "table"},
+		{"field": "grape"}, {"field": "grape", "q": "pin"},
 		{"field": "commodity"}, {"field": "report_type"}, {"field": "statistical_group", "q": "b"},
 	} {
 		cases = append(cases,

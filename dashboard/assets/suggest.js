@@ -34,7 +34,7 @@
     const kinds = input.dataset.suggest.split(" "); // fields of the endpoint
 
     // canSuggest reports whether to ask the server. Short lists are suggested without text, too.
-    const canSuggest = () => /[\p{L}\p{N}]/u.test(input.value) || ["category", "origin", "class"].includes(kinds[0]);
+    const canSuggest = () => /[\p{L}\p{N}]/u.test(input.value) || ["category", "origin", "class", "grape"].includes(kinds[0]);
 
     function close() {
       clearTimeout(timer);
