@@ -37,11 +37,11 @@ func TestCheckName(t *testing.T) {
 	page := s.get("/brands?q=Quokka")
 	page.checkHTML(t)
 	s.costs(cola.Used{}, 5, 0)
-	page.shows(t, http.StatusOK, "<title>Quokka · Check a name", "1 to 5 of 5", "1 approved, 1 expired", "Sounds similar",
+	page.shows(t, http.StatusOK, "<title>Quokka · Check a name", "<dt>Brands</dt><dd>5, highest score first", "1 approved, 1 expired", "Sounds similar",
 		`<a href="/explore/26001001000901">`, `href="/explore/permittees/ZZ-I-9"`, "data-print",
 		`<a href="/explore?brand_name=%22QUOKA%22&date_range=all">`, `href="/saved-searches/new?brand_name=%22QUOKA%22"`,
 		"https://registry.example/api/v1/brands?q=Quokka'", `"check_brand", "arguments": {"q":"Quokka"}`)
-	s.get("/brands?q=Quokka&product_type=wine&min_score=100&strategies=exact").shows(t, http.StatusOK, "1 to 1 of 1",
+	s.get("/brands?q=Quokka&product_type=wine&min_score=100&strategies=exact").shows(t, http.StatusOK, "<dt>Brands</dt><dd>1</dd>",
 		`value="wine" checked`, "<dt>Minimum score</dt><dd>100", "<dt>Similarity</dt><dd>Identical", "<details open>",
 		`href="/saved-searches/new?brand_name=%22QUOKKA%22&product_type=wine"`)
 	before := s.used()

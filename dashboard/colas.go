@@ -210,7 +210,9 @@ func keyFacts(l *registry.LabelPage) []fact {
 			with(labelsLink(p.Colas, permitLabels))
 	}
 	return facts(
-		brand, textFact("Product name", c.ProductName), textFact("Class/type", c.ClassName), textFact("Origin", c.OriginName),
+		brand, textFact("Product name", c.ProductName), textFact("Class/type", c.ClassName),
+		listFact("Grapes", c.GrapeVarietals), intFact("Vintage", c.WineVintageYear),
+		textFact("Appellation", c.WineAppellation), textFact("Origin", c.OriginName),
 		strength, contents, holder, approvedFact(&c.ColaSummary),
 	)
 }
@@ -238,8 +240,7 @@ func productFacts(c *cola.Cola) []fact {
 	return facts(
 		textFact("Domestic or imported", c.DomesticOrImported),
 		path, textFact("Category name", c.LLMCategory).derived(),
-		listFact("Grapes", c.GrapeVarietals), intFact("Vintage", c.WineVintageYear),
-		textFact("Appellation", c.WineAppellation), textFact("Designation", c.LLMWineDesignation).derived(),
+		textFact("Designation", c.LLMWineDesignation).derived(),
 		textFact("Bitterness (IBU)", c.LLMBeerIBU).derived(), listFact("Hops", c.LLMBeerHopsVarieties).derived(),
 		agedFact(c.LLMLiquorAgedYears).derived(), textFact("Finish", c.LLMLiquorFinishing).derived(),
 		listFact("Grains", c.LLMLiquorGrains).derived(),

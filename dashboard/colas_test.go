@@ -128,6 +128,12 @@ func TestLabelFields(t *testing.T) {
 	all.shows(t, http.StatusOK, "some BrandName", "GrapeVarietals first", "GrapeVarietals second",
 		"some LLMArtworkCredit", "derived")
 	all.checkHTML(t)
+	main, _, _ := strings.Cut(all.body, `<div class="folds">`)
+	for _, name := range []string{"Grapes", "Vintage", "Appellation"} {
+		if shown := "<dt>" + name; !strings.Contains(main, shown) || strings.Count(all.body, shown) != 1 {
+			t.Errorf("%s is not shown once, with the main facts", name)
+		}
+	}
 	fields := 0
 	fieldsWithin(reflect.ValueOf(&full).Elem(), "", func(path string, field reflect.Value) {
 		fields++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -53,6 +54,18 @@ func (req *request) coverage() error {
 type share struct {
 	Name     string
 	Count, N int
+}
+
+// Percent returns the portion as a rounded percentage. It is 0% or 100% only if that is exact.
+func (s share) Percent() string {
+	switch p := int(math.Round(float64(s.Count) * 100 / float64(max(s.N, 1)))); {
+	case p == 0 && s.Count > 0:
+		return "<1%"
+	case p == 100 && s.Count < s.N:
+		return ">99%"
+	default:
+		return strconv.Itoa(p) + "%"
+	}
 }
 
 func sharesOf(c cola.Coverage) []share {

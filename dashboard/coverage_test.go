@@ -49,7 +49,7 @@ func TestCoverage(t *testing.T) {
 	a.shows(t, http.StatusOK, "3 labels.")
 
 	at := cola.TimestampOf(time.Date(2026, 11, 20, 6, 0, 41, 0, time.UTC))
-	counts := cola.CoverageCounts{Labels: 1200, WithDetail: 1199, KnownDates: 1100, EstimatedDates: 100}
+	counts := cola.CoverageCounts{Labels: 1200, WithDetail: 1199, WithImages: 1, KnownDates: 1100, EstimatedDates: 100}
 	s.setCoverage(cola.Coverage{
 		DataAsOf: cola.NewDate(2026, 11, 19), CoverageCounts: counts,
 		Years:         []cola.YearCoverage{{Year: 2026, CoverageCounts: counts}},
@@ -61,7 +61,7 @@ func TestCoverage(t *testing.T) {
 	})
 	a = s.get("/coverage")
 	a.checkHTML(t)
-	// A share is 100% only if no label lacks the data.
-	a.shows(t, http.StatusOK, "Nov 19, 2026", "1,199", "99%", "1,100", "91%", "1 day", "115 days", "57%",
+	// A share is 100% only if no label lacks the data, and 0% only if all do.
+	a.shows(t, http.StatusOK, "Nov 19, 2026", "1,199", ">99%", "<1%", "1,100", "92%", "8%", "1 day", "115 days", "57%",
 		"Processing times", "Nov 20, 2026, 06:00 UTC", "1,234", "failed", "complete")
 }

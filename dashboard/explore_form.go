@@ -204,19 +204,26 @@ func exploreLabel(name string) string {
 	return cmp.Or(labels[name], name)
 }
 
-// Checks returns the checkbox fields.
-func (f exploreForm) Checks() []exploreField { return f.fields(true) }
+// exploreSection is a section of filters in the form.
+type exploreSection struct {
+	Title          string
+	Checks, Fields []exploreField // checkboxes, and the other fields
+}
 
-// Fields returns the other fields, except q.
-func (f exploreForm) Fields() []exploreField { return f.fields(false) }
-
-func (f exploreForm) fields(checks bool) (fields []exploreField) {
-	for c := range cola.Filters() {
-		if c.Param != "" && c.Param != "q" && (c.Kind == cola.ListFilter) == checks {
-			fields = append(fields, f.Field(c.Param))
+// Sections returns the sections of the form, which contain the fields of all filters except q.
+func (f exploreForm) Sections() (sections []exploreSection) {
+	for _, group := range filterSections(func(c *cola.Filter) bool { return c.Param != "" && c.Param != "q" }) {
+		s := exploreSection{Title: group.Title}
+		for _, c := range group.Filters {
+			if c.Kind == cola.ListFilter {
+				s.Checks = append(s.Checks, f.Field(c.Param))
+			} else {
+				s.Fields = append(s.Fields, f.Field(c.Param))
+			}
 		}
+		sections = append(sections, s)
 	}
-	return fields
+	return sections
 }
 
 // Field returns a field with its value.

@@ -87,7 +87,7 @@ func keyScopeOptions(chosen string) []option {
 	for i, o := range list {
 		list[i].Label = keyAccessName(o.Value) + ": can also manage alerts"
 		if o.Value == registry.ReadOnly {
-			list[i].Label = keyAccessName(o.Value) + ": can’t see where alerts are sent"
+			list[i].Label = keyAccessName(o.Value) + ": can’t manage alerts or see where they’re sent"
 		}
 	}
 	return list

@@ -58,12 +58,33 @@ func lookupField(name string) (field formField, ok bool) {
 }
 
 // datalists maps a field to the ID of its list of suggestions.
-var datalists = map[string]string{"derived_category": "categories", "country": "origins"}
+var datalists = map[string]string{"derived_category": "categories", "country": "origins", "grape": "grapes"}
 
 // checkboxGroup is a group of checkboxes that are combined with OR.
 type checkboxGroup struct {
 	Legend string
 	Boxes  []checkbox
+}
+
+// filterSection is a group of filters with a heading.
+type filterSection struct {
+	Title   string
+	Filters []*cola.Filter
+}
+
+// filterSections groups the filters that include accepts by section. The order of the sections
+// doesn't depend on include.
+func filterSections(include func(*cola.Filter) bool) (sections []filterSection) {
+	for c := range cola.Filters() {
+		i := slices.IndexFunc(sections, func(s filterSection) bool { return s.Title == c.Section })
+		if i < 0 {
+			i, sections = len(sections), append(sections, filterSection{Title: c.Section})
+		}
+		if include(c) {
+			sections[i].Filters = append(sections[i].Filters, c)
+		}
+	}
+	return slices.DeleteFunc(sections, func(s filterSection) bool { return len(s.Filters) == 0 })
 }
 
 // formSection is a section of filters in the form.
@@ -86,6 +107,7 @@ type searchForm struct {
 	Preview              preview
 	Unsupported          []string // parts of the source search that saved searches don't support
 	Categories, Origins  []string // suggestions
+	Grapes               []string // suggestions, most frequent first
 
 	// Only for existing searches:
 	UUID         string
@@ -142,23 +164,16 @@ func (f *searchForm) Field(name string) formField {
 
 // Sections returns the sections of the form, which contain the fields of all filters.
 func (f *searchForm) Sections() (sections []formSection) {
-	at := map[string]int{}
-	for c := range cola.Filters() {
-		if c.Saved == nil {
-			continue
+	for n, group := range filterSections(func(c *cola.Filter) bool { return c.Saved != nil }) {
+		s := formSection{Title: group.Title, Folded: n > 1, Open: slices.ContainsFunc(group.Filters, f.has)}
+		for _, c := range group.Filters {
+			if len(c.Saved) == 1 {
+				s.Fields = append(s.Fields, f.Field("filters."+c.Saved[0]))
+			} else {
+				s.Groups = append(s.Groups, f.group(c))
+			}
 		}
-		n, ok := at[c.Section]
-		if !ok {
-			n, at[c.Section] = len(sections), len(sections)
-			sections = append(sections, formSection{Title: c.Section, Folded: n > 1})
-		}
-		s := &sections[n]
-		if len(c.Saved) == 1 {
-			s.Fields = append(s.Fields, f.Field("filters."+c.Saved[0]))
-		} else {
-			s.Groups = append(s.Groups, f.group(c))
-		}
-		s.Open = s.Open || f.has(c)
+		sections = append(sections, s)
 	}
 	return sections
 }

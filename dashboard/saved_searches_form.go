@@ -205,6 +205,7 @@ func (req *request) showSearchForm(status int, f *searchForm, formErr error) err
 		return err
 	}
 	f.Categories, f.Origins = limitWords(words.Categories), limitWords(words.Origins())
+	f.Grapes = words.Grapes(maxWordOptions)
 	filters, preview, err := req.preview(f.Values, words)
 	if err != nil {
 		return err

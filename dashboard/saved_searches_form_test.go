@@ -171,7 +171,7 @@ func TestUnknownWords(t *testing.T) {
 		"state":                {"us_state", "california", ""},
 		"state without labels": {"us_state", "Guam", `"Guam"`},
 		"hostile":              {"country", "<script>alert(1)</script>", `"<script>alert(1)</script>"`},
-		"other words":          {"query", "zzzzqqqq", ""},
+		"unknown word":         {"query", "zzzzqqqq", `"zzzzqqqq"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.registry.Advance(time.Minute) // stays under the page rate limit
@@ -254,8 +254,10 @@ func TestFilterFields(t *testing.T) {
 		}
 	}
 	explore := map[string]bool{"q": true}
-	for _, f := range append(exploreForm{}.Checks(), exploreForm{}.Fields()...) {
-		explore[f.Name] = f.Label != ""
+	for _, s := range (exploreForm{}).Sections() {
+		for _, f := range append(s.Checks, s.Fields...) {
+			explore[f.Name] = f.Label != "" && s.Title != ""
+		}
 	}
 	for _, field := range cola.FieldsOf[cola.SearchParams]() {
 		switch field.Name {

@@ -73,7 +73,7 @@ func TestPreviewWithoutCounts(t *testing.T) {
 		"NUL":           {url.Values{"filters.query": {"\x00"}}, "Keywords"},
 		"huge":          {url.Values{"filters.query": {strings.Repeat("x", 50_000)}}, "Keywords"},
 		"unknown":       {url.Values{"filters.<script>": {"x"}}, "filters.<script>"},
-		"no label":      {url.Values{"filters.query": {"zzzzqqqq"}}, "No labels in the last 30 days."},
+		"no label":      {url.Values{"filters.query": {"zzzzqqqq"}}, `No label contains the word "zzzzqqqq".`},
 		"too broad":     {url.Values{"filters.application_status": {"approved"}}, "Too broad"},
 	} {
 		a := s.post("/saved-searches/preview", tt.form)

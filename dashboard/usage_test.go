@@ -43,7 +43,7 @@ func TestNoUsage(t *testing.T) {
 	a := s.get("/usage")
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, "0 of 10,000", "0 of 1,000,000", "Dec 1, 2026, 00:00 UTC", "No requests in the last 30 days",
-		"No list records in this period", "No requests were rejected", "curl -H \"X-API-Key: $API_KEY\" 'https://registry.example/api/v1/usage'",
+		"No list records in this period", "No requests hit a limit", "curl -H \"X-API-Key: $API_KEY\" 'https://registry.example/api/v1/usage'",
 		`"name": "get_usage"`)
 	if to := s.by("").get("/usage").redirects(t); to != "/sign-in?return=%2Fusage" {
 		t.Errorf("signed out: redirect to %s", to)
