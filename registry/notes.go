@@ -261,25 +261,16 @@ func valueNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []
 		}
 		n := newNote(finding)
 		near, found := rankValues(view, near, q, set)
-		suggest := func(n *Note, i int, text string) {
-			n.suggest(text, p, func(changed *cola.SearchParams) {
-				if *field(changed) = near[i]; found[i].dated == 0 && found[i].ever > 0 {
-					searchAllDates(changed)
-				}
-			})
-		}
 		if len(near) > 0 {
-			question := didYouMean(near[0], true)
-			n.Text += question
-			suggest(&n, 0, strings.TrimSpace(question))
+			n.didYouMean(near[0], p, func(changed *cola.SearchParams) { *field(changed) = near[0] })
 		} else if strings.Contains(value, ",") { // names contain commas, too
 			n.Text += " This filter takes only one value."
 		}
 		n.Text += " This filter alone rules out every label."
 		notes = append(notes, n)
-		for i := 1; i < min(len(near), maxNearValues) && found[i] != (matches{}); i++ {
+		for i := 1; i < min(len(near), maxNearValues) && found[i].dated > 0; i++ {
 			or := Note{Text: "Or did you mean " + near[i] + "?"}
-			suggest(&or, i, or.Text)
+			or.suggest(or.Text, p, func(changed *cola.SearchParams) { *field(changed) = near[i] })
 			notes = append(notes, or)
 		}
 	}

@@ -281,7 +281,7 @@ func TestAmbiguousNames(t *testing.T) {
 			"Did you mean SAN FELIPE (1 label" + all + ")?", // a brand
 		}},
 		{cola.SearchParams{Appellation: "sonoma"}, []string{
-			"Did you mean SONOMA COAST?", "Or did you mean SONOMA VALLEY?", "Or did you mean SONOMA COUNTY?",
+			"Did you mean SONOMA COAST?", "Or did you mean SONOMA VALLEY?",
 		}},
 		{cola.SearchParams{Grape: "cab", Appellation: "sonoma coast"}, []string{"Did you mean Cabernet Franc?"}},
 	} {
