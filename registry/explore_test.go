@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
@@ -60,7 +61,7 @@ func TestExploreSearch(t *testing.T) {
 			t.Fatalf("Explore(%+v): %v", p, err)
 		}
 		page, want, _ := w.SearchColas(t.Context(), searcher, p)
-		if diff := cmp.Diff(page, got.ColaPage); diff != "" {
+		if diff := cmp.Diff(page, got.ColaPage, cmpopts.IgnoreUnexported(registry.Note{})); diff != "" {
 			t.Errorf("Explore(%+v): page (-search +explore):\n%s", p, diff)
 		}
 		if diff := cmp.Diff(want, state); diff != "" {
