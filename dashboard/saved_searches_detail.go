@@ -20,7 +20,7 @@ const latestDeliveries = 5
 type searchPage struct {
 	Search       cola.SavedSearch
 	Filters      []filterText
-	UnknownWords []string // notes on filter words that no label has
+	UnknownWords []string // notes on a search without matches, with suggestions
 	Reading      string   // how an ambiguous country was interpreted; may be empty
 	State        scheduleState
 	ScheduleText string

@@ -22,7 +22,7 @@ type preview struct {
 	Bars         []previewBar
 	MaxCount     int
 	NamedLabels  []namedLabel
-	UnknownWords []string // notes on filter words that no label has; set only if nothing matches
+	UnknownWords []string // notes on a search without matches, with suggestions
 }
 
 // namedLabel is a label with its brand and product.

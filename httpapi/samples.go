@@ -247,8 +247,8 @@ func (c exampleCall) golang() string {
 const goFatal = "\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n"
 
 // WithRecords returns the reference with example calls for records in this registry. values holds
-// the path parameters by name; their descriptions then no longer say that the example is a
-// placeholder. Parameters without a value, and those of an account's own records, keep their examples.
+// path parameters by name. Their descriptions lose the note that the example is a placeholder.
+// Parameters without a value, and those of an account's own records, keep their examples.
 func (ref Reference) WithRecords(values map[string]string) Reference {
 	ref.Sections = slices.Clone(ref.Sections)
 	for i := range ref.Sections {

@@ -26,9 +26,11 @@ type Note struct {
 	found   matches // of Search, if it changes keywords
 }
 
-// matches counts the labels that a search finds: dated within its dates and, only if dated is 0,
-// ever across all dates.
-type matches struct{ dated, ever int }
+// matches counts the labels that a search finds.
+type matches struct {
+	dated int // within its dates
+	ever  int // across all dates; counted only if dated is 0
+}
 
 func matchesOf(view *search.View, q cola.Query) (m matches) {
 	if m.dated = countMatches(view, q); m.dated == 0 && (q.From != 0 || q.To != 0) {
@@ -69,8 +71,8 @@ func (n *Note) didYouMean(near string, p *cola.SearchParams, change func(*cola.S
 
 // correct suggests p with a corrected text or brand name, in which near replaces a misspelling, if
 // labels have both. The suggestion says how many labels the changed search finds. If it finds none
-// within its dates, the suggestion searches all dates. If other filters exclude all labels, n has the suggestion only
-// in Text. q is the query of p.
+// within its dates, the suggestion searches all dates. If other filters exclude all labels, n has
+// the suggestion only in Text. q is the query of p.
 func (n *Note) correct(
 	view *search.View, near string, p *cola.SearchParams, q cola.Query, change func(*cola.SearchParams),
 ) {
@@ -159,11 +161,11 @@ func keywordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (filter
 			most = n.found
 		}
 	}
-	guesses := []guessing{guessUnknown, guessGrapes}
-	switch unknown := view.UnknownWords(q.Text); len(unknown) {
+	guesses, given := []guessing{guessUnknown, guessGrapes}, splitWords(q.Text)
+	switch unknown := unknownOf(view, given); len(unknown) {
 	case 0:
 		guesses = guesses[1:]
-	case len(strings.Fields(q.Text)):
+	case len(given):
 		guesses = guesses[:1]
 	}
 	for _, guess := range guesses {

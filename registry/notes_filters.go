@@ -60,7 +60,7 @@ func completed(view *search.View, field, words string) []string {
 	return nil
 }
 
-// beginningWith returns the most frequent values that begin with words, followed by end.
+// beginningWith returns the most frequent values that begin with words and then end.
 func beginningWith(view *search.View, field, words, end string) (values []string) {
 	for _, s := range view.Suggest(cola.SuggestSearch{Field: field, Q: words, Limit: maxCompletions}) {
 		if strings.HasPrefix(spacedWords(s.Value)+" ", spacedWords(words)+end) {
@@ -85,7 +85,7 @@ type guessing int
 const (
 	guessNone    guessing = iota
 	guessUnknown          // words that no label contains
-	guessGrapes           // also other words, if they begin a grape variety
+	guessGrapes           // also known words that begin a grape variety
 )
 
 // filterNotes suggests filters in place of keywords that name an origin, a grape variety or an
@@ -93,14 +93,14 @@ const (
 // filters only if they replace the whole text and find more labels. If a name is ambiguous, each
 // note suggests one of its values, most labels first.
 func filterNotes(view *search.View, p *cola.SearchParams, q cola.Query, total int, guess guessing) (notes []Note) {
-	words := strings.FieldsFunc(q.Text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;", r) })
+	words := splitWords(q.Text)
 	special := func(r rune) bool { return r == '*' || vocabulary.IsQuote(r) }
 	if len(words) > maxSplitWords || strings.ContainsFunc(q.Text, special) || operatorNote(q.Text, total) != "" {
 		return nil
 	}
 	r := reading{view: view, p: p, total: total, guess: guess}
 	if total == 0 {
-		r.unknown = view.UnknownWords(q.Text)
+		r.unknown = unknownOf(view, words)
 	}
 	r.interpret(words, q)
 	if len(r.names) == 0 || len(r.words) > 0 && (total > 0 || countMatches(view, cola.Query{Text: p.Q}) > 0) {
@@ -132,7 +132,7 @@ type reading struct {
 	p       *cola.SearchParams
 	total   int // labels that match p
 	guess   guessing
-	unknown []string // words that no label contains, folded
+	unknown []string // words that no label contains
 	names   []namedValue
 	words   []string // the other keywords
 }
@@ -145,55 +145,96 @@ type namedValue struct {
 
 var prepositions = []string{"from", "in", "of", "by", "with", "for", "the"}
 
-// interpret divides the words of a search into names and others, longest names first.
+// splitWords splits the keywords of a search.
+func splitWords(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;", r) })
+}
+
+// unknownOf returns the words that no label contains.
+func unknownOf(view *search.View, words []string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return len(view.UnknownWords(w)) == 0 })
+}
+
+// interpret divides the words of a search into names and others, whole values and longest names
+// first.
 func (r *reading) interpret(words []string, q cola.Query) {
-	for size := min(maxValueWords, len(words)); size > 0; size-- {
-		for i := 0; i+size <= len(words); {
-			q.Text = knownText(slices.Concat(words[:i], words[i+size:]), r.unknown)
-			n := r.nameOf(words[i:i+size], q)
-			if n.values == nil {
-				i++
-				continue
+	for _, nameOf := range []func([]string, cola.Query) namedValue{r.wholeName, r.nameOf} {
+		for size := min(maxValueWords, len(words)); size > 0; size-- {
+			for i := 0; i+size <= len(words); {
+				q.Text = r.knownText(slices.Concat(words[:i], words[i+size:]))
+				n := nameOf(words[i:i+size], q)
+				if n.values == nil {
+					i++
+					continue
+				}
+				words = slices.Delete(words, i, i+size)
+				n.field.set(&q, n.values[0])
+				r.names = append(r.names, n)
 			}
-			words = slices.Delete(words, i, i+size)
-			n.field.set(&q, n.values[0])
-			r.names = append(r.names, n)
 		}
 	}
 	if r.total == 0 { // wine from Oregon
-		words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(prepositions, vocabulary.FoldText(w)) })
+		words = slices.DeleteFunc(words, isPreposition)
 	}
 	if slices.ContainsFunc(words, isSearched) {
 		r.words = words
 	}
 }
 
-// nameOf returns the name that words stand for, without values if there is none. The search must not
-// filter by its field yet; q is the search without the words and without unknown ones. Words may be
-// the beginning of a grape variety, such as Cabernet Sauvignon, or, if labels don't contain them, of
-// an appellation, such as NAPA VALLEY, or whatever r.guess allows.
-func (r *reading) nameOf(words []string, q cola.Query) (best namedValue) {
-	phrase, letters := strings.Join(words, " "), longest(words)
-	if letters >= minValueLetters {
-		for _, f := range unsearchedFields {
-			if r.isFree(f) && f.has(r.view, phrase) {
-				return namedValue{f, []string{phrase}}
-			}
+// knownText joins the words that labels contain, without prepositions.
+func (r *reading) knownText(words []string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool {
+		return slices.Contains(r.unknown, w) || r.total == 0 && isPreposition(w)
+	}), " ")
+}
+
+func isPreposition(word string) bool { return slices.Contains(prepositions, vocabulary.FoldText(word)) }
+
+// wholeName returns the name whose whole value the words are, without values if there is none. The
+// search must not filter by its field yet.
+func (r *reading) wholeName(words []string, _ cola.Query) (n namedValue) {
+	if longest(words) < minValueLetters {
+		return n
+	}
+	phrase := strings.Join(words, " ")
+	for _, f := range unsearchedFields {
+		if r.isFree(f) && f.has(r.view, phrase) {
+			return namedValue{f, []string{phrase}}
 		}
 	}
-	known := !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(r.unknown, vocabulary.FoldText(w)) })
-	var most matches
+	return n
+}
+
+// nameOf returns the name that words stand for, without values if there is none. q is the search
+// without these words and without unknown ones. Words may be the first words of a grape variety
+// (cabernet) or, if labels don't contain them, of an appellation (napa). r.guess allows more.
+func (r *reading) nameOf(words []string, q cola.Query) (best namedValue) {
+	phrase, letters := strings.Join(words, " "), longest(words)
+	known := !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(r.unknown, w) })
+	var most, other matches // other counts the matches of q
 	for _, f := range unsearchedFields {
 		if !r.isFree(f) {
 			continue
 		}
 		values := r.similar(f, phrase, letters, known)
-		if r.total > 0 && len(values) > 0 { // only grapes; filterNotes sorts them
-			return namedValue{f, values[:min(len(values), maxFilterNotes)]}
+		if len(values) == 0 {
+			continue
 		}
-		values, found := rankValues(r.view, values, q, f.set)
-		// A known word is a grape only if the search finds labels with it.
-		if len(values) > 0 && (found[0].compare(most) > 0 || best.values == nil && !known) {
+		if r.total == 0 && other == (matches{}) {
+			other = matchesOf(r.view, q)
+		}
+		var found []matches
+		switch {
+		case r.total > 0: // filterNotes sorts them
+			return namedValue{f, values[:min(len(values), maxFilterNotes)]}
+		case other != (matches{}):
+			values, found = rankValues(r.view, values, q, f.set)
+		case known: // a known word is a grape only if the search finds labels with it
+			return best
+		default:
+			found = []matches{{}}
+		}
+		if found[0].compare(most) > 0 || best.values == nil && !known {
 			best, most = namedValue{f, values[:min(len(values), maxFilterNotes)]}, found[0]
 		}
 	}
@@ -203,7 +244,7 @@ func (r *reading) nameOf(words []string, q cola.Query) (best namedValue) {
 // similar returns values of a field that a phrase may stand for although it is not the whole value.
 // letters is the length of its longest word. known reports whether labels contain all its words.
 func (r *reading) similar(f *unsearchedField, phrase string, letters int, known bool) []string {
-	if slices.Contains(prepositions, vocabulary.FoldText(phrase)) {
+	if isPreposition(phrase) {
 		return nil
 	}
 	if f == grapeField && letters >= minValueLetters {
@@ -221,9 +262,7 @@ func (r *reading) similar(f *unsearchedField, phrase string, letters int, known 
 	case r.guess >= guessUnknown:
 		return f.near(r.view, phrase)
 	case f == appellationField:
-		return slices.DeleteFunc(f.near(r.view, phrase), func(value string) bool {
-			return !strings.HasPrefix(spacedWords(value)+" ", spacedWords(phrase)+" ")
-		})
+		return beginningWith(r.view, cola.SuggestAppellation, phrase, " ")
 	}
 	return nil
 }
@@ -303,13 +342,6 @@ func (r *reading) note(names []namedValue, q cola.Query) (n Note, ok bool) {
 // spacedWords returns the folded words of a text, without punctuation.
 func spacedWords(text string) string {
 	return strings.Join(wordPattern.FindAllString(vocabulary.FoldText(text), -1), " ")
-}
-
-// knownText joins the words that are not unknown.
-func knownText(words, unknown []string) string {
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool {
-		return slices.Contains(unknown, vocabulary.FoldText(w))
-	}), " ")
 }
 
 // longest returns the number of letters in the word with the most letters.

@@ -85,20 +85,24 @@ func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
 	if w.view == nil || countMatches(w.view, q) > 0 {
 		return texts
 	}
-	p := cola.SearchParams{Q: q.Text, BrandName: q.BrandName, Origin: cmp.Or(f.Country, f.USState), Grape: f.Grape, Appellation: f.Appellation}
+	p := cola.SearchParams{
+		Q: q.Text, BrandName: q.BrandName,
+		Origin: cmp.Or(f.Country, f.USState), Grape: f.Grape, Appellation: f.Appellation,
+	}
 	notes := filterNotes(w.view, &p, q, 0, guessNone)
 	if len(notes) == 0 {
 		filters, words := keywordNotes(w.view, &p, q)
 		notes = slices.Concat(filters, words)
 	}
+	for i, n := range notes {
+		if n.Search == nil {
+			notes[i].Finding = n.Text // with a suggestion that other filters exclude
+		}
+	}
 	p = cola.SearchParams{Class: f.Class, Grape: f.Grape, Appellation: f.Appellation}
 	for _, n := range append(notes, valueNotes(w.view, &p, q)...) {
-		if n.Search == nil {
-			texts = append(texts, n.Text)
-			continue
-		}
 		text := strings.TrimSpace(n.Finding + " " + n.Action)
-		if !strings.HasSuffix(text, "?") {
+		if n.Search != nil && !strings.HasSuffix(text, "?") {
 			text += "."
 		}
 		texts = append(texts, text)

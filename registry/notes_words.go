@@ -192,8 +192,11 @@ func unknownWords(view *search.View, q cola.Query) (unknown []unknownWord) {
 
 // kindOf returns textWord, or, for the value of an unsearched field, its kind with another finding.
 func kindOf(view *search.View, word string) *wordKind {
+	if longest([]string{word}) < minValueLetters {
+		return textWord
+	}
 	for _, f := range unsearchedFields {
-		if longest([]string{word}) >= minValueLetters && f.has(view, word) {
+		if f.has(view, word) {
 			kind := *textWord
 			kind.finding = "Keyword search doesn't cover " + f.plural + ", such as"
 			return &kind

@@ -231,13 +231,13 @@ func (v *View) NearestPrefixes(prefix string) []string {
 	return near[:min(len(near), maxNearestWords)]
 }
 
-// maxNearestValues is the maximum number of values that KnowsClass, KnowsGrape, KnowsAppellation and
-// CompleteGrape return.
+// maxNearestValues is the maximum number of values that contain a name and that KnowsClass,
+// KnowsGrape, KnowsAppellation and CompleteGrape return.
 const maxNearestValues = 10
 
 // KnowsClass reports whether any label has the given class/type. If not, nearest is a similar one,
-// or up to ten that contain the words of the name or, if there are none, words that begin with them,
-// most frequent first.
+// if any, followed by up to ten that contain the words of the name or, if there are none, words that
+// begin with them, most frequent first.
 func (v *View) KnowsClass(name string) (known bool, nearest []string) {
 	index := func(seg *segmentView) *valueIndex { return &seg.values[colClass] }
 	return v.knowsValue(index, foldValue, name, []string{name})
@@ -321,8 +321,8 @@ func (v *View) listValues(column int, keys []string) []string {
 }
 
 // knowsValue reports whether any label has one of the values in an index, compared after folding.
-// If not, it returns the value nearest to name or, if none is similar, the most frequent ones that
-// contain its words or, if there are none, words that begin with them.
+// If not, it returns the value with the nearest spelling, if any, followed by the most frequent ones
+// that contain the words of name or, if there are none, words that begin with them.
 func (v *View) knowsValue(
 	indexOf func(*segmentView) *valueIndex, fold func(string) string, name string, values []string,
 ) (known bool, nearest []string) {
@@ -336,22 +336,23 @@ func (v *View) knowsValue(
 		for k := range uint32(index.keys.Len()) {
 			key := index.keys.At(k)
 			all = append(all, key)
+			contains, begins := false, false
 			for words := strings.Fields(key); len(words) >= len(begin) && len(begin) > 0; words = words[1:] {
-				if beginsWith(words, begin, true) {
-					whole[key] += index.lists.At(k).Len()
-					break
-				}
-				if beginsWith(words, begin, false) {
-					part[key] += index.lists.At(k).Len()
-				}
+				contains = contains || beginsWith(words, begin, true)
+				begins = begins || beginsWith(words, begin, false)
+			}
+			if contains {
+				whole[key] += index.lists.At(k).Len()
+			} else if begins {
+				part[key] += index.lists.At(k).Len()
 			}
 		}
 	}
-	if near, ok := vocabulary.NearestSpelling(name, all); ok {
-		return false, []string{near}
+	if nearest = keysWithMostLabels(whole); len(nearest) == 0 {
+		nearest = keysWithMostLabels(part)
 	}
-	if len(whole) > 0 {
-		return false, keysWithMostLabels(whole)
+	if near, ok := vocabulary.NearestSpelling(name, all); ok && !slices.Contains(nearest, near) {
+		nearest = slices.Insert(nearest, 0, near)
 	}
-	return false, keysWithMostLabels(part)
+	return false, nearest
 }

@@ -271,7 +271,7 @@ for (const button of document.querySelectorAll("[data-sample]")) {
       status.textContent = `${response.status} OK · sample response, updated hourly`;
       const text = JSON.stringify(received, null, 2);
       if (text !== answer.textContent) showJSON(answer, text); // the first answer is formatted by the server
-      answer.animate({ opacity: [0, 1] }, 400);
+      if (!matchMedia("(prefers-reduced-motion: reduce)").matches) answer.animate?.({ opacity: [0, 1] }, 400);
     } catch {
       status.textContent = "The server didn’t respond. Try again.";
     }
