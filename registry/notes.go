@@ -70,8 +70,8 @@ func (n *Note) didYouMean(near string, p *cola.SearchParams, change func(*cola.S
 }
 
 // correct suggests p with a corrected text or brand name, in which near replaces a misspelling, if
-// labels have both. The suggestion says how many labels the changed search finds. If it finds none
-// within its dates, the suggestion searches all dates. If other filters exclude all labels, n has
+// labels have both. The suggestion says how many labels the changed search finds. If they are all
+// outside its dates, the suggestion searches all dates. If other filters exclude all labels, n has
 // the suggestion only in Text. q is the query of p.
 func (n *Note) correct(
 	view *search.View, near string, p *cola.SearchParams, q cola.Query, change func(*cola.SearchParams),

@@ -48,8 +48,7 @@ func (f *unsearchedField) has(view *search.View, value string) bool {
 	return countMatches(view, alone) > 0
 }
 
-// completed returns the most frequent values that begin with words or, if there are none, with
-// their correction.
+// completed returns the most frequent values that begin with words, or else with their correction.
 func completed(view *search.View, field, words string) []string {
 	if values := beginningWith(view, field, words, ""); len(values) > 0 {
 		return values
@@ -190,8 +189,8 @@ func (r *reading) knownText(words []string) string {
 
 func isPreposition(word string) bool { return slices.Contains(prepositions, vocabulary.FoldText(word)) }
 
-// wholeName returns the name whose whole value the words are, without values if there is none. The
-// search must not filter by its field yet.
+// wholeName returns the name if words are a whole value of a field that the search doesn't filter by
+// yet, or else a name without values.
 func (r *reading) wholeName(words []string, _ cola.Query) (n namedValue) {
 	if longest(words) < minValueLetters {
 		return n
@@ -205,7 +204,7 @@ func (r *reading) wholeName(words []string, _ cola.Query) (n namedValue) {
 	return n
 }
 
-// nameOf returns the name that words stand for, without values if there is none. q is the search
+// nameOf returns the name that words stand for, or else a name without values. q is the search
 // without these words and without unknown ones. Words may be the first words of a grape variety
 // (cabernet) or, if labels don't contain them, of an appellation (napa). r.guess allows more.
 func (r *reading) nameOf(words []string, q cola.Query) (best namedValue) {

@@ -236,8 +236,8 @@ func (v *View) NearestPrefixes(prefix string) []string {
 const maxNearestValues = 10
 
 // KnowsClass reports whether any label has the given class/type. If not, nearest is a similar one,
-// if any, followed by up to ten that contain the words of the name or, if there are none, words that
-// begin with them, most frequent first.
+// if any, followed by up to ten that contain the words of the name, or else words that begin with
+// them, most frequent first.
 func (v *View) KnowsClass(name string) (known bool, nearest []string) {
 	index := func(seg *segmentView) *valueIndex { return &seg.values[colClass] }
 	return v.knowsValue(index, foldValue, name, []string{name})
@@ -273,14 +273,14 @@ func (v *View) CompleteGrape(words string, whole bool) []string {
 	return v.listValues(listGrape, keysWithMostLabels(labels))
 }
 
-// beginsWith reports whether words begin with the words of begin, or, unless whole is true, with
-// words that begin with them.
-func beginsWith(words, begin []string, whole bool) bool {
-	if len(begin) > len(words) {
+// beginsWith reports whether words start with the given prefixes, one per word. If whole is true, the
+// words must be equal to them.
+func beginsWith(words, prefixes []string, whole bool) bool {
+	if len(prefixes) > len(words) {
 		return false
 	}
-	for i, b := range begin {
-		if words[i] != b && (whole || !strings.HasPrefix(words[i], b)) {
+	for i, prefix := range prefixes {
+		if words[i] != prefix && (whole || !strings.HasPrefix(words[i], prefix)) {
 			return false
 		}
 	}
@@ -322,7 +322,7 @@ func (v *View) listValues(column int, keys []string) []string {
 
 // knowsValue reports whether any label has one of the values in an index, compared after folding.
 // If not, it returns the value with the nearest spelling, if any, followed by the most frequent ones
-// that contain the words of name or, if there are none, words that begin with them.
+// that contain the words of name, or else words that begin with them.
 func (v *View) knowsValue(
 	indexOf func(*segmentView) *valueIndex, fold func(string) string, name string, values []string,
 ) (known bool, nearest []string) {
