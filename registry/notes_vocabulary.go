@@ -8,6 +8,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search"
 )
 
 // UnknownOrigin returns a note if no label has the given origin, and "" otherwise.
@@ -26,6 +27,71 @@ func (w Vocabulary) unknownOrigin(word string) (finding, near string) {
 		near, _ = vocabulary.NearestSpelling(word, w.originWords())
 	}
 	return fmt.Sprintf("No label is from %s.", cola.Quoted(word)), near
+}
+
+// maxNearValues is the maximum number of values that valueNotes suggests for one filter.
+const maxNearValues = 3
+
+// valueNotes returns a note on each filter whose value no label has. If there are several near values
+// with which the search finds labels, further notes suggest them. q is the query of p.
+func valueNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
+	var words Vocabulary
+	if p.Origin != "" || p.DerivedSubcategory != "" { // listing the values takes longer than the search
+		words = vocabularyOf(view)
+	}
+	add := func(
+		value, finding string, near []string, field func(*cola.SearchParams) *string, set func(*cola.Query, string),
+	) {
+		if finding == "" {
+			return
+		}
+		n := newNote(finding)
+		near, found := rankValues(view, near, q, set)
+		if len(near) > 0 {
+			n.didYouMean(near[0], p, func(changed *cola.SearchParams) { *field(changed) = near[0] })
+		} else if strings.Contains(value, ",") { // names contain commas, too
+			n.Text += " This filter takes only one value."
+		}
+		n.Text += " This filter alone rules out every label."
+		notes = append(notes, n)
+		for i := 1; i < min(len(near), maxNearValues) && found[i].dated > 0; i++ {
+			or := Note{Text: "Or did you mean " + near[i] + "?"}
+			or.suggest(or.Text, p, func(changed *cola.SearchParams) { *field(changed) = near[i] })
+			notes = append(notes, or)
+		}
+	}
+	finding, near := words.unknownOrigin(p.Origin)
+	add(p.Origin, finding, nonEmpty(near), originField.of, originField.set)
+	path, nearPath := words.unknownCategory(p.DerivedSubcategory)
+	add(p.DerivedSubcategory, path, nonEmpty(nearPath),
+		func(p *cola.SearchParams) *string { return &p.DerivedSubcategory },
+		func(q *cola.Query, value string) { q.CategoryPath = vocabulary.NormalizePath(value) })
+	class, nearClass := unknownValue("class/type", p.Class, view.KnowsClass)
+	add(p.Class, class, nearClass,
+		func(p *cola.SearchParams) *string { return &p.Class },
+		func(q *cola.Query, value string) { q.Class = value })
+	grape, nearGrape := unknownValue("grape variety", p.Grape, view.KnowsGrape)
+	add(p.Grape, grape, nearGrape, grapeField.of, grapeField.set)
+	area, nearArea := unknownValue("appellation", p.Appellation, view.KnowsAppellation)
+	add(p.Appellation, area, nearArea, appellationField.of, appellationField.set)
+	return notes
+}
+
+// rankValues sorts values of a field by the matches of q with each, most first.
+func rankValues(
+	view *search.View, values []string, q cola.Query, set func(*cola.Query, string),
+) (sorted []string, found []matches) {
+	of := map[string]matches{}
+	for _, value := range values {
+		set(&q, value)
+		of[value] = matchesOf(view, q)
+	}
+	sorted = slices.Clone(values)
+	slices.SortStableFunc(sorted, func(a, b string) int { return of[b].compare(of[a]) })
+	for _, value := range sorted {
+		found = append(found, of[value])
+	}
+	return sorted, found
 }
 
 // unknownValue returns a finding if no label has the given value. In that case, near are the known

@@ -190,7 +190,7 @@ func unknownWords(view *search.View, q cola.Query) (unknown []unknownWord) {
 	return unknown
 }
 
-// kindOf returns textWord, or, for the value of an unsearched field, its kind with another finding.
+// kindOf returns the kind of an unknown word. The value of an unsearched field has its own finding.
 func kindOf(view *search.View, word string) *wordKind {
 	if longest([]string{word}) < minValueLetters {
 		return textWord

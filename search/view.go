@@ -255,7 +255,8 @@ func (v *View) KnowsAppellation(name string) (known bool, nearest []string) {
 
 // CompleteGrape returns up to ten grape varieties that begin with the given words, most frequent
 // first, such as Cabernet Sauvignon for cabernet. Unless whole is true, the words may be incomplete:
-// sauv blanc stands for Sauvignon Blanc.
+// sauv blanc stands for Sauvignon Blanc. Unlike Suggest, which first counts all labels after an
+// update, it is fast enough for every search.
 func (v *View) CompleteGrape(words string, whole bool) []string {
 	begin, labels := strings.Fields(listFields[listGrape].fold(words)), map[string]int{}
 	if len(begin) == 0 {
