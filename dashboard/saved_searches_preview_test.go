@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // mustPreview returns the count that a preview shows for a form.
@@ -62,6 +63,10 @@ func TestPreview(t *testing.T) {
 
 func TestPreviewWithoutCounts(t *testing.T) {
 	s := mustSite(t)
+	s.registry.AddLabels(t, cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID: 15_001_001_000_998, BrandName: "BYGONE", ProductType: vocabulary.Wine, PermitNumber: "ZZ-I-9",
+		ApprovalDate: cola.NewDate(2015, time.March, 1),
+	}})
 	for name, tt := range map[string]struct {
 		form url.Values
 		says string
@@ -73,6 +78,7 @@ func TestPreviewWithoutCounts(t *testing.T) {
 		"NUL":           {url.Values{"filters.query": {"\x00"}}, "Keywords"},
 		"huge":          {url.Values{"filters.query": {strings.Repeat("x", 50_000)}}, "Keywords"},
 		"unknown":       {url.Values{"filters.<script>": {"x"}}, "filters.<script>"},
+		"old label":     {url.Values{"filters.query": {"bygone"}}, "No labels in the last 30 days."},
 		"no label":      {url.Values{"filters.query": {"zzzzqqqq"}}, `No label contains the word "zzzzqqqq".`},
 		"too broad":     {url.Values{"filters.application_status": {"approved"}}, "Too broad"},
 	} {
